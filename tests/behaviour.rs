@@ -172,7 +172,8 @@ async fn documented_errors_are_rejections_d09(network: Network) {
 
 async fn decline_of_any_shape_is_rejected_d06_d09(network: Network) {
     for shape in DeclineShape::ALL {
-        let setup = network.setup_with(FakeGateway::builder().decline_shape(shape)).await;
+        let setup =
+            network.setup_with(FakeGateway::builder().choices(|choices| choices.decline_shape = shape)).await;
         let declined = card("4000000000000002", TransactionType::Sale, 1_00);
         let error = setup.client.process_card(&declined).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::Rejected, "{}", shape.as_str());

@@ -228,7 +228,7 @@ fn openapi_error_examples_match_the_model() {
                 };
                 for example in examples.values().filter(|_| status != "200") {
                     let msg = example["value"]["msg"].as_str().unwrap();
-                    let written = ErrorEnvelope::new(status.parse().unwrap(), msg).encode();
+                    let written = ErrorEnvelope::new(status.parse().unwrap(), msg.to_owned()).encode();
                     assert_eq!(
                         example["value"],
                         serde_json::from_slice::<Value>(&written).unwrap(),

@@ -20,7 +20,10 @@ fn bodies(call: Call, body: ResponseBody, status: u16) -> Vec<Vec<u8>> {
             let declined = format!(
                 r#"{{"status":"DECLINED","status_code":{code},"message":"no","data":{{"TransactionId":"txn_9"}}}}"#
             );
-            vec![ErrorEnvelope::new(status, "no").encode(), declined.into_bytes()]
+            vec![
+                ErrorEnvelope::new(StatusCode::from_u16(status).unwrap(), "no").encode(),
+                declined.into_bytes(),
+            ]
         }
         ResponseBody::Success if call.operation().moves_money() => {
             vec![SuccessEnvelope::post("done", r#"{"TransactionId":"txn_9"}"#)]

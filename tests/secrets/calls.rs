@@ -23,7 +23,10 @@ fn every_fault(canaries: &Canaries) -> Transcript {
     let transcript = Transcript::default();
     let traces = TraceRecorder::new(transcript.clone());
     for shape in DeclineShape::ALL {
-        let gateway = FakeGateway::builder().api_key(canaries.key()).decline_shape(shape).seed(7);
+        let gateway = FakeGateway::builder()
+            .api_key(canaries.key())
+            .choices(|choices| choices.decline_shape = shape)
+            .seed(7);
         let gateway = gateway.ignore_unfired_faults().build();
         let observed = |traced: bool| {
             let client = gateway.client_builder().lookup_retries(1);

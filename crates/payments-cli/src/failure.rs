@@ -436,7 +436,8 @@ mod tests {
             for body in ResponseBody::ALL {
                 let (to_void, to_look_up) = match body {
                     ResponseBody::Refusal => {
-                        let refused = ErrorEnvelope::new(status, "no").encode();
+                        let refused =
+                            ErrorEnvelope::new(status.try_into().expect("three digits"), "no").encode();
                         (refused.clone(), refused)
                     }
                     ResponseBody::Success => {

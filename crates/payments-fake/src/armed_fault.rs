@@ -1,10 +1,8 @@
 use std::fmt;
 
 use payments_core::OperationName;
-use serde::{Serialize, Serializer};
 
-use crate::Fault;
-use crate::document::to_json;
+use crate::{Fault, fault_document};
 
 /// Identifies one armed fault of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,20 +14,13 @@ impl fmt::Display for FaultId {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
-fn write_id<S: Serializer>(id: &FaultId, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.collect_str(id)
-}
-
 /// An armed fault and how often it fired.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ArmedFault {
     /// Its id.
-    #[serde(serialize_with = "write_id")]
     pub id: FaultId,
     /// The fault.
-    #[serde(flatten)]
     pub fault: Fault,
     /// How many requests for which it can fire have arrived since it was armed.
     pub seen: u32,
@@ -95,7 +86,7 @@ impl ArmedFaults {
 impl ArmedFault {
     /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
     pub fn to_json(&self) -> String {
-        to_json(self)
+        fault_document::written(self)
     }
 }
 

@@ -6,7 +6,7 @@ use payments_model::Amount;
 
 use crate::document::has_at_most_two_decimals;
 use crate::settings::Settings;
-use crate::{Choices, DeclineShape, FakeGateway, ManualClock};
+use crate::{Choices, FakeGateway, ManualClock};
 
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
@@ -18,7 +18,7 @@ pub struct FakeGatewayBuilder {
 impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
         let settings = Settings {
-            api_keys: vec![FakeGateway::API_KEY.to_owned()],
+            api_keys: Vec::new(),
             seed: 0,
             choices: Choices::default(),
             clock: ManualClock::auto(),
@@ -28,30 +28,16 @@ impl FakeGatewayBuilder {
         Self { settings, ignores_unfired_faults: false }
     }
 
-    /// The key that the service accepts; [`FakeGateway::API_KEY`] by default.
+    /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own
+    /// [`Tenant`](crate::Tenant): a separate ledger, tokens and customers. A key that was already added is ignored.
     ///
     /// # Panics
     ///
     /// If no client could send the key: it is empty, or has anything but visible ASCII.
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        let key = checked(key.into());
-        let keys = &mut self.settings.api_keys;
-        keys.remove(0);
-        keys.retain(|own| *own != key);
-        keys.insert(0, key);
-        self
-    }
-
-    /// Adds a key with its own [`Tenant`](crate::Tenant): a separate ledger, tokens and customers. A key that was already
-    /// added is ignored.
-    ///
-    /// # Panics
-    ///
-    /// As for [`api_key`](Self::api_key).
-    #[track_caller]
-    pub fn another_api_key(mut self, key: impl Into<String>) -> Self {
-        let key = checked(key.into());
+        let key = key.into();
+        assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
         if !self.settings.api_keys.contains(&key) {
             self.settings.api_keys.push(key);
         }
@@ -62,12 +48,6 @@ impl FakeGatewayBuilder {
     /// byte for byte.
     pub fn seed(mut self, seed: u64) -> Self {
         self.settings.seed = seed;
-        self
-    }
-
-    /// How the fake reports a decline.
-    pub fn decline_shape(mut self, shape: DeclineShape) -> Self {
-        self.settings.choices.decline_shape = shape;
         self
     }
 
@@ -122,7 +102,10 @@ impl FakeGatewayBuilder {
     }
 
     /// Builds the gateway.
-    pub fn build(self) -> FakeGateway {
+    pub fn build(mut self) -> FakeGateway {
+        if self.settings.api_keys.is_empty() {
+            self = self.api_key(FakeGateway::API_KEY);
+        }
         FakeGateway::from_builder(self)
     }
 }
@@ -131,10 +114,4 @@ impl fmt::Debug for FakeGatewayBuilder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("FakeGatewayBuilder").field("seed", &self.settings.seed).finish_non_exhaustive()
     }
-}
-
-#[track_caller]
-fn checked(key: String) -> String {
-    assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
-    key
 }

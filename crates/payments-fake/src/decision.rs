@@ -20,7 +20,6 @@ use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
-use crate::reply::Refusal;
 use crate::request::{Action, ParsedRequest};
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
@@ -39,8 +38,8 @@ pub(crate) struct Decision {
 }
 
 impl Decision {
-    fn refused(refusal: &Refusal, redaction: &Redaction<'_>) -> Self {
-        let reason = redaction.text(&refusal.reason).into_owned();
+    fn refused(refusal: &ErrorEnvelope, redaction: &Redaction<'_>) -> Self {
+        let reason = redaction.text(refusal.reason()).into_owned();
         Self { response: refusal.response(), effect: None, reason: Some(reason) }
     }
 
@@ -63,7 +62,7 @@ pub(crate) fn decide(
     }
     let Some(tenant) = request.api_key.as_ref().and_then(|key| settings.tenant_with_key(key.as_bytes()))
     else {
-        let refusal = Refusal::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
+        let refusal = ErrorEnvelope::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
         return Decision::refused(&refusal, &redaction);
     };
     let (store, choices) = (&stores[tenant], &settings.choices);
@@ -91,20 +90,6 @@ struct TenantService<'a> {
     randomness: &'a mut Randomness,
 }
 
-/// A payment before its fee, its status and its response are decided.
-struct Payment {
-    operation: OperationName,
-    transaction_type: TransactionType,
-    amount: Amount,
-    fee: ConvenienceFee,
-    source: PaymentSource,
-    reference_no: Option<String>,
-    description: Option<String>,
-    /// Without amounts, type and status.
-    record: TransactionRecord,
-    new_token: Option<StoredToken>,
-}
-
 /// The data of the response to a payment.
 #[derive(Serialize)]
 #[serde(untagged)]
@@ -124,7 +109,7 @@ type Approval = Result<(), &'static str>;
 
 impl TenantService<'_> {
     fn refused(&self, reason: &'static str) -> Decision {
-        Decision::refused(&Refusal::bad_request(reason), &self.redaction)
+        Decision::refused(&ErrorEnvelope::bad_request(reason), &self.redaction)
     }
 
     fn transaction(&mut self, payment: &TransactionRequest, account: Option<&TestValue>) -> Decision {
@@ -173,21 +158,13 @@ impl TenantService<'_> {
         record.billing_country = country_number(&billing.country).into();
         record.billing_country_code = billing.country_code.as_str().to_owned().into();
         record.billing_phone_number = text(&billing.phone_number);
-        let payment = Payment {
-            operation: OperationName::Transaction,
-            transaction_type: match transaction_type {
-                TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
-                TransactionType::Sale | TransactionType::Auth => transaction_type,
-            },
-            amount,
-            fee,
-            source: card.map_or(PaymentSource::Account, PaymentSource::Card),
-            reference_no: None,
-            description: None,
-            record,
-            new_token,
+        let transaction_type = match transaction_type {
+            TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
+            TransactionType::Sale | TransactionType::Auth => transaction_type,
         };
-        self.payment(payment, approval)
+        let source = card.map_or(PaymentSource::Account, PaymentSource::Card);
+        let entry = self.entry(OperationName::Transaction, transaction_type, amount, source, record);
+        self.payment(entry, fee, approval, new_token)
     }
 
     /// The payer is the seeded customer.
@@ -207,19 +184,14 @@ impl TenantService<'_> {
         record.billing_country = payer.country_id;
         record.billing_country_code = payer.country_code;
         record.billing_phone_number = payer.phone_number;
+        let (operation, transaction_type) =
+            (OperationName::TokenTransaction, self.choices.token_transaction_type);
+        let source = PaymentSource::Token(request.token_id().clone());
+        let mut entry = self.entry(operation, transaction_type, request.amount(), source, record);
         let text = |text: &str| self.redaction.text(text).into_owned();
-        let payment = Payment {
-            operation: OperationName::TokenTransaction,
-            transaction_type: self.choices.token_transaction_type,
-            amount: request.amount(),
-            fee: request.convenience_fee(),
-            source: PaymentSource::Token(request.token_id().clone()),
-            reference_no: request.reference_no().map(text),
-            description: request.description().map(text),
-            record,
-            new_token: None,
-        };
-        self.payment(payment, approval)
+        entry.reference_no = request.reference_no().map(text);
+        entry.description = request.description().map(text);
+        self.payment(entry, request.convenience_fee(), approval, None)
     }
 
     /// The card of the payment's token and whether the charge is approved; `None` if there is no such token, or if it
@@ -243,53 +215,71 @@ impl TenantService<'_> {
         payment.gateway_customer_id().is_none_or(|given| given.as_str() == owner).then_some((card, approval))
     }
 
-    /// The part that all payments have in common, once it is known whether they are approved.
-    fn payment(&self, payment: Payment, approval: Approval) -> Decision {
-        let Payment { operation, amount: base_amount, source, mut record, new_token, .. } = payment;
-        let fee = self.choices.convenience_fee.filter(|_| payment.fee == ConvenienceFee::Active);
-        let Some(amount) = fee.map_or(Some(base_amount), |fee: Amount| base_amount.checked_add(fee)) else {
-            return self.refused("invalid amount");
-        };
-        let transaction_type = match payment.transaction_type {
+    /// An approved payment of this amount, without a fee and a status.
+    fn entry(
+        &self,
+        operation: OperationName,
+        transaction_type: TransactionType,
+        amount: Amount,
+        source: PaymentSource,
+        mut record: TransactionRecord,
+    ) -> LedgerEntry {
+        let transaction_type = match transaction_type {
             TransactionType::Auth => TransactionTypeCode::AUTH,
             TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
         };
-        let kind = EntryKind::of(operation, transaction_type);
-        let codes = &self.choices.status_codes;
-        let (state, effect, status) = match (approval, kind) {
-            (Err(_), _) => (EntryState::Declined, RequestEffect::Declined, &codes.declined),
-            (Ok(()), EntryKind::Authorization) => {
-                (EntryState::Approved, RequestEffect::Charged, &codes.authorized)
-            }
-            (Ok(()), _) => (EntryState::Approved, RequestEffect::Charged, &codes.sale),
-        };
-        record.base_amount = base_amount.into();
-        record.amount = amount.into();
+        record.base_amount = amount.into();
         record.transaction_type = transaction_type.into();
-        record.status = status.clone().into_owned().into();
+        LedgerEntry {
+            operation,
+            kind: EntryKind::of(operation, transaction_type),
+            state: EntryState::Approved,
+            amount,
+            source,
+            reference_no: None,
+            description: None,
+            void_reason: None,
+            at: self.now,
+            record,
+        }
+    }
+
+    /// The part that all payments have in common, once it is known whether they are approved.
+    fn payment(
+        &self,
+        mut entry: LedgerEntry,
+        fee: ConvenienceFee,
+        approval: Approval,
+        new_token: Option<StoredToken>,
+    ) -> Decision {
+        if let Some(fee) = self.choices.convenience_fee.filter(|_| fee == ConvenienceFee::Active) {
+            let Some(amount) = entry.amount.checked_add(fee) else {
+                return self.refused("invalid amount");
+            };
+            entry.amount = amount;
+        }
+        let codes = &self.choices.status_codes;
+        let (effect, status) = match (approval, entry.kind) {
+            (Err(_), _) => (RequestEffect::Declined, &codes.declined),
+            (Ok(()), EntryKind::Authorization) => (RequestEffect::Charged, &codes.authorized),
+            (Ok(()), _) => (RequestEffect::Charged, &codes.sale),
+        };
+        if approval.is_err() {
+            entry.state = EntryState::Declined;
+        }
+        entry.record.amount = entry.amount.into();
+        entry.record.status = status.clone().into_owned().into();
         // The response to a card or ACH payment has its record, that to a token payment its `TransactionId`.
-        let data = if operation == OperationName::TokenTransaction {
-            PaymentData::Receipt(TransactionReceipt::new(record.transaction_id.clone()))
+        let data = if entry.operation == OperationName::TokenTransaction {
+            PaymentData::Receipt(TransactionReceipt::new(entry.transaction_id().clone()))
         } else {
             let token = self.choices.token_field.as_deref().zip(new_token.as_ref());
             let token = token.map(|(name, token)| (name, &token.token_id)).into_iter().collect();
-            PaymentData::Record { record: &record, token }
+            PaymentData::Record { record: &entry.record, token }
         };
         let response = match approval {
             Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
-        };
-        let entry = LedgerEntry {
-            operation,
-            kind,
-            state,
-            amount,
-            source,
-            reference_no: payment.reference_no,
-            description: payment.description,
-            void_reason: None,
-            at: self.now,
-            record,
         };
         let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
         let reason = approval.err().map(str::to_owned);
@@ -299,7 +289,7 @@ impl TenantService<'_> {
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id).filter(|entry| entry.is_voidable());
-        let Some(mut entry) = stored.cloned() else {
+        let Some(mut entry) = stored.map(|entry| LedgerEntry::clone(entry)) else {
             return self.refused("invalid transaction id");
         };
         entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
@@ -334,7 +324,7 @@ impl TenantService<'_> {
     fn lookup(&self, found: Option<Response<Bytes>>, not_found: &'static str) -> Decision {
         match found {
             Some(response) => Decision { response, effect: None, reason: None },
-            None => Decision::refused(&Refusal::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
+            None => Decision::refused(&ErrorEnvelope::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
         }
     }
 

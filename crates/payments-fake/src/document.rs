@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
-use std::str::FromStr;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
@@ -132,19 +131,8 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
     }
 }
 
-/// Reads a value by a rule: the JSON type, the Rust type, the rule for the error message, and the value if the rule is met.
-macro_rules! members {
-    ($($(#[$meta:meta])* $name:ident: $json:ty => $value:ty, $rule:expr, $read:expr;)*) => {$(
-        $(#[$meta])*
-        pub(crate) fn $name<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$value, D::Error> {
-            let json = <$json as serde::Deserialize>::deserialize(deserializer)?;
-            $read(json).ok_or_else(|| serde::de::Error::custom($rule))
-        }
-    )*};
-}
-pub(crate) use members;
-
-/// Types for the members of documents, read by such rules.
+/// Types for the members of documents: the Rust type, the JSON type, the rule for the error message, and the value if the rule
+/// is met.
 macro_rules! member_types {
     ($($(#[$meta:meta])* $name:ident($value:ty) from $json:ty, $rule:expr, $read:expr;)*) => {$(
         $(#[$meta])*
@@ -158,6 +146,7 @@ macro_rules! member_types {
         }
     )*};
 }
+pub(crate) use member_types;
 
 member_types! {
     /// A string, with card numbers masked.
@@ -166,9 +155,9 @@ member_types! {
     Code(String) from Value, "must be a string", |code| text_or_number(code).map(masked);
     Card(MaskedCard) from Value, "must be a string", |card| text_or_number(card).map(|card| MaskedCard::new(&card));
     /// The limit excludes card numbers.
-    SmallNumber(i64) from Value, "must be a whole number from 0 to 4294967295", whole;
+    SmallNumber(u32) from Value, "must be a whole number from 0 to 4 294 967 295", whole;
     TypeCode(TransactionTypeCode) from Value, "must be 1 for a sale or 2 for an authorization",
-        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(TransactionTypeCode::new);
+        |code| whole(code).filter(|code| matches!(code, 1 | 2)).map(|code| TransactionTypeCode::new(code.into()));
     Payment(OperationName) from String, "must be transaction, token-transaction or void",
         |name: String| OperationName::from_name(&name).filter(|operation| operation.moves_money());
     Time(SystemTime) from String, "must be a time in UTC such as 2030-01-31T12:00:00Z",
@@ -202,30 +191,30 @@ pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
 pub(crate) struct Id<T>(pub(crate) T);
 
 /// What a document may have as an id.
-pub(crate) trait DocumentId: FromStr {
-    const RULE: &'static str = "must be a string that is valid as an id";
+pub(crate) trait DocumentId: Sized {
+    const RULE: &'static str;
 
-    fn can_be_used(&self) -> bool {
-        true
-    }
+    fn of(text: String) -> Option<Self>;
 }
 
-impl DocumentId for TokenId {}
-impl DocumentId for GatewayCustomerId {}
-
-macro_rules! ids_in_paths {
-    ($($id:ty),*) => {$(
+macro_rules! ids {
+    ($($id:ty, $rule:literal, $can_be_used:expr;)*) => {$(
         impl DocumentId for $id {
-            const RULE: &'static str = "must be a string that is valid as an id in a URL path";
+            const RULE: &'static str = $rule;
 
-            fn can_be_used(&self) -> bool {
-                self.path_segment().is_ok()
+            fn of(text: String) -> Option<Self> {
+                Self::new(text).ok().filter($can_be_used)
             }
         }
     )*};
 }
 
-ids_in_paths! { TransactionId, CustomerId }
+ids! {
+    TokenId, "must be a string that is valid as an id", |_| true;
+    GatewayCustomerId, "must be a string that is valid as an id", |_| true;
+    TransactionId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
+    CustomerId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
+}
 
 impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -233,12 +222,11 @@ impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
         if matches!(mask(&text, &[]), Cow::Owned(_)) {
             return Err(D::Error::custom("must not look like a card number"));
         }
-        let id = text.parse().ok().filter(T::can_be_used).map(Self);
-        id.ok_or_else(|| D::Error::custom(T::RULE))
+        T::of(text).map(Self).ok_or_else(|| D::Error::custom(T::RULE))
     }
 }
 
-fn text_or_number(json: Value) -> Option<String> {
+pub(crate) fn text_or_number(json: Value) -> Option<String> {
     match json {
         Value::String(text) => Some(text),
         Value::Number(number) => (number.is_u64() || number.is_i64()).then(|| number.to_string()),
@@ -246,13 +234,10 @@ fn text_or_number(json: Value) -> Option<String> {
     }
 }
 
-fn whole(json: Value) -> Option<i64> {
-    if let Value::Number(number) = json {
-        return u32::try_from(number.as_u64()?).ok().map(i64::from);
-    }
+pub(crate) fn whole(json: Value) -> Option<u32> {
     let digits = text_or_number(json)?;
     let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some(number.into())
+    (number.to_string() == digits).then_some(number)
 }
 
 fn masked(text: String) -> String {

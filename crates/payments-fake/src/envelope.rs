@@ -1,8 +1,15 @@
 //! The response envelopes that the service writes.
 
+use std::borrow::Cow;
+
+use bytes::Bytes;
+use http::header::ALLOW;
+use http::{HeaderValue, Response, StatusCode};
 use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use crate::reply;
 
 /// The body of a successful response.
 ///
@@ -48,13 +55,13 @@ pub(crate) struct Success<'a, T> {
     pub(crate) data: T,
 }
 
-/// The body of an error response: `status` is `failed`, `status_code` is the HTTP status, and `msg` the
-/// message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+/// An error response. In its body, `status` is `failed`, `status_code` the HTTP status, and `msg` the message.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorEnvelope {
-    status: &'static str,
-    status_code: u16,
-    msg: String,
+    status: StatusCode,
+    msg: Cow<'static, str>,
+    /// The methods that the path has instead.
+    allow: Option<HeaderValue>,
 }
 
 impl ErrorEnvelope {
@@ -66,23 +73,42 @@ impl ErrorEnvelope {
     pub const CUSTOMER_NOT_FOUND: &'static str = "Customer not found";
 
     /// An error with this HTTP status and message.
-    pub fn new(status_code: u16, msg: impl Into<String>) -> Self {
-        Self { status: "failed", status_code, msg: msg.into() }
+    pub fn new(status: StatusCode, msg: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, msg: msg.into(), allow: None }
     }
 
     /// HTTP 400 with the interface's prefix before the reason.
     pub fn bad_request(reason: &str) -> Self {
-        Self::new(400, format!("{BAD_REQUEST_PREFIX}{reason}"))
+        Self::new(StatusCode::BAD_REQUEST, format!("{BAD_REQUEST_PREFIX}{reason}"))
     }
 
-    /// The HTTP status, which the body repeats.
-    pub const fn status_code(&self) -> u16 {
-        self.status_code
+    /// HTTP 405 with these methods in the `Allow` header.
+    pub fn wrong_method(msg: &'static str, allow: HeaderValue) -> Self {
+        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, msg) }
+    }
+
+    /// The message without the prefix.
+    pub fn reason(&self) -> &str {
+        self.msg.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(&self.msg)
     }
 
     /// The body as JSON.
     pub fn encode(&self) -> Vec<u8> {
-        to_json(self)
+        #[derive(Serialize)]
+        struct Body<'a> {
+            status: &'a str,
+            status_code: u16,
+            msg: &'a str,
+        }
+
+        to_json(&Body { status: "failed", status_code: self.status.as_u16(), msg: &self.msg })
+    }
+
+    /// The response.
+    pub fn response(&self) -> Response<Bytes> {
+        let mut response = reply::json(self.status, self.encode());
+        response.headers_mut().extend(self.allow.clone().map(|allow| (ALLOW, allow)));
+        response
     }
 }
 
@@ -112,7 +138,7 @@ mod tests {
             str::from_utf8(&error.encode()).unwrap(),
             r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
         );
-        assert_eq!(error.status_code(), 400);
+        assert_eq!(error.reason(), "invalid \"postal\" code");
         assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
         assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
         assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::document::{self, DocumentError};
-use crate::fault_members as members;
+use crate::fault_document::FaultDocument;
 
 /// A planned failure: what the client sees, and separately, whether the payment takes place.
 ///
@@ -49,15 +49,12 @@ use crate::fault_members as members;
 /// Use [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
 /// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged). For a fault in the phase `late`, assert
 /// before the delivery and after it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
-    #[serde(serialize_with = "members::write_operation")]
     pub(crate) operation: Option<OperationName>,
     pub(crate) phase: Phase,
-    #[serde(flatten)]
     pub(crate) kind: FaultKind,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "members::write_retry_after")]
     pub(crate) retry_after: Option<HeaderValue>,
     /// How many requests pass before it first fires.
     pub(crate) skip: u32,
@@ -79,6 +76,7 @@ named! {
     ///
     /// Complete: before, after, or later.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
     pub enum Phase {
         /// Never: the request is lost, or refused before anything happened. Only a [`Delay`](FaultKind::Delay) lets it take
@@ -97,8 +95,7 @@ named! {
 
 named! {
     /// What the client sees. In JSON its name is the member `kind`, beside its fields.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-    #[serde(tag = "kind")]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     #[non_exhaustive]
     pub enum FaultKind {
         /// No connection is accepted. Nothing can have been sent, so the phase is always before the commit.
@@ -115,16 +112,13 @@ named! {
         /// after the commit.
         Drip {
             /// How large a piece is.
-            #[serde(default = "members::piece_default", deserialize_with = "members::piece")]
             bytes: NonZeroUsize,
             /// The pause before each piece.
-            #[serde(rename = "delay_ms", default = "members::delay_default", serialize_with = "members::write_delay", deserialize_with = "members::delay")]
             every: Duration,
         } = "drip",
         /// The connection is closed after `bytes` of the response body, and always before the announced last byte.
         Truncate {
             /// How much of the body is sent.
-            #[serde(default = "members::bytes_default", deserialize_with = "members::bytes")]
             bytes: usize,
         } = "truncate",
         /// Bytes that are not HTTP.
@@ -132,7 +126,6 @@ named! {
         /// A proxy's HTML page.
         Html {
             /// Its HTTP status.
-            #[serde(default = "members::status_default", serialize_with = "members::write_status", deserialize_with = "members::status")]
             status: StatusCode,
         } = "html",
         /// A response with this HTTP status and the service's error body.
@@ -140,14 +133,12 @@ named! {
         /// A 4xx after the commit is a false rejection: no client can know that it was charged.
         Status {
             /// The HTTP status.
-            #[serde(default = "members::status_default", serialize_with = "members::write_status", deserialize_with = "members::status")]
             status: StatusCode,
         } = "status",
         /// The normal response, but late. Before the commit, the request waits and is then processed, unless the client has
         /// gone; after the commit, it is processed at once. In the phase `Late` no response is sent.
         Delay {
             /// How long.
-            #[serde(rename = "delay_ms", default = "members::delay_default", serialize_with = "members::write_delay", deserialize_with = "members::delay")]
             by: Duration,
         } = "delay",
         /// HTTP 200 with JSON that does not match the interface.
@@ -269,31 +260,6 @@ pub fn fault_from_value(json: Value) -> Result<Fault, DocumentError> {
     document::read_from(json).map(FaultDocument::into)
 }
 
-/// A fault as a person may have written it.
-#[derive(Deserialize)]
-pub(crate) struct FaultDocument {
-    #[serde(deserialize_with = "members::operation")]
-    operation: Option<OperationName>,
-    phase: Phase,
-    #[serde(flatten)]
-    kind: FaultKind,
-    #[serde(default, deserialize_with = "members::retry_after")]
-    retry_after: Option<HeaderValue>,
-    #[serde(default, deserialize_with = "members::skip")]
-    skip: u32,
-    #[serde(default = "members::times_default", deserialize_with = "members::times")]
-    times: u32,
-    #[serde(flatten, rename = "others", deserialize_with = "members::check_names")]
-    _others: (),
-}
-
-impl From<FaultDocument> for Fault {
-    fn from(document: FaultDocument) -> Self {
-        let FaultDocument { operation, phase, kind, retry_after, skip, times, _others } = document;
-        Self { retry_after, skip, times, ..FaultTarget { operation }.at(phase).show(kind) }
-    }
-}
-
 /// For example `after_commit reset on transaction, from request 2, 3 times`.
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -313,7 +279,7 @@ impl fmt::Display for Fault {
 #[derive(Clone, Copy, Debug)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct FaultTarget {
-    operation: Option<OperationName>,
+    pub(crate) operation: Option<OperationName>,
 }
 
 impl FaultTarget {

@@ -3,14 +3,15 @@
 use std::fmt;
 use std::hash::Hash;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, TokenId, TransactionId};
-use serde::de::{SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::document::{self, Code, Id, Object, SmallNumber, Text};
-use crate::fault::FaultDocument;
+use crate::fault_document::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::{COUNTRY_ID, TransactionDocument};
 use crate::{DocumentError, Fault, LedgerEntry};
@@ -38,7 +39,7 @@ use crate::{DocumentError, Fault, LedgerEntry};
 pub struct Fixtures {
     pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
+    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
     pub(crate) faults: Vec<Fault>,
 }
 
@@ -56,7 +57,7 @@ impl Fixtures {
     ///
     /// The first problem found, and its place.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        document::read::<FixturesDocument>(json)?.try_into()
+        document::read::<FixturesDocument>(json).map(Into::into)
     }
 }
 
@@ -67,33 +68,30 @@ impl Fixtures {
 /// The first problem found. A problem with the JSON or a field names the number of its document if that is not the first.
 pub fn all_fixtures(json: &str) -> Result<Vec<Fixtures>, DocumentError> {
     let documents = document::read_all::<FixturesDocument>(json)?;
-    documents.into_iter().map(Fixtures::try_from).collect()
+    Ok(documents.into_iter().map(Fixtures::from).collect())
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 struct FixturesDocument {
-    customers: Records<CustomerDocument>,
-    tokens: Records<TokenDocument>,
-    transactions: Records<TransactionDocument>,
+    #[serde(deserialize_with = "records::<CustomerDocument, _>")]
+    customers: IndexMap<CustomerId, CustomerRecord>,
+    #[serde(deserialize_with = "records::<TokenDocument, _>")]
+    tokens: IndexMap<TokenId, StoredToken>,
+    #[serde(deserialize_with = "records::<TransactionDocument, _>")]
+    transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
     faults: Vec<Object<FaultDocument>>,
 }
 
-impl TryFrom<FixturesDocument> for Fixtures {
-    type Error = DocumentError;
-
-    fn try_from(document: FixturesDocument) -> Result<Self, DocumentError> {
+impl From<FixturesDocument> for Fixtures {
+    fn from(document: FixturesDocument) -> Self {
         let FixturesDocument { customers, tokens, transactions, faults } = document;
-        Ok(Self {
-            customers: customers.valid("customers")?,
-            tokens: tokens.valid("tokens")?,
-            transactions: transactions.valid("transactions")?,
-            faults: faults.into_iter().map(|Object(fault)| fault.into()).collect(),
-        })
+        let faults = faults.into_iter().map(|Object(fault)| fault.into()).collect();
+        Self { customers, tokens, transactions, faults }
     }
 }
 
-/// A record in a document, which is converted at once.
+/// A record in a document.
 trait RecordDocument {
     type Id: Hash + Eq;
     type Record;
@@ -101,77 +99,46 @@ trait RecordDocument {
     fn into_record(self) -> Result<(Self::Id, Self::Record), &'static str>;
 }
 
-/// The records of one list, up to the first problem.
-struct Records<D: RecordDocument> {
-    by_id: IndexMap<D::Id, D::Record>,
-    problem: Option<Problem>,
-}
+/// Reads a list of records, each of which is converted at once.
+fn records<'de, R, D>(deserializer: D) -> Result<IndexMap<R::Id, R::Record>, D::Error>
+where
+    R: RecordDocument + Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    struct List<R>(PhantomData<R>);
 
-enum Problem {
-    /// Not the id, which may be a secret.
-    SameId {
-        first: usize,
-        again: usize,
-    },
-    Contradiction {
-        index: usize,
-        rule: &'static str,
-    },
-}
+    impl<'de, R: RecordDocument + Deserialize<'de>> Visitor<'de> for List<R> {
+        type Value = IndexMap<R::Id, R::Record>;
 
-impl<D: RecordDocument> Default for Records<D> {
-    fn default() -> Self {
-        Self { by_id: IndexMap::new(), problem: None }
-    }
-}
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a sequence")
+        }
 
-impl<D: RecordDocument> Records<D> {
-    fn add(&mut self, document: D, index: usize) -> Result<(), Problem> {
-        let (id, record) = document.into_record().map_err(|rule| Problem::Contradiction { index, rule })?;
-        match self.by_id.insert_full(id, record) {
-            (first, Some(_)) => Err(Problem::SameId { first, again: index }),
-            (_, None) => Ok(()),
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut records = IndexMap::new();
+            while list.next_element_seed(Next::<R>(&mut records))?.is_some() {}
+            Ok(records)
         }
     }
 
-    fn valid(self, list: &str) -> Result<IndexMap<D::Id, D::Record>, DocumentError> {
-        let problem = match self.problem {
-            None => return Ok(self.by_id),
-            Some(Problem::SameId { first, again }) => {
-                format!("{list}[{again}]: has the same id as {list}[{first}]")
-            }
-            Some(Problem::Contradiction { index, rule }) => format!("{list}[{index}]: {rule}"),
-        };
-        Err(DocumentError(problem))
-    }
-}
+    /// Adds the next record, so that a problem has its place.
+    struct Next<'a, R: RecordDocument>(&'a mut IndexMap<R::Id, R::Record>);
 
-impl<'de, D: RecordDocument + Deserialize<'de>> Deserialize<'de> for Records<D> {
-    fn deserialize<T: Deserializer<'de>>(deserializer: T) -> Result<Self, T::Error> {
-        struct List<D>(PhantomData<D>);
+    impl<'de, R: RecordDocument + Deserialize<'de>> DeserializeSeed<'de> for Next<'_, R> {
+        type Value = ();
 
-        impl<'de, D: RecordDocument + Deserialize<'de>> Visitor<'de> for List<D> {
-            type Value = Records<D>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a sequence")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Records<D>, A::Error> {
-                let mut records = Records::default();
-                let mut index = 0;
-                while let Some(Object(document)) = list.next_element()? {
-                    if records.problem.is_none() {
-                        records.problem = records.add(document, index).err();
-                    }
-                    index += 1;
-                }
-                Ok(records)
+        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+            let Object(document) = Object::<R>::deserialize(deserializer)?;
+            let (id, record) = document.into_record().map_err(D::Error::custom)?;
+            match self.0.insert_full(id, record) {
+                // Not the id, which may be a secret.
+                (first, Some(_)) => Err(D::Error::custom(format_args!("has the same id as [{first}]"))),
+                (_, None) => Ok(()),
             }
         }
-
-        deserializer.deserialize_seq(List(PhantomData))
     }
+
+    deserializer.deserialize_seq(List::<R>(PhantomData))
 }
 
 impl RecordDocument for CustomerDocument {
@@ -195,11 +162,11 @@ impl RecordDocument for TokenDocument {
 
 impl RecordDocument for TransactionDocument {
     type Id = TransactionId;
-    type Record = LedgerEntry;
+    type Record = Arc<LedgerEntry>;
 
-    fn into_record(self) -> Result<(TransactionId, LedgerEntry), &'static str> {
+    fn into_record(self) -> Result<(TransactionId, Arc<LedgerEntry>), &'static str> {
         let entry = self.into_entry()?;
-        Ok((entry.transaction_id().clone(), entry))
+        Ok((entry.transaction_id().clone(), Arc::new(entry)))
     }
 }
 
@@ -236,7 +203,8 @@ impl CustomerDocument {
     fn into_record(self) -> (CustomerId, CustomerRecord) {
         let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
         let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
-        let number = |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| number).into();
+        let number =
+            |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| i64::from(number)).into();
         let Id(id) = self.customer_id;
         let mut record = CustomerRecord::new();
         record.customer_id = id.clone().into();

@@ -290,6 +290,11 @@ impl FakeGateway {
         self.shared.respond(request, timer, given_up).await
     }
 
+    /// Records what the client of a request saw, if that is not the reply that [`respond`](Self::respond) returned.
+    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+        self.shared.record_reply(number, reply);
+    }
+
     /// The recorded request with this number, if it is still stored.
     pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
         self.service().requests.with_number(number).cloned()

@@ -90,7 +90,7 @@ mod decision;
 mod document;
 mod envelope;
 mod fault;
-mod fault_members;
+mod fault_document;
 mod fixtures;
 mod gate;
 mod gateway;

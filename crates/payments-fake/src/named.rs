@@ -1,4 +1,4 @@
-/// An enum with a name for each of its values, which is also its name in JSON.
+/// An enum with a name for each of its values.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -7,9 +7,8 @@ macro_rules! named {
         }
     ) => {
         $(#[$meta])*
-        #[derive(serde::Serialize)]
         pub enum $type {
-            $($(#[$value_meta])* #[serde(rename = $name)] $value $({ $($fields)* })?,)*
+            $($(#[$value_meta])* $value $({ $($fields)* })?,)*
         }
 
         impl $type {

@@ -37,10 +37,13 @@ impl Randomness {
         }
     }
 
-    /// Never returns this identifier. Only one of its own form could be returned.
-    pub(crate) fn reserve(&mut self, identifier: &str) {
-        let digits = identifier.rsplit('_').next().filter(|digits| digits.len() == 16);
-        self.reserved.extend(digits.and_then(|digits| u64::from_str_radix(digits, 16).ok()));
+    /// Never returns these identifiers. Only those of its own form could be returned.
+    pub(crate) fn reserve<'a>(&mut self, identifiers: impl Iterator<Item = &'a str>) {
+        let digits = identifiers.filter_map(|identifier| identifier.rsplit('_').next());
+        let numbers = digits.filter(|digits| digits.len() == 16);
+        // A vector has a length, so that the set grows only once.
+        let numbers: Vec<_> = numbers.filter_map(|digits| u64::from_str_radix(digits, 16).ok()).collect();
+        self.reserved.extend(numbers);
     }
 }
 

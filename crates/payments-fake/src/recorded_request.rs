@@ -31,7 +31,8 @@ pub struct RecordedRequest {
     fields: BTreeMap<Cow<'static, str>, String>,
     body_length: usize,
     pub(crate) received_at: SystemTime,
-    pub(crate) outcome: RequestOutcome,
+    pub(crate) effect: RequestEffect,
+    pub(crate) transaction_id: Option<TransactionId>,
     pub(crate) fault: Option<Fault>,
     pub(crate) reason: Option<String>,
     status: Option<StatusCode>,
@@ -62,9 +63,6 @@ named! {
     }
 }
 
-/// The effect of a request, and the transaction that it created or voided.
-pub(crate) type RequestOutcome = (RequestEffect, Option<TransactionId>);
-
 impl RecordedRequest {
     /// `members` are those of the body, if it is a JSON object.
     pub(crate) fn capture(
@@ -85,7 +83,8 @@ impl RecordedRequest {
             fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
             received_at: SystemTime::UNIX_EPOCH,
-            outcome: RequestOutcome::default(),
+            effect: RequestEffect::Nothing,
+            transaction_id: None,
             fault: None,
             reason: None,
             status: None,
@@ -119,12 +118,12 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn effect(&self) -> RequestEffect {
-        self.outcome.0
+        self.effect
     }
 
     /// The transaction that the request created or voided, or will with a late delivery.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        self.outcome.1.as_ref()
+        self.transaction_id.as_ref()
     }
 
     /// The fault that fired for the request.
@@ -214,7 +213,7 @@ impl RecordedRequest {
             body_length: usize,
             received_at: String,
             amount: Option<Box<RawValue>>,
-            effect: RequestEffect,
+            effect: &'a str,
             transaction_id: Option<&'a TransactionId>,
             reason: Option<&'a str>,
             fault: Option<String>,
@@ -236,7 +235,7 @@ impl RecordedRequest {
             body_length: self.body_length,
             received_at: document::timestamp(self.received_at).to_string(),
             amount: self.amount().and_then(|amount| RawValue::from_string(amount.to_string()).ok()),
-            effect: self.effect(),
+            effect: self.effect().as_str(),
             transaction_id: self.transaction_id(),
             reason: self.reason(),
             fault: self.fault.as_ref().map(Fault::to_string),

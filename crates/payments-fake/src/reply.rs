@@ -1,13 +1,11 @@
 //! What the network would carry back, and the bytes of every response of the fake.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
@@ -99,7 +97,8 @@ impl Reply {
                 Self::Response(finished(response, retry_after))
             }
             FaultKind::Status { status } => {
-                let response = error(status, status.canonical_reason().unwrap_or("Error"));
+                let msg = status.canonical_reason().unwrap_or("Error");
+                let response = ErrorEnvelope::new(status, msg).response();
                 Self::Response(finished(response, retry_after))
             }
             FaultKind::Delay { by } if committed => Self::Delayed { by, response },
@@ -122,19 +121,16 @@ impl Reply {
 
     /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<&'static str> {
-        let kind = match self {
-            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => return None,
-            Self::Drip { bytes, every, .. } => {
-                FaultKind::Drip { bytes: NonZeroUsize::new(*bytes)?, every: *every }
-            }
-            Self::Truncated { bytes, .. } => FaultKind::Truncate { bytes: *bytes },
-            Self::Garbage(_) => FaultKind::Garbage,
-            Self::Refused => FaultKind::Refuse,
-            Self::Closed => FaultKind::Close,
-            Self::Reset => FaultKind::Reset,
-            Self::Stalled => FaultKind::Stall,
-        };
-        Some(kind.as_str())
+        match self {
+            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => None,
+            Self::Drip { .. } => Some("drip"),
+            Self::Truncated { .. } => Some("truncate"),
+            Self::Garbage(_) => Some("garbage"),
+            Self::Refused => Some("refuse"),
+            Self::Closed => Some("close"),
+            Self::Reset => Some("reset"),
+            Self::Stalled => Some("stall"),
+        }
     }
 
     /// The response that is sent completely or in part.
@@ -149,32 +145,11 @@ impl Reply {
     }
 }
 
-/// Bodies may hold personal data, so only their lengths are shown.
+/// Bodies may hold personal data, so they are not shown.
 impl fmt::Debug for Reply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let summary = |response: &Response<Bytes>| {
-            format!("HTTP {} with {} bytes", response.status(), response.body().len())
-        };
-        match self {
-            Self::Response(response) => write!(f, "Response({})", summary(response)),
-            Self::Delayed { by, response } => write!(f, "Delayed({by:?}, {})", summary(response)),
-            Self::Held { by, request: _ } => write!(f, "Held({by:?})"),
-            Self::Drip { response, bytes, every, complete } => {
-                write!(
-                    f,
-                    "Drip({bytes} bytes every {every:?} of {}, complete: {complete})",
-                    summary(response)
-                )
-            }
-            Self::Truncated { response, bytes } => {
-                write!(f, "Truncated(after {bytes} bytes of {})", summary(response))
-            }
-            Self::Garbage(bytes) => write!(f, "Garbage({} bytes)", bytes.len()),
-            Self::Refused => f.write_str("Refused"),
-            Self::Closed => f.write_str("Closed"),
-            Self::Reset => f.write_str("Reset"),
-            Self::Stalled => f.write_str("Stalled"),
-        }
+        let (status, symptom) = (self.status(), self.symptom());
+        f.debug_struct("Reply").field("status", &status).field("symptom", &symptom).finish_non_exhaustive()
     }
 }
 
@@ -188,53 +163,14 @@ pub(crate) fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
     ok(&Success { status: None, status_code: 200, message, data })
 }
 
-/// A refusal of the service.
-pub(crate) struct Refusal {
-    status: StatusCode,
-    pub(crate) reason: Cow<'static, str>,
-    /// The method that the path has instead.
-    allow: Option<&'static str>,
-}
-
-impl Refusal {
-    pub(crate) fn new(status: StatusCode, reason: impl Into<Cow<'static, str>>) -> Self {
-        Self { status, reason: reason.into(), allow: None }
-    }
-
-    pub(crate) fn bad_request(reason: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, reason)
-    }
-
-    pub(crate) fn wrong_method(allow: &'static str) -> Self {
-        Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, "Method not allowed") }
-    }
-
-    /// The error body. The interface has a prefix before the reason of HTTP 400 alone.
-    pub(crate) fn response(&self) -> Response<Bytes> {
-        let mut response = match self.status {
-            StatusCode::BAD_REQUEST => json(self.status, ErrorEnvelope::bad_request(&self.reason).encode()),
-            status => error(status, &self.reason),
-        };
-        if let Some(method) = self.allow {
-            response.headers_mut().insert(ALLOW, HeaderValue::from_static(method));
-        }
-        response
-    }
-}
-
-/// The error body, whose `status_code` is the HTTP status.
-fn error(status: StatusCode, msg: &str) -> Response<Bytes> {
-    json(status, ErrorEnvelope::new(status.as_u16(), msg).encode())
-}
-
 /// A decline; `data` is the data of the operation's success response.
 pub(crate) fn declined(shape: DeclineShape, reason: &'static str, data: impl Serialize) -> Response<Bytes> {
     let failed = |status| ok(&Success { status: Some(status), status_code: 200, message: reason, data });
     match shape {
         DeclineShape::OkFailed => failed("failed"),
         DeclineShape::OkError => failed("error"),
-        DeclineShape::BadRequest => Refusal::bad_request(reason).response(),
-        DeclineShape::PaymentRequired => error(StatusCode::PAYMENT_REQUIRED, reason),
+        DeclineShape::BadRequest => ErrorEnvelope::bad_request(reason).response(),
+        DeclineShape::PaymentRequired => ErrorEnvelope::new(StatusCode::PAYMENT_REQUIRED, reason).response(),
     }
 }
 
@@ -242,7 +178,8 @@ fn ok(body: &impl Serialize) -> Response<Bytes> {
     json(StatusCode::OK, to_json(body))
 }
 
-fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
+/// A response with a JSON body.
+pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
     with_body(status, "application/json", body)
 }
 

@@ -13,8 +13,8 @@ use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void
 use percent_encoding::percent_decode_str;
 
 use crate::UnknownFields;
+use crate::envelope::ErrorEnvelope;
 use crate::fault::{Fault, RequestedFault};
-use crate::reply::Refusal;
 use crate::test_values::{TestField, TestValue};
 
 /// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
@@ -37,9 +37,9 @@ pub(crate) enum Action {
     GetTransaction(String),
     GetCustomer(String),
     /// Refused, once the key is accepted.
-    Refused(Refusal),
+    Refused(ErrorEnvelope),
     /// Refused, whatever the key.
-    NotFound(Refusal),
+    NotFound(ErrorEnvelope),
 }
 
 impl ParsedRequest {
@@ -72,20 +72,23 @@ impl Action {
     ) -> Self {
         let operation = match route {
             Route::UnknownPath => {
-                return Self::NotFound(Refusal::new(StatusCode::NOT_FOUND, "Path not found"));
+                return Self::NotFound(ErrorEnvelope::new(StatusCode::NOT_FOUND, "Path not found"));
             }
-            Route::WrongMethod(allowed) => return Self::NotFound(Refusal::wrong_method(allowed)),
+            Route::WrongMethod(allowed) => {
+                let allow = HeaderValue::from_static(allowed);
+                return Self::NotFound(ErrorEnvelope::wrong_method("Method not allowed", allow));
+            }
             Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
             Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
             Route::To(operation, _) => operation,
         };
         if !is_json(&head.headers) {
             let msg = "Content-Type must be application/json";
-            return Self::Refused(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
+            return Self::Refused(ErrorEnvelope::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
         }
         if body.len() > MAX_BODY_BYTES {
             let msg = format!("Request body is larger than {MAX_BODY_BYTES} bytes");
-            return Self::Refused(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, msg));
+            return Self::Refused(ErrorEnvelope::new(StatusCode::PAYLOAD_TOO_LARGE, msg));
         }
         let action = members.as_ref().map_err(Clone::clone).and_then(|members| {
             let members = &match unknown_fields {
@@ -100,7 +103,7 @@ impl Action {
                     .map(|payment| Self::Transaction(Box::new(payment), test_account(members))),
             }
         });
-        action.unwrap_or_else(|error| Self::Refused(Refusal::bad_request(error.to_string())))
+        action.unwrap_or_else(|error| Self::Refused(ErrorEnvelope::bad_request(&error.to_string())))
     }
 }
 

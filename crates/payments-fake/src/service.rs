@@ -11,13 +11,14 @@ use http::{HeaderName, HeaderValue, Method, Request};
 use payments_core::transport::before;
 use payments_core::{OperationName, Timer};
 use payments_model::unversioned::RequestMembers;
+use payments_model::{TokenId, TransactionId};
 
 use crate::armed_fault::ArmedFaults;
 use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{RecordedRequest, RequestLog, RequestOutcome};
+use crate::recorded_request::{RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
@@ -47,7 +48,9 @@ impl Shared {
 
     /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
     pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.process(now, self.receive(request)).0
+        let (reply, number) = self.process(now, self.receive(request));
+        self.record_reply(number, &reply);
+        reply
     }
 
     fn receive(&self, request: Request<Bytes>) -> Received {
@@ -93,6 +96,13 @@ impl Shared {
 
     /// Processes a request that a fault held, unless the gateway was reset in the meantime.
     pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        let number = request.number;
+        let reply = self.process_held(now, request);
+        self.record_reply(Some(number), &reply);
+        reply
+    }
+
+    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
@@ -103,8 +113,9 @@ impl Shared {
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests. The
-    /// reply is never [`Reply::Held`]. Also returns the number of the request if it is recorded.
+    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
+    /// if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
@@ -126,14 +137,30 @@ impl Shared {
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
+                    self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.resume(self.settings.now(), request)
+                self.process_held(self.settings.now(), request)
             }
             reply => reply,
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
+        let reply = match reply {
+            Reply::Delayed { by, response } => {
+                timer.sleep(by).await;
+                Reply::Response(response)
+            }
+            reply => reply,
+        };
+        self.record_reply(number, &reply);
         (reply, number)
+    }
+
+    /// Records what the client of a request sees, if the request is recorded.
+    pub(crate) fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+        if let Some(number) = number {
+            self.service().requests.update(number, |request| request.set_reply(reply));
+        }
     }
 
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
@@ -190,8 +217,8 @@ impl Service {
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
     pub(crate) fn load_records(&mut self, tenant: usize, fixtures: Fixtures) {
-        fixtures.transactions.keys().for_each(|id| self.randomness.reserve(id.as_str()));
-        fixtures.tokens.keys().for_each(|id| self.randomness.reserve(id.as_str()));
+        self.randomness.reserve(fixtures.transactions.keys().map(TransactionId::as_str));
+        self.randomness.reserve(fixtures.tokens.keys().map(TokenId::as_str));
         self.stores[tenant].add_missing(fixtures);
     }
 
@@ -216,10 +243,8 @@ impl Service {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (number, effect) in late {
-            let outcome = effect.outcome();
-            let is_committed = self.stores[effect.tenant].commit(effect);
-            let outcome = if is_committed { outcome } else { (RequestEffect::Refused, None) };
-            self.requests.update(number, |request| request.outcome = outcome);
+            let done = self.stores[effect.tenant].commit(effect);
+            self.requests.update(number, |request| (request.effect, request.transaction_id) = done);
         }
         count
     }
@@ -239,29 +264,25 @@ impl Service {
         response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
         response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
-        let outcome = match (&effect, phase) {
-            (_, Phase::BeforeCommit) => RequestOutcome::default(),
-            (Some(effect), Phase::AfterCommit) => effect.outcome(),
-            (Some(effect), Phase::Late) => (RequestEffect::Late, effect.outcome().1),
+        let done = match (effect, phase) {
+            (_, Phase::BeforeCommit) => (RequestEffect::Nothing, None),
+            (Some(effect), Phase::AfterCommit) => stores[effect.tenant].commit(effect),
+            (Some(effect), Phase::Late) => {
+                let id = effect.entry.transaction_id().clone();
+                self.late.push((number, effect));
+                (RequestEffect::Late, Some(id))
+            }
             (None, _) if reason.is_none() => (RequestEffect::LookedUp, None),
             (None, _) => (RequestEffect::Refused, None),
         };
-        let is_no = matches!(outcome.0, RequestEffect::Refused | RequestEffect::Declined);
-        match (effect, phase) {
-            (Some(effect), Phase::AfterCommit) => {
-                stores[effect.tenant].commit(effect);
-            }
-            (Some(effect), Phase::Late) => self.late.push((number, effect)),
-            _ => {}
-        }
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
         self.requests.update(number, |request| {
-            request.outcome = outcome;
+            let is_no = matches!(done.0, RequestEffect::Refused | RequestEffect::Declined);
+            (request.effect, request.transaction_id) = done;
             request.reason = reason.filter(|_| is_no);
-            request.set_reply(&reply);
         });
         reply
     }

@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_key_must_match_completely() {
-        let builder = FakeGateway::builder().api_key("key").another_api_key("two");
+        let builder = FakeGateway::builder().api_key("key").api_key("two");
         assert_eq!(builder.settings.tenant_with_key(b"key"), Some(0));
         assert_eq!(builder.settings.tenant_with_key(b"two"), Some(1));
         for other in ["", "k", "kez", "keyk", "keykey", "KEY"] {

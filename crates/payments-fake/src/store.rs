@@ -1,16 +1,17 @@
 use std::hash::Hash;
+use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
-use crate::recorded_request::RequestOutcome;
 use crate::{Fixtures, LedgerEntry, RequestEffect, StoredToken};
 
 /// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by the
 /// `put` methods, so whether a payment takes place is separate from what the client sees. Other modules only read its fields.
 #[derive(Default)]
 pub(crate) struct Store {
-    pub(crate) transactions: IndexMap<TransactionId, LedgerEntry>,
+    /// Shared with snapshots, so that taking one of a large ledger is quick.
+    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
     pub(crate) tokens: IndexMap<TokenId, StoredToken>,
     pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
 }
@@ -29,31 +30,27 @@ pub(crate) struct Effect {
     pub(crate) new_token: Option<StoredToken>,
 }
 
-impl Effect {
-    pub(crate) fn outcome(&self) -> RequestOutcome {
-        (self.kind, Some(self.entry.transaction_id().clone()))
-    }
-}
-
 impl Store {
-    /// Returns whether it took effect. A late void does not if another void came first.
-    pub(crate) fn commit(&mut self, effect: Effect) -> bool {
+    /// Returns what it did, and to which transaction. A late void is refused if another void came first.
+    pub(crate) fn commit(&mut self, effect: Effect) -> (RequestEffect, Option<TransactionId>) {
         let Effect { tenant: _, kind, entry, void, new_token } = effect;
-        let stored = self.transactions.get(entry.transaction_id());
+        let id = entry.transaction_id().clone();
+        let stored = self.transactions.get(&id);
         let is_possible = match kind {
-            RequestEffect::Voided => stored.is_some_and(LedgerEntry::is_voidable),
+            RequestEffect::Voided => stored.is_some_and(|stored| stored.is_voidable()),
             _ => stored.is_none(),
         };
-        if is_possible {
-            self.put_transaction(entry);
-            if let Some(void) = void {
-                self.put_transaction(void);
-            }
-            if let Some(token) = new_token {
-                self.put_token(token);
-            }
+        if !is_possible {
+            return (RequestEffect::Refused, None);
         }
-        is_possible
+        self.put_transaction(entry);
+        if let Some(void) = void {
+            self.put_transaction(void);
+        }
+        if let Some(token) = new_token {
+            self.put_token(token);
+        }
+        (kind, Some(id))
     }
 
     pub(crate) fn put_token(&mut self, token: StoredToken) {
@@ -65,7 +62,7 @@ impl Store {
     }
 
     fn put_transaction(&mut self, entry: LedgerEntry) {
-        self.transactions.insert(entry.transaction_id().clone(), entry);
+        self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
     }
 
     pub(crate) fn clear(&mut self) {

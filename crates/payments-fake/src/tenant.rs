@@ -23,17 +23,14 @@ pub struct Tenant {
 impl Tenant {
     /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
-        Ledger { entries: self.entries_from(0) }
+        let entries =
+            |store: &Store| store.transactions.values().map(|entry| LedgerEntry::clone(entry)).collect();
+        Ledger { entries: self.with(entries) }
     }
 
     /// The entry of one transaction, without reading the whole ledger.
     pub fn entry(&self, id: &TransactionId) -> Option<LedgerEntry> {
-        self.with(|store| store.transactions.get(id).cloned())
-    }
-
-    /// The entries from this index on: those that were committed after the first `index` ones.
-    pub fn entries_from(&self, index: usize) -> Vec<LedgerEntry> {
-        self.with(|store| store.transactions.values().skip(index).cloned().collect())
+        self.with(|store| store.transactions.get(id).map(|entry| LedgerEntry::clone(entry)))
     }
 
     /// How many transactions there are, declined and voided ones included.
@@ -85,15 +82,18 @@ impl Tenant {
             customers: Vec<&'a CustomerRecord>,
         }
 
+        // Requests wait only for this.
+        let (transactions, tokens, customers) = self.with(|store| {
+            let transactions: Vec<_> = store.transactions.values().cloned().collect();
+            (transactions, store.tokens.clone(), store.customers.clone())
+        });
         let seeded = fixtures::seeded_customer();
-        self.with(|store| {
-            let is_replaced = store.customers.keys().any(|id| id.as_str() == test_values::CUSTOMER);
-            let seeded = Some(&seeded).filter(|_| !is_replaced);
-            to_json(&State {
-                transactions: store.transactions.values().map(WrittenTransaction::from).collect(),
-                tokens: store.tokens.values().collect(),
-                customers: seeded.into_iter().chain(store.customers.values()).collect(),
-            })
+        let is_replaced = customers.keys().any(|id| id.as_str() == test_values::CUSTOMER);
+        let seeded = Some(&seeded).filter(|_| !is_replaced);
+        to_json(&State {
+            transactions: transactions.iter().map(|entry| WrittenTransaction::from(&**entry)).collect(),
+            tokens: tokens.values().collect(),
+            customers: seeded.into_iter().chain(customers.values()).collect(),
         })
     }
 

@@ -67,22 +67,26 @@ impl TransactionDocument {
             (None, Some(_)) => OperationName::TokenTransaction,
             (None, None) => OperationName::Transaction,
         };
-        let card = self.card_number.map(|Card(card)| card);
+        let source = match (self.token_id, &self.card_number) {
+            (Some(Id(token)), _) => PaymentSource::Token(token),
+            (None, Some(Card(card))) => PaymentSource::Card(card.clone()),
+            (None, None) => PaymentSource::Account,
+        };
         let text = |text: Option<Text>| text.map(|Text(text)| text);
         let or_empty = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
         let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
         let mut record = TransactionRecord::new(self.transaction_id.0);
         record.base_amount = self.base_amount.map_or(amount, |Number(amount)| amount).into();
         record.amount = amount.into();
-        record.card_number = card.clone().map_or(Field::Absent, Field::Value);
+        record.card_number = self.card_number.map_or(Field::Absent, |Card(card)| card.into());
         record.billing_email = or_empty(self.billing_email);
         record.billing_customer_name = or_empty(self.billing_customer_name);
         record.billing_address = or_empty(self.billing_address);
         record.billing_city = or_empty(self.billing_city);
         record.billing_state = text(self.billing_state).map_or(Field::Null, Field::Value);
         record.billing_postal_code = code(self.billing_postal_code);
-        let country = self.billing_country.unwrap_or(SmallNumber(COUNTRY_ID));
-        record.billing_country = country.0.into();
+        let country = self.billing_country.map_or(COUNTRY_ID, |SmallNumber(country)| country.into());
+        record.billing_country = country.into();
         record.billing_country_code = code(self.billing_country_code);
         record.billing_phone_number = or_empty(self.billing_phone_number);
         record.transaction_type = transaction_type.into();
@@ -92,11 +96,7 @@ impl TransactionDocument {
             kind: EntryKind::of(operation, transaction_type),
             state,
             amount,
-            source: match (self.token_id, card) {
-                (Some(Id(token)), _) => PaymentSource::Token(token),
-                (None, Some(card)) => PaymentSource::Card(card),
-                (None, None) => PaymentSource::Account,
-            },
+            source,
             reference_no: text(self.reference_no),
             description: text(self.description),
             void_reason: text(self.void_reason),

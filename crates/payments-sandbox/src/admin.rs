@@ -6,7 +6,7 @@ mod resources;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{ALLOW, ORIGIN};
+use http::header::ORIGIN;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
 use payments_fake::{FakeGateway, Fixtures};
 
@@ -40,7 +40,10 @@ pub(crate) struct Admin {
 impl Admin {
     /// Responds to a request whose path begins with [`PREFIX`].
     pub(crate) fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
-        self.handle(request).unwrap_or_else(|Refusal(response)| response.map(full))
+        self.handle(request).unwrap_or_else(|refusal| {
+            let line = [&**refusal.response().body(), b"\n"].concat();
+            refusal.response().map(|_| full(line))
+        })
     }
 
     fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
@@ -68,10 +71,8 @@ impl Admin {
                 Refusal::new(StatusCode::NOT_FOUND, message)
             } else {
                 let message = "this path does not have this method; the Allow header lists its methods";
-                let mut refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, message);
                 let allow = HeaderValue::try_from(allowed.join(", ")).expect("methods are visible ASCII");
-                refusal.0.headers_mut().insert(ALLOW, allow);
-                refusal
+                Refusal::wrong_method(message, allow)
             });
         };
         let response = handler(self, &AdminRequest::read(request, parameters)?)?;

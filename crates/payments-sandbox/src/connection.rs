@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures_util::FutureExt as _;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -12,7 +13,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::Watcher;
-use payments_core::Timer as _;
 use payments_fake::Reply;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
@@ -21,7 +21,7 @@ use tokio::time::sleep;
 use crate::activity::Activity;
 use crate::body::{Body, full};
 use crate::shutdown::Shutdown;
-use crate::site::Site;
+use crate::site::{Answered, LARGEST_ADMIN_BODY, LARGEST_BODY, Site};
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -34,6 +34,8 @@ pub(crate) struct ClientConnection {
     pub(crate) shutdown: Shutdown,
     /// Held while a request is processed, because that time does not count against the client.
     pub(crate) processing: Mutex<()>,
+    /// The newest request to the service.
+    pub(crate) newest: Mutex<Option<Answered>>,
 }
 
 impl ClientConnection {
@@ -44,6 +46,7 @@ impl ClientConnection {
             () = self.serve_requests(graceful) => {}
             () = self.grace_period_over() => {}
         }
+        self.report_newest().await;
     }
 
     /// Ready when the server stops and the client has had its time to finish a request or to read a response.
@@ -70,23 +73,48 @@ impl ClientConnection {
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
             None => return,
-            Some(End::Unreadable(status)) => (Reply::Response(self.site.unreadable(status)), true),
-            Some(End::Symptom(reply)) => (reply, true),
-            Some(End::SymptomOfHead(reply)) => (reply, false),
+            Some(End::Unreadable(status)) => {
+                self.report_newest().await;
+                (Reply::Response(self.site.unreadable(status)), true)
+            }
+            Some(End::Reply { reply, has_body }) => (reply, has_body),
         };
         // A symptom may keep the connection open on purpose.
         let _handling = self.activity.handle_request();
+        let mut socket = self.socket.clone();
+        let seen = symptom::write(reply, has_body, &mut socket, &self.shutdown).await;
+        if let Some(mut answered) = self.newest.lock().await.take() {
+            self.site.report(&mut answered, Some(&seen));
+        }
         // An error means that the client left first.
-        let _ = symptom::show(reply, has_body, self.socket.clone(), &self.shutdown).await;
+        let _ = symptom::end(&seen, has_body, socket, &self.shutdown).await;
+    }
+
+    /// Reports the newest response, if the client had closed its side of the connection before it was written, or did not
+    /// accept it.
+    async fn report_newest(&self) {
+        let Some(mut newest) = self.newest.lock().await.take() else { return };
+        if !newest.is_reported {
+            sleep(TIME_TO_REFUSE).await;
+        }
+        let lost = self.socket.is_broken().then_some(&Reply::Closed);
+        self.site.report(&mut newest, lost);
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
-        let Self { client, socket, activity, site, shutdown, processing } = self;
+        let Self { client, socket, activity, site, shutdown, processing, newest } = self;
+        // hyper has written the response before it reads another request.
+        if let Some(mut previous) = newest.lock().await.take() {
+            site.report(&mut previous, None);
+        }
         let (head, body) = request.into_parts();
-        let body = read(body, site.largest_body(head.uri.path())).await.map_err(|error| {
+        let administers = site.administers(head.uri.path());
+        let largest = if administers { LARGEST_ADMIN_BODY } else { LARGEST_BODY };
+        let body = read(body, largest).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
-                socket.end_with(End::Symptom(Reply::Response(site.bad_request(msg))));
+                let reply = Reply::Response(site.bad_request(msg));
+                socket.end_with(End::Reply { reply, has_body: true });
             }
             // Otherwise the client left in the middle of its request, which is therefore ignored.
             NO_RESPONSE
@@ -95,25 +123,33 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if site.administers(request.uri().path()) {
+        if administers {
             // Writing or saving a large state would delay other connections.
             let site = Arc::clone(site);
             let response = spawn_blocking(move || site.administer(&request)).await;
             return response.ok().flatten().ok_or(NO_RESPONSE);
         }
-        match site.reply_to(request, *client, shutdown, socket.departure()).await {
-            Reply::Response(response) => Ok(response.map(full)),
-            Reply::Delayed { by, response } => {
-                shutdown.sleep(by).await;
+        let (reply, mut answered) = site.reply_to(request, *client, shutdown, socket.departure()).await;
+        match reply {
+            Reply::Response(response) => {
+                // Whether a client that has closed its side can still read is known only after the response is written.
+                if socket.departure().now_or_never().is_none() {
+                    site.report(&mut answered, None);
+                }
+                *newest.lock().await = Some(answered);
                 Ok(response.map(full))
             }
             reply => {
-                socket.end_with(if is_head { End::SymptomOfHead(reply) } else { End::Symptom(reply) });
+                *newest.lock().await = Some(answered);
+                socket.end_with(End::Reply { reply, has_body: !is_head });
                 Err(NO_RESPONSE)
             }
         }
     }
 }
+
+/// How long the system of a client that has left has to refuse a response, chosen by this SDK.
+const TIME_TO_REFUSE: Duration = Duration::from_millis(50);
 
 /// The limit of a request head, chosen by this SDK. The newest requests are stored, so it must be small.
 const LARGEST_HEAD: usize = 64 * 1024;

@@ -2,7 +2,7 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use payments_fake::{Fault, FaultKind, Phase, RecordedRequest, Reply, RequestEffect};
+use payments_fake::{FaultKind, Phase, RecordedRequest, Reply, RequestEffect};
 
 /// One request and its result, for a log. It holds no secret, and no personal data but what the caller put into a reference.
 #[derive(Clone, Debug)]
@@ -14,8 +14,10 @@ pub struct Exchange {
     pub method: String,
     /// The path without its query; card numbers and keys in it are masked.
     pub path: String,
-    /// What the client saw.
-    pub shown: Shown,
+    /// The HTTP status of the complete response that the client saw.
+    pub status: Option<u16>,
+    /// What the client saw instead of one, as in [`RecordedRequest::symptom`]: `close` too if it left first.
+    pub symptom: Option<&'static str>,
     /// The `x-request-id` of the response, if there was one.
     pub request_id: Option<String>,
     /// The request and what the service did with it, unless it did not reach the service.
@@ -30,42 +32,28 @@ impl Exchange {
     pub fn is_untold(&self) -> bool {
         let Some(recorded) = &self.recorded else { return false };
         let moved = matches!(recorded.effect(), RequestEffect::Charged | RequestEffect::Voided);
-        let delivers_response = |fault: &Fault| match fault.kind() {
-            FaultKind::Delay { .. } => true,
-            FaultKind::Drip { .. } => fault.phase() == Phase::AfterCommit,
-            _ => false,
+        let is_told = match recorded.fault().map(|fault| (fault.kind(), fault.phase())) {
+            None | Some((FaultKind::Delay { .. }, _)) => self.status.is_some(),
+            Some((FaultKind::Drip { .. }, Phase::AfterCommit)) => self.symptom == Some("drip"),
+            Some(_) => false,
         };
-        moved && !recorded.fault().is_none_or(delivers_response)
+        moved && !is_told
     }
-}
 
-/// What a client saw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Shown {
-    /// A complete response with this HTTP status.
-    Response(u16),
-    /// A fault instead, by the name of its kind.
-    Fault(&'static str),
-}
-
-impl Shown {
-    pub(crate) fn of(reply: &Reply) -> Self {
-        match (reply.symptom(), reply.status()) {
-            (None, Some(status)) => Self::Response(status.as_u16()),
-            (symptom, _) => Self::Fault(symptom.unwrap_or("close")),
-        }
+    pub(crate) fn set_reply(&mut self, reply: &Reply) {
+        self.symptom = reply.symptom();
+        self.status = reply.status().filter(|_| self.symptom.is_none()).map(|status| status.as_u16());
     }
 }
 
 /// A log line: `127.0.0.1:40123 POST /api/v1/public/void 200 in 1.2ms, req_…`.
 impl fmt::Display for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { client, method, path, shown, request_id, took, .. } = self;
+        let Self { client, method, path, status, symptom, request_id, took, .. } = self;
         write!(f, "{client} {method} {path} ")?;
-        match shown {
-            Shown::Response(status) => write!(f, "{status}")?,
-            Shown::Fault(kind) => write!(f, "{kind}")?,
+        match status {
+            Some(status) => write!(f, "{status}")?,
+            None => f.write_str(symptom.unwrap_or("close"))?,
         }
         write!(f, " in {took:.1?}")?;
         match request_id {

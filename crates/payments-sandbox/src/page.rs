@@ -103,34 +103,3 @@ const BUFFERED_EVENTS: usize = 256;
 
 /// Chosen by this SDK.
 const HEARTBEAT: Duration = Duration::from_secs(15);
-
-#[cfg(test)]
-mod tests {
-    use payments_fake::block_on;
-
-    use super::*;
-
-    #[tokio::test]
-    async fn events_arrive_until_the_sandbox_stops() {
-        let (switch, shutdown) = Shutdown::new();
-        let feed = Feed::new(shutdown);
-        let mut body = feed.events(FakeGateway::new()).into_body();
-        for expected in [": open\n\n", "event: change\ndata: {}\n\n"] {
-            feed.send(Event::Change);
-            let piece = body.frame().await.unwrap().unwrap();
-            assert_eq!(piece.into_data().unwrap(), expected);
-        }
-        switch.send_replace(true);
-        assert!(block_on(body.frame()).is_none(), "the stream ended although its feed still exists");
-    }
-
-    #[tokio::test]
-    async fn events_end_when_the_feed_is_dropped() {
-        let (_switch, shutdown) = Shutdown::new();
-        let feed = Feed::new(shutdown);
-        let mut body = feed.events(FakeGateway::new()).into_body();
-        drop(feed);
-        assert!(body.frame().await.unwrap().is_ok());
-        assert!(body.frame().await.is_none());
-    }
-}

@@ -28,7 +28,6 @@ use crate::{BlockingSandbox, Sandbox};
 pub struct SandboxBuilder {
     listen: SocketAddr,
     admin_listen: Option<SocketAddr>,
-    api_keys: Vec<String>,
     seed: Option<u64>,
     /// What a fresh gateway differs in.
     fresh: Option<FakeGatewayBuilder>,
@@ -54,7 +53,6 @@ impl SandboxBuilder {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             admin_listen: None,
-            api_keys: Vec::new(),
             seed: None,
             fresh: None,
             gateway: None,
@@ -88,8 +86,13 @@ impl SandboxBuilder {
 
     /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own ledger, tokens and
     /// customers.
+    ///
+    /// # Panics
+    ///
+    /// If no client could send the key: it is empty, or has anything but visible ASCII.
+    #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.api_keys.push(key.into());
+        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).api_key(key));
         self
     }
 
@@ -189,7 +192,8 @@ impl SandboxBuilder {
         self
     }
 
-    /// Called for every request to the service, before the client sees the response.
+    /// Called for every request to the service, before the client sees the response. If the client has closed its side of the
+    /// connection, it is called after the response was sent, because only then it is known whether the client could read it.
     pub fn on_exchange(mut self, tell: impl Fn(&Exchange) + Send + Sync + 'static) -> Self {
         self.on_exchange = Some(Arc::new(tell));
         self
@@ -212,9 +216,9 @@ impl SandboxBuilder {
     ///
     /// # Panics
     ///
-    /// Outside a tokio runtime, or with an API key that no client could send.
+    /// Outside a tokio runtime.
     pub async fn start(self) -> io::Result<Sandbox> {
-        let has_settings = self.fresh.is_some() || self.seed.is_some() || !self.api_keys.is_empty();
+        let has_settings = self.fresh.is_some() || self.seed.is_some();
         if self.gateway.is_some() && has_settings {
             let message = "api_key, seed, choices and ignore_unfired_faults are settings of a fresh gateway; \
                            build the gateway that is served with them";
@@ -248,9 +252,6 @@ impl SandboxBuilder {
                 .unwrap_or_else(FakeGateway::builder)
                 .seed(seed)
                 .wall_clock(move || wall_clock.now());
-            let mut keys = self.api_keys.into_iter();
-            let builder = builder.api_key(keys.next().unwrap_or_else(|| FakeGateway::API_KEY.to_owned()));
-            let builder = keys.fold(builder, FakeGatewayBuilder::another_api_key);
             (builder.build(), Some(seed), Some(clock))
         };
         let data_file = match self.data_file {

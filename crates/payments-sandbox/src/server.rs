@@ -107,8 +107,10 @@ async fn serve_client(
         },
     };
     if let Ok(socket) = socket {
-        let processing = Mutex::default();
-        ClientConnection { client, socket, activity, site, shutdown, processing }.serve(watcher).await;
+        let (processing, newest) = (Mutex::default(), Mutex::default());
+        ClientConnection { client, socket, activity, site, shutdown, processing, newest }
+            .serve(watcher)
+            .await;
     }
 }
 

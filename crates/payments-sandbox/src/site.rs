@@ -1,5 +1,6 @@
-use std::future::Future;
+use std::future::{Future, ready};
 use std::net::SocketAddr;
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -8,12 +9,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{FakeGateway, Reply, RequestedFault};
+use tokio::task::yield_now;
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
-use crate::body::{Body, full, json};
+use crate::body::{Body, full};
 use crate::control_header::requested_fault;
-use crate::exchange::{Exchange, Shown};
+use crate::exchange::Exchange;
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
 
@@ -34,6 +36,15 @@ pub(crate) struct Site {
     pub(crate) next_id: Arc<AtomicU64>,
 }
 
+/// A request to the service that has its reply.
+pub(crate) struct Answered {
+    /// The number of its record.
+    number: Option<u64>,
+    /// What is logged, if anything is.
+    exchange: Option<Box<Exchange>>,
+    pub(crate) is_reported: bool,
+}
+
 /// Called for every request to the service.
 pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
 
@@ -47,24 +58,21 @@ impl Site {
         }
     }
 
-    /// The largest body that a request to this path may have.
-    pub(crate) fn largest_body(&self, path: &str) -> usize {
-        if self.administers(path) { 1024 * 1024 } else { 64 * 1024 }
-    }
-
     /// Whether a request to this path is for the admin interface.
     pub(crate) fn administers(&self, path: &str) -> bool {
-        self.admin_for(path).is_some()
+        let rest = path.strip_prefix(admin::PREFIX).filter(|_| self.admin.is_some());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The admin interface's response, if the request is for it.
+    /// The admin interface's response, if this port has one.
     pub(crate) fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
-        let path = request.uri().path();
-        let admin = self.admin_for(path)?;
-        let mut response = if request.body().len() <= self.largest_body(path) {
+        let admin = self.admin.as_ref()?;
+        let mut response = if request.body().len() <= LARGEST_ADMIN_BODY {
             admin.respond(request)
         } else {
-            self.error(&ErrorEnvelope::new(413, "Request body is larger than 1 MiB")).map(full)
+            ErrorEnvelope::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
+                .response()
+                .map(full)
         };
         self.stamp(response.headers_mut());
         Some(response)
@@ -77,29 +85,59 @@ impl Site {
         client: SocketAddr,
         time: &Shutdown,
         given_up: impl Future<Output = ()>,
-    ) -> Reply {
-        let logged = self.on_exchange.as_ref().map(|log| {
-            let (method, path) = self.service.loggable(&request);
-            (log, method.to_string(), path, Instant::now())
+    ) -> (Reply, Answered) {
+        let begun = Instant::now();
+        let logged = self.on_exchange.is_some().then(|| self.service.loggable(&request));
+        let mut serving = pin!(self.serve(request, time, given_up));
+        let (mut reply, number) = tokio::select! {
+            biased;
+            served = &mut serving => served,
+            () = ready(()) => {
+                // It waits, perhaps after it was charged.
+                self.feed.send(Event::Change);
+                let served = serving.await;
+                // Lets the runtime see whether the client has left meanwhile.
+                yield_now().await;
+                served
+            }
+        };
+        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
+        let exchange = logged.map(|(method, path)| {
+            let mut exchange = Exchange {
+                client,
+                method: method.to_string(),
+                path,
+                status: None,
+                symptom: None,
+                request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
+                recorded: None,
+                took: begun.elapsed(),
+            };
+            exchange.set_reply(&reply);
+            Box::new(exchange)
         });
-        let (mut reply, number) = self.serve(request, time, given_up).await;
-        if let Some(number) = number {
+        (reply, Answered { number, exchange, is_reported: false })
+    }
+
+    /// Reports what the client of a request saw, unless it was reported: its reply, or this instead.
+    pub(crate) fn report(&self, answered: &mut Answered, instead: Option<&Reply>) {
+        let Answered { number, exchange, is_reported } = answered;
+        if let Some(reply) = instead {
+            self.service.record_reply(*number, reply);
+        } else if *is_reported {
+            return;
+        }
+        *is_reported = true;
+        if let Some(number) = *number {
             self.feed.send(Event::Request(number));
         }
-        let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
-        if let Some((log, method, path, begun)) = logged {
-            let took = begun.elapsed();
-            log(&Exchange {
-                client,
-                method,
-                path,
-                shown: Shown::of(&reply),
-                request_id: request_id.and_then(|id| Some(id.to_str().ok()?.to_owned())),
-                recorded: number.and_then(|number| self.service.recorded(number)),
-                took,
-            });
+        if let (Some(tell), Some(mut exchange)) = (&self.on_exchange, exchange.take()) {
+            if let Some(reply) = instead {
+                exchange.set_reply(reply);
+            }
+            exchange.recorded = number.and_then(|number| self.service.recorded(number));
+            tell(&exchange);
         }
-        reply
     }
 
     /// The response to bytes that hyper refuses as a request, with the status that hyper chose.
@@ -111,7 +149,7 @@ impl Site {
             StatusCode::URI_TOO_LONG => "Request target is too long",
             _ => return self.bad_request("this cannot be read as an HTTP/1.1 request"),
         };
-        self.error(&ErrorEnvelope::new(status.as_u16(), msg))
+        self.error(&ErrorEnvelope::new(status, msg))
     }
 
     pub(crate) fn bad_request(&self, reason: &str) -> Response<Bytes> {
@@ -119,8 +157,7 @@ impl Site {
     }
 
     fn error(&self, envelope: &ErrorEnvelope) -> Response<Bytes> {
-        let status = StatusCode::from_u16(envelope.status_code()).expect("HTTP has it");
-        let mut response = json(status, envelope.encode());
+        let mut response = envelope.response();
         self.stamp(response.headers_mut());
         response
     }
@@ -133,7 +170,8 @@ impl Site {
         given_up: impl Future<Output = ()>,
     ) -> (Reply, Option<u64>) {
         if !self.serves {
-            let error = ErrorEnvelope::new(404, "Path not found: this port is for /_sandbox alone");
+            let msg = "Path not found: this port is for /_sandbox alone";
+            let error = ErrorEnvelope::new(StatusCode::NOT_FOUND, msg);
             return (Reply::Response(self.error(&error)), None);
         }
         if self.control_headers {
@@ -149,11 +187,6 @@ impl Site {
         self.service.respond(request, time, given_up).await
     }
 
-    fn admin_for(&self, path: &str) -> Option<&Admin> {
-        let rest = path.strip_prefix(admin::PREFIX)?;
-        self.admin.as_deref().filter(|_| rest.is_empty() || rest.starts_with('/'))
-    }
-
     /// Adds the version and a unique id to a response, even to a proxy's error page. Returns the id.
     fn stamp<'a>(&self, headers: &'a mut HeaderMap) -> &'a HeaderValue {
         headers.insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
@@ -163,6 +196,10 @@ impl Site {
         })
     }
 }
+
+/// The limits of request bodies, chosen by this SDK.
+pub(crate) const LARGEST_ADMIN_BODY: usize = 1024 * 1024;
+pub(crate) const LARGEST_BODY: usize = 64 * 1024;
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

@@ -1,5 +1,5 @@
 use std::future::poll_fn;
-use std::io;
+use std::io::{self, ErrorKind};
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use payments_fake::Reply;
-use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, Ready};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, Interest, ReadBuf, Ready};
 use tokio::net::TcpStream;
 use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
@@ -23,16 +23,16 @@ struct Shared {
     stream: Box<dyn Stream>,
     activity: Arc<Activity>,
     end: Option<End>,
+    /// Whether a write failed.
+    is_broken: bool,
 }
 
 /// What to do with the connection after hyper has released it.
 pub(crate) enum End {
     /// Respond to bytes that hyper refused as a request with this status.
     Unreadable(StatusCode),
-    /// Show this symptom instead of a complete response.
-    Symptom(Reply),
-    /// The same for a HEAD, whose response has no body.
-    SymptomOfHead(Reply),
+    /// Show this reply. The response to a HEAD has no body.
+    Reply { reply: Reply, has_body: bool },
 }
 
 /// Plain or encrypted.
@@ -54,7 +54,7 @@ impl Stream for TlsStream<TcpStream> {
 
 impl Socket {
     pub(crate) fn new(stream: impl Stream + 'static, activity: Arc<Activity>) -> Self {
-        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), activity, end: None })))
+        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), activity, end: None, is_broken: false })))
     }
 
     pub(crate) fn end_with(&self, end: End) {
@@ -63,6 +63,20 @@ impl Socket {
 
     pub(crate) fn take_end(&self) -> Option<End> {
         self.lock().end.take()
+    }
+
+    /// Writes all bytes. Fails if the client has left, as far as the system knows.
+    pub(crate) async fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(bytes).await?;
+        self.flush().await?;
+        if self.is_broken() { Err(ErrorKind::BrokenPipe.into()) } else { Ok(()) }
+    }
+
+    /// Whether something was written that the client did not accept: it had closed its socket, and not only its sending side.
+    pub(crate) fn is_broken(&self) -> bool {
+        let mut shared = self.lock();
+        shared.is_broken |= !matches!(shared.stream.tcp().take_error(), Ok(None));
+        shared.is_broken
     }
 
     /// Makes the connection end with a TCP reset.
@@ -128,8 +142,10 @@ impl AsyncWrite for Socket {
             return Poll::Ready(Ok(bytes.len()));
         }
         let written = Pin::new(&mut shared.stream).poll_write(context, bytes);
-        if matches!(written, Poll::Ready(Ok(1..))) {
-            shared.activity.transferred();
+        match written {
+            Poll::Ready(Ok(1..)) => shared.activity.transferred(),
+            Poll::Ready(Err(_)) => shared.is_broken = true,
+            _ => {}
         }
         written
     }

@@ -12,56 +12,64 @@ use tokio::time::timeout;
 use crate::shutdown::Shutdown;
 use crate::socket::Socket;
 
-/// Shows the reply on the socket and ends the connection. hyper writes all complete responses, except those to bytes that it
-/// cannot read as a request. Without `has_body`, only the head of a response is written.
-///
-/// An error means that the client left first.
-pub(crate) async fn show(
-    reply: Reply,
+/// Writes what the reply has of a response, and returns what the client saw: less than the reply if it left first. Without
+/// `has_body`, only the head is written. hyper writes all complete responses, except those to bytes that it cannot read as a
+/// request.
+pub(crate) async fn write(reply: Reply, has_body: bool, socket: &mut Socket, shutdown: &Shutdown) -> Reply {
+    let part = |bytes| if has_body { bytes } else { 0 };
+    let written = match &reply {
+        Reply::Response(response) => socket.send(&[&head(response), &**response.body()].concat()).await,
+        Reply::Garbage(bytes) => socket.send(bytes).await,
+        Reply::Truncated { response, bytes } => {
+            socket.send(&[&head(response), &response.body()[..part(*bytes)]].concat()).await
+        }
+        Reply::Drip { response, .. } => socket.send(&head(response)).await,
+        // The client sees no byte of the others.
+        _ => Ok(()),
+    };
+    match reply {
+        _ if written.is_err() => Reply::Closed,
+        Reply::Drip { response, bytes, every, complete } => {
+            let end = part(response.body().len().saturating_sub(usize::from(!complete)));
+            for start in (0..end).step_by(bytes) {
+                // A shutdown ends the pauses.
+                shutdown.sleep(every).await;
+                if socket.send(&response.body()[start..end.min(start.saturating_add(bytes))]).await.is_err() {
+                    return Reply::Truncated { response, bytes: start };
+                }
+            }
+            Reply::Drip { response, bytes, every, complete }
+        }
+        reply => reply,
+    }
+}
+
+/// Ends the connection as the reply says. An error means that the client left first.
+pub(crate) async fn end(
+    reply: &Reply,
     has_body: bool,
     mut socket: Socket,
     shutdown: &Shutdown,
 ) -> io::Result<()> {
     match reply {
-        Reply::Response(response) => {
-            socket.write_all(&[&head(&response), &**response.body()].concat()).await?;
+        Reply::Response(_) => {
             socket.shutdown().await?;
             // Closing a connection with unread bytes resets it, and the client would lose the response.
             let _ = timeout(LINGER, until_closed(&mut socket, shutdown)).await;
-            return Ok(());
-        }
-        Reply::Stalled => {
-            until_closed(&mut socket, shutdown).await;
-            return Ok(());
+            Ok(())
         }
         // An accepted connection can no longer be refused; a reset without an effect is the closest to it.
-        Reply::Reset | Reply::Refused => return socket.reset(),
-        Reply::Garbage(bytes) => socket.write_all(&bytes).await?,
-        Reply::Truncated { response, .. } | Reply::Drip { response, .. } if !has_body => {
-            socket.write_all(&head(&response)).await?;
+        Reply::Reset | Reply::Refused => socket.reset(),
+        Reply::Stalled => {
+            until_closed(&mut socket, shutdown).await;
+            Ok(())
         }
-        Reply::Truncated { response, bytes } => {
-            socket.write_all(&[&head(&response), &response.body()[..bytes]].concat()).await?;
+        Reply::Drip { complete: false, .. } if has_body => {
+            until_closed(&mut socket, shutdown).await;
+            Ok(())
         }
-        Reply::Drip { response, bytes, every, complete } => {
-            socket.write_all(&head(&response)).await?;
-            let withheld = usize::from(!complete);
-            let body = &response.body()[..response.body().len().saturating_sub(withheld)];
-            for piece in body.chunks(bytes) {
-                // A shutdown ends the pauses.
-                shutdown.sleep(every).await;
-                socket.write_all(piece).await?;
-                socket.flush().await?;
-            }
-            if !complete {
-                until_closed(&mut socket, shutdown).await;
-                return Ok(());
-            }
-        }
-        // `Closed`. The other replies never get here, because hyper writes them.
-        _ => {}
+        _ => socket.shutdown().await,
     }
-    socket.shutdown().await
 }
 
 /// How long a client whose request could not be read has to read the response, chosen by this SDK.

@@ -47,34 +47,3 @@ impl WallClock {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use std::time::{Duration, UNIX_EPOCH};
-
-    use super::*;
-
-    #[test]
-    fn a_frozen_clock_changes_only_when_it_is_set() {
-        let clock = WallClock::default();
-        let then = UNIX_EPOCH + Duration::from_secs(1_900_000_000);
-        clock.set(clock.now(), true);
-        clock.set(then, clock.is_frozen());
-        assert_eq!((clock.now(), clock.is_frozen()), (then, true));
-        clock.set(clock.now(), false);
-        assert!(clock.now() >= then && !clock.is_frozen());
-    }
-
-    #[test]
-    fn a_running_clock_continues_from_the_set_time() {
-        let clock = WallClock::default();
-        for then in [UNIX_EPOCH, UNIX_EPOCH + Duration::from_secs(4_000_000_000)] {
-            clock.set(then, false);
-            let first = clock.now();
-            let since = first.duration_since(then).unwrap();
-            assert!(since < Duration::from_mins(1) && clock.now() >= first);
-        }
-        clock.reset();
-        assert!(clock.now() <= SystemTime::now());
-    }
-}

@@ -158,7 +158,7 @@ impl Client {
     /// # payments_fake::block_on(async {
     /// use payments_core::{ApiKey, ErrorKind};
     ///
-    /// # let gateway = payments_fake::FakeGateway::builder().api_key("old_key").another_api_key("new_key").build();
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("old_key").api_key("new_key").build();
     /// # let client = gateway.client().with_api_key(ApiKey::new("expired_key")?);
     /// let error = client.transaction(&"txn_1".parse()?).await.unwrap_err();
     /// assert_eq!(error.kind(), ErrorKind::Unauthorized);
@@ -192,7 +192,7 @@ impl Client {
     /// use payments_core::ApiKey;
     /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
     ///
-    /// # let gateway = payments_fake::FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
+    /// # let gateway = payments_fake::FakeGateway::builder().api_key("key_of_books").api_key("key_of_toys").build();
     /// # let client = gateway.client();
     /// let books = client.for_merchant("books", ApiKey::new("key_of_books")?)?;
     /// let toys = client.for_merchant("toys", ApiKey::new("key_of_toys")?)?;

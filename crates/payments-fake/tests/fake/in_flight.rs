@@ -40,8 +40,10 @@ fn a_gate_after_the_commit_holds_the_response_of_a_charged_payment() {
     let call = pay_on_a_thread(gateway.client());
     block_on(gate.arrived());
     gateway.ledger().assert_charged_once(PRICE);
+    assert_eq!(gateway.requests()[0].status(), None, "nothing was sent yet");
     drop(gate);
     call.join().unwrap().unwrap();
+    assert_eq!(gateway.requests()[0].status().unwrap(), 200);
 }
 
 #[test]

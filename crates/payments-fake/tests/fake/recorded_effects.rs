@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Request;
 use payments_core::OperationName;
-use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect};
+use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, block_on};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -69,6 +69,17 @@ fn a_fault_is_recorded_with_its_effect_and_symptom() {
     }
     assert_eq!(gateway.deliver_late(), 1);
     assert_eq!(summary(&gateway.requests()[2]), (Charged, None, Some("reset"), true));
+}
+
+#[test]
+fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
+    let gateway = FakeGateway::new();
+    for (pause, status) in [(1, Some(200)), (1000, None)] {
+        gateway.arm(Fault::on_any().after_commit().delay(Duration::from_secs(pause)));
+        assert_eq!(block_on(gateway.client().process_card(&sale())).is_ok(), status.is_some());
+        let expected = (RequestEffect::Charged, status, None, true);
+        assert_eq!(summary(gateway.requests().last().unwrap()), expected);
+    }
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn debug_of_everything_is_redacted() {
     assert!(matches!(held, Reply::Held { .. }));
     assert_no_secret(&format!("{held:?}"));
     let reply = gateway.handle(SystemTime::UNIX_EPOCH, post("/transaction", encoded(&payment())));
-    assert_eq!(format!("{reply:?}").split(" with ").next(), Some("Response(HTTP 200 OK"));
+    assert_eq!(format!("{reply:?}"), "Reply { status: Some(200), symptom: None, .. }");
     let shown = format!(
         "{gateway:?} {:?} {:?} {:?} {:?}",
         gateway.transport(),
@@ -335,7 +335,7 @@ fn to_json_is_valid_for_any_request() {
 #[test]
 fn s5_no_accepted_key_is_stored_or_recorded() {
     let (key, other) = ("sk_canary_of_one", "sk_canary_of_another");
-    let gateway = FakeGateway::builder().api_key(key).another_api_key(other).build();
+    let gateway = FakeGateway::builder().api_key(key).api_key(other).build();
     let payment = TokenTransaction::builder("tok_approved", PRICE, ConvenienceFee::Inactive);
     let payment =
         payment.reference_no(format!("x{other}")).description(format!("{key} {key}")).build().unwrap();

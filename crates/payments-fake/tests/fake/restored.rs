@@ -15,7 +15,7 @@ use crate::support::*;
 const KEYS: [&str; 2] = ["key_one", "key_two"];
 
 fn with_seed(seed: u64) -> FakeGateway {
-    FakeGateway::builder().api_key(KEYS[0]).another_api_key(KEYS[1]).seed(seed).build()
+    FakeGateway::builder().api_key(KEYS[0]).api_key(KEYS[1]).seed(seed).build()
 }
 
 fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {

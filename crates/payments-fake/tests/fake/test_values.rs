@@ -235,7 +235,7 @@ fn every_shape_of_a_decline_is_a_rejection_and_takes_no_money_d06() {
         shape => panic!("{shape} is not expected here"),
     };
     for shape in DeclineShape::ALL {
-        let gateway = FakeGateway::builder().decline_shape(shape).build();
+        let gateway = FakeGateway::builder().choices(|choices| choices.decline_shape = shape).build();
         let error = block_on(gateway.client().process_card(&card(DECLINED).build().unwrap())).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Rejected, "{shape}");
         assert_eq!(error.reason(), Some("declined"), "{shape}");

@@ -187,7 +187,7 @@ async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
 
 #[tokio::test]
 async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api_key_d47() {
-    let gateway = FakeGateway::builder().api_key("key_of_books").another_api_key("key_of_toys").build();
+    let gateway = FakeGateway::builder().api_key("key_of_books").api_key("key_of_toys").build();
     let world = World::new().await;
     let client = JournaledClient::new(client_of(&gateway), world.client.journal().clone());
     let api_key = |text| ApiKey::new(text).unwrap();

@@ -4,11 +4,8 @@ use std::net::IpAddr;
 use bytes::Bytes;
 use http::header::HOST;
 use http::uri::Authority;
-use http::{HeaderMap, HeaderValue, Request, Response, StatusCode};
-use payments_fake::DocumentError;
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
 use payments_fake::unversioned::ErrorEnvelope;
-
-use crate::body;
 
 /// The query and the body of a request to the admin interface.
 pub(super) struct AdminRequest<'a> {
@@ -28,10 +25,9 @@ impl<'a> AdminRequest<'a> {
                     format!("unknown query parameter; this path accepts only {}", parameters.join(" and "))
                 }
             };
-            return Err(Refusal::bad_request(message));
+            return Err(bad_request(message));
         }
-        let body = std::str::from_utf8(request.body())
-            .map_err(|_| Refusal::bad_request("the body must be UTF-8"))?;
+        let body = std::str::from_utf8(request.body()).map_err(|_| bad_request("the body must be UTF-8"))?;
         Ok(Self { query, body })
     }
 
@@ -40,25 +36,12 @@ impl<'a> AdminRequest<'a> {
     }
 }
 
-/// The response to a refused request, which changed nothing. Its body is the service's error body.
-pub(super) struct Refusal(pub(super) Box<Response<Bytes>>);
+/// Why a request is refused, which changed nothing. The response has the service's error body.
+pub(super) type Refusal = ErrorEnvelope;
 
-impl Refusal {
-    pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        let mut line = ErrorEnvelope::new(status.as_u16(), message).encode();
-        line.push(b'\n');
-        Self(Box::new(body::json(status, line)))
-    }
-
-    pub(super) fn bad_request(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, message)
-    }
-}
-
-impl From<DocumentError> for Refusal {
-    fn from(error: DocumentError) -> Self {
-        Self::bad_request(error.to_string())
-    }
+/// HTTP 400 without the prefix that the service's own reasons have.
+pub(super) fn bad_request(message: impl Into<Cow<'static, str>>) -> Refusal {
+    Refusal::new(StatusCode::BAD_REQUEST, message)
 }
 
 /// Whether every `Host` is a literal address or `localhost`.

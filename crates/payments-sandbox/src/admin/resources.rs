@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use http::{Method, Response, StatusCode};
 use payments_core::OperationName;
-use payments_fake::{ArmedFault, Fault, RecordedRequest, Tenant};
+use payments_fake::{ArmedFault, DocumentError, Fault, RecordedRequest, Tenant};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::Admin;
-use super::request::{AdminRequest, Refusal};
+use super::request::{AdminRequest, Refusal, bad_request};
 use crate::body::{self, Body, full};
 use crate::page;
 use crate::wall_clock::WallClock;
@@ -25,10 +25,10 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::POST, "/save", &[], |admin, _| admin.save()),
     (Method::GET, "/state", &["api_key"], |admin, request| done(admin.tenant(request)?.state_json())),
     (Method::POST, "/customers", &["api_key"], |admin, request| {
-        done(admin.tenant(request)?.add_customer_json(request.body)?)
+        done(admin.tenant(request)?.add_customer_json(request.body).map_err(invalid)?)
     }),
     (Method::POST, "/tokens", &["api_key"], |admin, request| {
-        done(admin.tenant(request)?.add_token_json(request.body)?)
+        done(admin.tenant(request)?.add_token_json(request.body).map_err(invalid)?)
     }),
     (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
     (Method::DELETE, "/requests", &[], |admin, _| {
@@ -51,6 +51,11 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/ui", &[], |_, _| Ok(page::page())),
     (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events(admin.gateway.clone()))),
 ];
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn invalid(error: DocumentError) -> Refusal {
+    bad_request(error.to_string())
+}
 
 #[allow(clippy::unnecessary_wraps, reason = "every handler returns a result")]
 fn done(json: impl Into<String>) -> HandlerResult {
@@ -86,7 +91,7 @@ impl Admin {
         }
         const RULE: &str = r#"the body must be {"keep_fixtures": true}, {"keep_fixtures": false} or empty"#;
         let body = if request.body.trim().is_empty() { "{}" } else { request.body };
-        let Reset { keep_fixtures } = members(body).ok_or_else(|| Refusal::bad_request(RULE))?;
+        let Reset { keep_fixtures } = members(body).ok_or_else(|| bad_request(RULE))?;
         // First, so that no entry of the new ledger is dated by the old clock.
         if let Some(clock) = &self.clock {
             clock.reset();
@@ -125,7 +130,7 @@ impl Admin {
         let operation = request.parameter("operation").map(operation_named).transpose()?;
         let limit = match request.parameter("limit") {
             None => usize::MAX,
-            Some(text) => text.parse().map_err(|_| Refusal::bad_request("limit must be a whole number"))?,
+            Some(text) => text.parse().map_err(|_| bad_request("limit must be a whole number"))?,
         };
         let mut requests = self.gateway.requests();
         if let Some(operation) = operation {
@@ -137,7 +142,7 @@ impl Admin {
     }
 
     fn arm(&self, request: &AdminRequest<'_>) -> HandlerResult {
-        let id = self.gateway.arm(Fault::from_json(request.body)?);
+        let id = self.gateway.arm(Fault::from_json(request.body).map_err(invalid)?);
         let armed = self.gateway.faults().into_iter().find(|fault| fault.id == id);
         done(armed.map_or_else(|| "{}".to_owned(), |fault| fault.to_json()))
     }
@@ -170,7 +175,7 @@ impl Admin {
             advance_ms: Option<u64>,
         }
         let invalid = || {
-            Refusal::bad_request(
+            bad_request(
                 r#"the body must have freeze (true or false), set (such as "2030-01-31T12:00:00Z") or advance_ms"#,
             )
         };
@@ -184,7 +189,7 @@ impl Admin {
         // The header `Date` has four digits for the year; the limit leaves time for the clock to run on.
         let last = humantime::parse_rfc3339("9000-01-01T00:00:00Z").expect("a valid time");
         let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last);
-        let to = to.ok_or_else(|| Refusal::bad_request("the clock cannot be set beyond the year 9000"))?;
+        let to = to.ok_or_else(|| bad_request("the clock cannot be set beyond the year 9000"))?;
         clock.set(to, freeze.unwrap_or_else(|| clock.is_frozen()));
         shown(clock)
     }
@@ -202,7 +207,7 @@ impl Admin {
 fn operation_named(name: &str) -> Result<OperationName, Refusal> {
     OperationName::from_name(name).ok_or_else(|| {
         let names: Vec<_> = OperationName::ALL.iter().map(|operation| operation.as_str()).collect();
-        Refusal::bad_request(format!("operation must be one of {}", names.join(", ")))
+        bad_request(format!("operation must be one of {}", names.join(", ")))
     })
 }
 

@@ -6,9 +6,10 @@ mod browser;
 
 use std::path::Path;
 use std::process::{Command, Output};
+use std::time::Duration;
 use std::{env, fs};
 
-use payments_fake::Fixtures;
+use payments_fake::{Fault, Fixtures};
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -22,6 +23,10 @@ async fn start() -> (Sandbox, Browser) {
 
 /// Pays with curl, as a program of any language would.
 fn pay(sandbox: &Sandbox, fields: Value) -> Output {
+    curl(sandbox, fields, &[])
+}
+
+fn curl(sandbox: &Sandbox, fields: Value, options: &[&str]) -> Output {
     let Value::Object(mut payment) = json!({"TokenId": "tok_approved", "ConvenienceFeeActive": false}) else {
         unreachable!("it is an object")
     };
@@ -36,6 +41,7 @@ fn pay(sandbox: &Sandbox, fields: Value) -> Output {
             "Content-Type: application/json",
         ])
         .args(["-d", &Value::from(payment).to_string()])
+        .args(options)
         .output();
     output.unwrap_or_else(|error| {
         panic!("curl does not run, and this test needs it: apt-get install curl ({error})")
@@ -80,6 +86,21 @@ async fn a_lost_response_is_shown_as_charged_and_saw_nothing() {
     browser.click("#armed button").await;
     browser.until("return document.querySelector('#armed').children.length === 0").await;
     assert!(sandbox.gateway().faults().is_empty());
+    browser.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_during_a_delay_is_shown_as_saw_nothing() {
+    let (sandbox, browser) = start().await;
+    let delay = Fault::on_any().after_commit().delay(Duration::from_millis(200));
+    sandbox.gateway().arm(delay.times(2));
+    pay(&sandbox, json!({"Amount": 1, "ReferenceNo": "waits"}));
+    browser.until_shown("#requests tbody tr", "HTTP 200 after a pause").await;
+    let left = curl(&sandbox, json!({"Amount": 2, "ReferenceNo": "leaves"}), &["--max-time", "0.1"]);
+    assert_eq!(left.status.code(), Some(28), "curl: timeout");
+    let row = browser.until_shown("#requests tbody tr", "nothing connection closed").await;
+    assert!(row.contains("leaves") && row.contains("client unaware"), "{row}");
+    browser.until_shown("#figures", "Charged 3.00 2 payments Charged, client unaware 2.00 1 payment").await;
     browser.close().await;
 }
 
@@ -180,7 +201,7 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
     let authorization = r#"{"transactions":[{"TransactionId":"txn_auth","Amount":7,"TransactionType":2}]}"#;
     sandbox.gateway().load(&Fixtures::from_json(authorization).unwrap());
     let fault = json!({"operation": "any", "phase": "after_commit", "kind": "stall", "skip": 2, "times": 2});
-    sandbox.gateway().arm(payments_fake::Fault::from_json(&fault.to_string()).unwrap());
+    sandbox.gateway().arm(Fault::from_json(&fault.to_string()).unwrap());
     pay(
         &sandbox,
         json!({"Amount": 1, "ReferenceNo": "a reference that is about as long as people make them"}),

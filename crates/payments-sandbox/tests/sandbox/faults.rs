@@ -1,13 +1,14 @@
 //! Every fault as a real socket event, in every phase.
 
+use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{Fault, Phase};
+use payments_fake::{Fault, Phase, RequestEffect};
 use payments_sandbox::unversioned::fault_from_header;
-use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, Shown};
+use payments_sandbox::{BlockingSandbox, Exchange, Sandbox};
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
@@ -206,7 +207,7 @@ fn held(sandbox: &BlockingSandbox) -> RawClient {
 fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charged() {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let log = Arc::clone(&shown);
-    let log = move |exchange: &Exchange| log.lock().unwrap().push(exchange.shown);
+    let log = move |exchange: &Exchange| log.lock().unwrap().push((exchange.status, exchange.symptom));
     // One connection at a time: the next client is served only after the server has noticed that the first one left.
     let sandbox = Sandbox::builder().max_connections(1).on_exchange(log).start_blocking().unwrap();
     for how in ["closes", "closes its side", "closes with a request more", "resets"] {
@@ -222,13 +223,65 @@ fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charge
         let mut next = RawClient::connect(&sandbox);
         next.get("/customer/cus_1");
         assert_eq!(next.response().status(), 200, "{how}");
-        assert_eq!(shown.lock().unwrap().remove(0), Shown::Fault("close"), "{how}");
+        assert_eq!(shown.lock().unwrap().remove(0), (None, Some("close")), "{how}");
         if let Some(mut client) = half_closed {
             assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
         }
-        assert_eq!(shown.lock().unwrap().pop(), Some(Shown::Response(200)));
+        assert_eq!(shown.lock().unwrap().pop(), Some((Some(200), None)));
         sandbox.gateway().ledger().assert_nothing_charged();
     }
+}
+
+/// What the log, the record and both sides of a payment say after its client left.
+fn left(sandbox: &BlockingSandbox, log: &Receiver<Exchange>) -> (Option<u16>, Option<&'static str>, bool) {
+    let exchange = log.recv_timeout(Duration::from_secs(30)).unwrap();
+    let recorded = sandbox.gateway().requests().pop().unwrap();
+    assert_eq!(recorded.effect(), RequestEffect::Charged);
+    assert_eq!(exchange.recorded.as_ref(), Some(&recorded));
+    (recorded.status().map(|status| status.as_u16()), recorded.symptom(), exchange.is_untold())
+}
+
+#[test]
+fn a_client_that_leaves_before_its_response_is_sent_saw_nothing() {
+    let (sender, log) = mpsc::channel();
+    let log_to = move |exchange: &Exchange| sender.send(exchange.clone()).unwrap();
+    let sandbox = Sandbox::builder().on_exchange(log_to).start_blocking().unwrap();
+    for how in ["closes", "resets", "closes its side"] {
+        sandbox.gateway().reset();
+        let mut client = RawClient::connect(&sandbox);
+        client.pay("Sandbox-Fault: after_commit=delay;delay_ms=100\r\n");
+        let waiting = loop {
+            if let Some(request) = sandbox.gateway().requests().pop() {
+                break request;
+            }
+        };
+        assert_eq!((waiting.effect(), waiting.status()), (RequestEffect::Charged, None));
+        match how {
+            "resets" => client.reset_on_drop(),
+            "closes its side" => {
+                client.close_sending_side();
+                assert_eq!(client.response().status(), 200, "it can still read");
+                assert_eq!(left(&sandbox, &log), (Some(200), None, false));
+                continue;
+            }
+            _ => {}
+        }
+        drop(client);
+        assert_eq!(left(&sandbox, &log), (None, Some("close"), true), "{how}");
+    }
+}
+
+#[test]
+fn a_client_that_leaves_in_the_middle_of_a_drip_saw_half_a_response() {
+    let (sender, log) = mpsc::channel();
+    let log_to = move |exchange: &Exchange| sender.send(exchange.clone()).unwrap();
+    let sandbox = Sandbox::builder().on_exchange(log_to).start_blocking().unwrap();
+    let mut client = RawClient::connect(&sandbox);
+    client.pay("Sandbox-Fault: after_commit=drip;bytes=16;delay_ms=30\r\n");
+    client.read_head();
+    client.read_exactly(16);
+    drop(client);
+    assert_eq!(left(&sandbox, &log), (Some(200), Some("truncate"), true));
 }
 
 #[test]

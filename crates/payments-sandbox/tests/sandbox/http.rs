@@ -31,7 +31,7 @@ fn every_response_has_a_unique_id_and_the_version() {
         assert!(ids.insert(id_of(head)), "the id of {head} was used before");
     };
     let service = "/api/v1/public";
-    for _ in 0..150 {
+    for _ in 0..20 {
         for (status, method, target, headers, body) in [
             (200, "POST", "/api/v1/public/token-transaction", "", TOKEN_PAYMENT),
             (400, "POST", "/api/v1/public/token-transaction", "", "{"),
@@ -70,26 +70,7 @@ fn every_response_has_a_unique_id_and_the_version() {
             check(&client.read_head(), 200);
         }
     }
-    assert_eq!(ids.len(), 150 * 17 + 2 + 40);
-}
-
-#[test]
-fn a_chunked_body_is_accepted() {
-    let (sandbox, mut client) = start();
-    let head = client.head("POST", "/token-transaction");
-    let chunks: Vec<_> = TOKEN_PAYMENT
-        .as_bytes()
-        .chunks(7)
-        .map(|chunk| format!("{:x};extension=1\r\n{}\r\n", chunk.len(), std::str::from_utf8(chunk).unwrap()))
-        .collect();
-    let chunked = chunks.concat();
-    for trailer in ["", "x-trailer: 1\r\n"] {
-        client.send(&format!(
-            "{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{chunked}0\r\n{trailer}\r\n"
-        ));
-        assert_eq!(client.response().status(), 200);
-    }
-    sandbox.gateway().ledger().assert_charged_total(Amount::from_cents(21_00));
+    assert_eq!(ids.len(), 20 * 17 + 2 + 40);
 }
 
 #[test]
@@ -106,42 +87,11 @@ fn a_chunked_body_that_is_too_large_is_refused_and_the_connection_stays_usable()
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
-#[test]
-fn two_content_lengths_are_refused() {
-    let (sandbox, mut client) = start();
-    let head = client.head("POST", "/token-transaction");
-    let length = TOKEN_PAYMENT.len();
-    client.send(&format!(
-        "{head}content-type: application/json\r\ncontent-length: {length}\r\ncontent-length: 1\r\n\r\n{TOKEN_PAYMENT}"
-    ));
-    let (bytes, end) = client.read_to_end();
-    assert!(bytes.is_empty() || bytes.starts_with(b"HTTP/1.1 400"), "{}", String::from_utf8_lossy(&bytes));
-    assert_eq!(end, End::Closed);
-    sandbox.gateway().ledger().assert_nothing_charged();
-}
-
 /// A response to HEAD announces the length of a body that is not sent.
 fn head_of(client: &mut RawClient, target: &str) -> RawResponse {
     let key = payments_fake::FakeGateway::API_KEY;
     client.send(&format!("HEAD {target} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n\r\n"));
     RawResponse { head: client.read_head(), body: Vec::new() }
-}
-
-#[test]
-fn options_and_the_head_of_a_post_are_wrong_methods() {
-    let (_sandbox, mut client) = start();
-    for (path, allowed) in [("/transaction", "POST"), ("/customer/cus_1", "GET"), ("/void", "POST")] {
-        let target = format!("/api/v1/public{path}");
-        if allowed == "POST" {
-            let head = head_of(&mut client, &target);
-            assert_eq!((head.status(), head.header("allow")), (405, Some(allowed)));
-        }
-        let options = client.request("OPTIONS", &target, "", "");
-        assert_eq!((options.status(), options.header("allow")), (405, Some(allowed)));
-        assert_eq!(options.json()["msg"], "Method not allowed");
-    }
-    assert_eq!(head_of(&mut client, "/_sandbox/reset").status(), 405);
-    assert_eq!(client.request("OPTIONS", "*", "", "").status(), 404);
 }
 
 #[test]
@@ -202,55 +152,6 @@ fn a_fault_sends_no_body_for_a_head() {
 }
 
 #[test]
-fn an_http_1_0_request_gets_a_response_and_a_close() {
-    let (_sandbox, mut client) = start();
-    let key = payments_fake::FakeGateway::API_KEY;
-    client.send(&format!("GET /api/v1/public/customer/cus_1 HTTP/1.0\r\nauthorization: {key}\r\n\r\n"));
-    let (bytes, end) = client.read_to_end();
-    let response = String::from_utf8(bytes).unwrap();
-    assert!(
-        response.starts_with("HTTP/1.0 200 OK\r\n") && response.contains("\"CustomerId\":\"cus_1\""),
-        "{response}"
-    );
-    assert_eq!(end, End::Closed);
-}
-
-#[test]
-fn connection_close_ends_the_connection_after_the_response() {
-    let (_sandbox, mut client) = start();
-    let response = client.request("GET", "/_sandbox/health", "connection: close\r\n", "");
-    assert_eq!((response.status(), response.header("connection")), (200, Some("close")));
-    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
-}
-
-#[test]
-fn many_pipelined_requests_get_responses_in_order() {
-    let (_sandbox, mut client) = start();
-    let head = client.head("GET", "/customer/cus_");
-    let (before, after) = head.split_once("cus_").unwrap();
-    let all: Vec<_> = (1..=50).map(|number| format!("{before}cus_{number}{after}\r\n")).collect();
-    client.send(&all.concat());
-    assert_eq!(client.response().status(), 200);
-    for _ in 2..=50 {
-        assert_eq!(client.response().status(), 404);
-    }
-}
-
-#[test]
-fn a_request_whose_expected_body_never_arrives_is_ignored() {
-    let (sandbox, mut client) = start();
-    let head = client.head("POST", "/token-transaction");
-    client.send(&format!(
-        "{head}content-type: application/json\r\nexpect: 100-continue\r\ncontent-length: 80\r\n\r\n"
-    ));
-    assert_eq!(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
-    drop(client);
-    let gateway = sandbox.gateway().clone();
-    drop(sandbox);
-    assert_eq!(gateway.requests(), []);
-}
-
-#[test]
 fn a_status_without_a_body_has_none_for_any_fault() {
     let (_sandbox, mut client) = start();
     for kind in ["status", "html"] {
@@ -308,6 +209,11 @@ fn an_unreadable_request_gets_the_error_body_of_the_service() {
         ("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned(), 400),
         (format!("GET / HTTP/1.1\r\n{}\r\n", "x-a: b\r\n".repeat(300)), 431),
         (format!("GET / HTTP/1.1\r\nx-a: {}\r\n\r\n", "b".repeat(70_000)), 431),
+        (
+            "POST /api/v1/public/void HTTP/1.1\r\ncontent-length: 5\r\ncontent-length: 1\r\n\r\n12345"
+                .to_owned(),
+            400,
+        ),
     ] {
         // On a new connection, and after a response.
         for is_used in [false, true] {
@@ -320,7 +226,7 @@ fn an_unreadable_request_gets_the_error_body_of_the_service() {
             assert_eq!(refused(&mut client).status(), status, "{}", &sent[..20]);
         }
     }
-    assert_eq!(sandbox.gateway().requests().len(), 5);
+    assert_eq!(sandbox.gateway().requests().len(), 6);
 }
 
 #[test]

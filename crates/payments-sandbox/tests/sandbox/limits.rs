@@ -30,17 +30,6 @@ fn a_body_over_64_kib_is_refused_and_the_connection_stays_usable_d37() {
 }
 
 #[test]
-fn a_head_over_64_kib_is_refused_and_not_recorded() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let of_length = |length: usize| format!("x-long: {}\r\n", "a".repeat(length));
-    let mut client = RawClient::connect(&sandbox);
-    let target = "/api/v1/public/customer/cus_1";
-    assert_eq!(client.request("GET", target, &of_length(60 * 1024), "").status(), 200);
-    assert_eq!(client.request("GET", target, &of_length(70 * 1024), "").status(), 431);
-    assert_eq!(sandbox.gateway().requests().len(), 1);
-}
-
-#[test]
 fn an_incomplete_request_is_ignored() {
     let sandbox = BlockingSandbox::start().unwrap();
     let mut client = RawClient::connect(&sandbox);

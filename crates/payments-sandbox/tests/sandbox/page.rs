@@ -79,7 +79,9 @@ fn only_its_own_page_may_control_the_sandbox() {
     let mut client = RawClient::connect(&sandbox);
     let mut status = |origin: &str| {
         let origin = format!("origin: {origin}\r\n");
-        client.request("POST", "/_sandbox/deliver-late", &origin, "").status()
+        let read = client.request("GET", "/_sandbox/state", &origin, "").status();
+        assert_eq!(client.request("POST", "/_sandbox/deliver-late", &origin, "").status(), read);
+        read
     };
     // `RawClient` sends the host `localhost`.
     assert_eq!(status("http://localhost"), 200);

@@ -1,26 +1,9 @@
 //! Complete responses.
 
-use payments_core::model::Amount;
 use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 
 use crate::raw_client::{RawClient, TOKEN_PAYMENT};
-
-#[test]
-fn a_payment_and_its_lookup_share_a_connection() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    let paid = client.response();
-    assert_eq!((paid.status(), paid.header("content-type")), (200, Some("application/json")));
-    assert!(paid.header("x-request-id").is_some() && paid.header("date").is_some(), "{}", paid.head);
-    let id = paid.json()["data"]["TransactionId"].as_str().unwrap().to_owned();
-
-    client.get(&format!("/transaction/{id}"));
-    let found = client.response();
-    assert_eq!((found.status(), &found.json()["data"]["TransactionId"]), (200, &id.into()));
-    sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-}
 
 #[test]
 fn the_socket_carries_the_same_bytes_as_in_process() {
@@ -75,15 +58,4 @@ fn expect_100_continue_gets_an_interim_response() {
     assert_eq!(client.read_head(), "HTTP/1.1 100 Continue\r\n\r\n");
     client.send(TOKEN_PAYMENT);
     assert_eq!(client.response().status(), 200);
-}
-
-#[test]
-fn sandboxes_share_nothing() {
-    let (one, other) = (BlockingSandbox::start().unwrap(), BlockingSandbox::start().unwrap());
-    assert_ne!(one.base_url(), other.base_url());
-    let mut client = RawClient::connect(&one);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    client.response();
-    one.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
-    other.gateway().ledger().assert_nothing_charged();
 }

@@ -46,14 +46,14 @@ impl World {
         let tenants: Vec<_> = self.gateway.tenants().collect();
         for (index, tenant) in tenants.iter().enumerate() {
             let (transactions, tokens) = self.read[index];
-            let new = tenant.entries_from(transactions);
-            if !new.is_empty() {
-                let created = tenant.tokens();
-                self.read[index] = (transactions + new.len(), created.len());
-                let created = created[tokens..].iter().map(|token| (index, token.token_id.to_string()));
-                self.known.tokens.extend(created);
+            if tenant.transaction_count() == transactions {
+                continue;
             }
-            for entry in &new {
+            let (ledger, created) = (tenant.ledger(), tenant.tokens());
+            self.read[index] = (ledger.entries().len(), created.len());
+            let created = created[tokens..].iter().map(|token| (index, token.token_id.to_string()));
+            self.known.tokens.extend(created);
+            for entry in &ledger.entries()[transactions..] {
                 self.read_entry(index, entry);
             }
         }

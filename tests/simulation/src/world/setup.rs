@@ -20,11 +20,11 @@ pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> Fake
     let void_response = pick(rng, &[VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]);
     FakeGateway::builder()
         .api_key(KEYS[0])
-        .another_api_key(KEYS[1])
+        .api_key(KEYS[1])
         .seed(rng.u64(..))
         .clock(clock.clone())
-        .decline_shape(shape)
         .choices(|choices| {
+            choices.decline_shape = shape;
             choices.convenience_fee = fee;
             choices.token_transaction_type = token_type;
             choices.void_response = void_response;

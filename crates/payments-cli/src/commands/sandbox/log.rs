@@ -5,7 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
 use payments_fake::{RecordedRequest, RequestEffect};
-use payments_sandbox::{Exchange, IdleClose, Shown};
+use payments_sandbox::{Exchange, IdleClose};
 use serde_json::json;
 
 use crate::args::sandbox::LogShape;
@@ -81,11 +81,11 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
         RequestEffect::Declined | RequestEffect::Refused => style.paint(Tone::Error, &did),
         _ => style.paint(Tone::Dim, &did),
     };
-    let saw = match exchange.shown {
-        Shown::Response(status) => format!("saw HTTP {status}"),
-        Shown::Fault("garbage") => "saw garbage".to_owned(),
-        Shown::Fault("truncate") => "saw half a response".to_owned(),
-        Shown::Fault("drip") => "saw a slow response".to_owned(),
+    let saw = match (exchange.status, exchange.symptom) {
+        (Some(status), _) => format!("saw HTTP {status}"),
+        (None, Some("garbage")) => "saw garbage".to_owned(),
+        (None, Some("truncate")) => "saw half a response".to_owned(),
+        (None, Some("drip")) => "saw a slow response".to_owned(),
         _ => "saw nothing".to_owned(),
     };
     let saw = format!("{saw:19}");
@@ -122,17 +122,12 @@ fn subject(exchange: &Exchange) -> String {
 }
 
 fn as_json(exchange: &Exchange) -> String {
-    let (status, fault) = match exchange.shown {
-        Shown::Response(status) => (Some(status), None),
-        Shown::Fault(kind) => (None, Some(kind)),
-        _ => (None, None),
-    };
     let line = json!({
         "client": exchange.client.to_string(),
         "method": exchange.method,
         "path": exchange.path,
-        "status": status,
-        "fault": fault,
+        "status": exchange.status,
+        "fault": exchange.symptom,
         "request_id": exchange.request_id,
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
     });

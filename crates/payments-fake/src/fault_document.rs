@@ -1,0 +1,146 @@
+//! A fault as JSON.
+
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
+use http::{HeaderValue, StatusCode};
+use payments_core::OperationName;
+use serde::de::{Error as _, IgnoredAny};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use crate::ArmedFault;
+use crate::document::{SmallNumber, member_types, text_or_number, to_json, whole};
+use crate::fault::{Fault, FaultKind, FaultTarget, Phase};
+
+/// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
+/// [`written`] adds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FaultDocument {
+    operation: Target,
+    phase: Phase,
+    kind: Kind,
+    bytes: Option<SmallNumber>,
+    delay_ms: Option<SmallNumber>,
+    status: Option<Status>,
+    retry_after: Option<RetryAfter>,
+    skip: Option<SmallNumber>,
+    times: Option<Times>,
+    #[serde(rename = "id")]
+    _id: Option<IgnoredAny>,
+    #[serde(rename = "seen")]
+    _seen: Option<IgnoredAny>,
+    #[serde(rename = "fired")]
+    _fired: Option<IgnoredAny>,
+}
+
+member_types! {
+    Target(Option<OperationName>) from String,
+        "must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
+    /// With the values of members that are omitted.
+    Kind(FaultKind) from String,
+        "must be refuse, close, reset, stall, drip, truncate, garbage, html, status, delay or wrong_shape",
+        |name: String| DEFAULTS.into_iter().find(|kind| kind.as_str() == name);
+    Status(StatusCode) from Value, "must be an HTTP status from 200 to 599", |status| {
+        let status = whole(status).filter(|status| (200..600).contains(status))?;
+        StatusCode::from_u16(status.try_into().ok()?).ok()
+    };
+    Times(u32) from Value, "must be a whole number above zero", |times| whole(times).filter(|times| *times > 0);
+    /// Seconds may be a number too, because people write them so.
+    RetryAfter(HeaderValue) from Value, "must be seconds or a date, as in the Retry-After header",
+        |value| text_or_number(value).filter(|text| !text.is_empty())?.try_into().ok();
+}
+
+/// The operation of a fault of any operation.
+const ANY: &str = "any";
+
+const DEFAULTS: [FaultKind; 11] = [
+    FaultKind::Refuse,
+    FaultKind::Close,
+    FaultKind::Reset,
+    FaultKind::Stall,
+    FaultKind::Drip { bytes: NonZeroUsize::MIN.saturating_add(9), every: Duration::from_millis(500) },
+    FaultKind::Truncate { bytes: 10 },
+    FaultKind::Garbage,
+    FaultKind::Html { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Status { status: StatusCode::BAD_GATEWAY },
+    FaultKind::Delay { by: Duration::from_millis(500) },
+    FaultKind::WrongShape,
+];
+
+impl From<FaultDocument> for Fault {
+    fn from(document: FaultDocument) -> Self {
+        let FaultDocument { operation: Target(operation), phase, kind: Kind(mut kind), .. } = document;
+        let given_bytes =
+            document.bytes.map(|SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let given_delay = document.delay_ms.map(|SmallNumber(millis)| Duration::from_millis(millis.into()));
+        match &mut kind {
+            FaultKind::Drip { bytes, every } => {
+                *bytes =
+                    given_bytes.map_or(*bytes, |given| NonZeroUsize::new(given).unwrap_or(NonZeroUsize::MIN));
+                *every = given_delay.unwrap_or(*every);
+            }
+            FaultKind::Truncate { bytes } => *bytes = given_bytes.unwrap_or(*bytes),
+            FaultKind::Delay { by } => *by = given_delay.unwrap_or(*by),
+            FaultKind::Html { status } | FaultKind::Status { status } => {
+                *status = document.status.map_or(*status, |Status(given)| given);
+            }
+            _ => {}
+        }
+        let mut fault = FaultTarget { operation }.at(phase).show(kind);
+        fault.retry_after = document.retry_after.map(|RetryAfter(value)| value);
+        fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);
+        fault.times = document.times.map_or(fault.times, |Times(times)| times);
+        fault
+    }
+}
+
+/// The JSON of [`ArmedFault::to_json`].
+pub(crate) fn written(armed: &ArmedFault) -> String {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        id: String,
+        operation: &'a str,
+        phase: &'a str,
+        kind: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        bytes: Option<usize>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        delay_ms: Option<u128>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<u16>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        retry_after: Option<&'a str>,
+        skip: u32,
+        times: u32,
+        seen: u32,
+        fired: u32,
+    }
+
+    let ArmedFault { id, fault, seen, fired } = armed;
+    let Fault { operation, phase, kind, retry_after, skip, times } = fault;
+    let (bytes, delay, status) = match kind {
+        FaultKind::Drip { bytes, every } => (Some(bytes.get()), Some(every), None),
+        FaultKind::Truncate { bytes } => (Some(*bytes), None, None),
+        FaultKind::Delay { by } => (None, Some(by), None),
+        FaultKind::Html { status } | FaultKind::Status { status } => (None, None, Some(status.as_u16())),
+        _ => (None, None, None),
+    };
+    to_json(&Document {
+        id: id.to_string(),
+        operation: operation.map_or(ANY, OperationName::as_str),
+        phase: phase.as_str(),
+        kind: kind.as_str(),
+        bytes,
+        delay_ms: delay.map(Duration::as_millis),
+        status,
+        // It is visible ASCII.
+        retry_after: retry_after.as_ref().and_then(|value| value.to_str().ok()),
+        skip: *skip,
+        times: *times,
+        seen: *seen,
+        fired: *fired,
+    })
+}
