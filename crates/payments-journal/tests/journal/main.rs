@@ -4,6 +4,7 @@
 
 mod client;
 mod contract;
+mod decisions;
 #[cfg(all(unix, feature = "sqlite", feature = "postgres"))]
 mod fixtures;
 mod history;
