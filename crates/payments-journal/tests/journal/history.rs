@@ -1,31 +1,13 @@
 //! The history of an intent: what `Change::decide` adds to it, and what it keeps.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_journal::internals::{Begin, Change};
-use payments_journal::{
-    AttemptId, Ending, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
-    Resolution,
-};
+use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, IntentState, Resolution};
 use proptest::prelude::*;
 
-fn at(second: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(second)
-}
-
-fn key() -> IntentKey {
-    IntentKey::new("k").unwrap()
-}
-
-fn id(text: &str) -> TransactionId {
-    TransactionId::new(text).unwrap()
-}
-
-fn owner() -> OwnerId {
-    OwnerId::from_kept("owner")
-}
+use crate::decisions::{at, attempt, begin_as, crashed, end, id, key, owner, refused};
 
 fn request(token: &str) -> IntentRequest {
     let payment = TokenTransaction::builder(token, Amount::from_cents(10_50), ConvenienceFee::Inactive);
@@ -33,18 +15,12 @@ fn request(token: &str) -> IntentRequest {
 }
 
 fn begin(name: &str, second: u64) -> Change {
-    let (request, attempt) = (request(&format!("tok_{name}")), AttemptId::from_kept(name));
-    let (service, begin) =
-        ("https://pay.example.com", if second == 1 { Begin::First } else { Begin::AfterRejection });
-    Change::begin(begin, key(), service, request, attempt, owner(), at(second))
-}
-
-fn end(name: &str, ending: Ending, second: u64) -> Change {
-    Change::end(key(), AttemptId::from_kept(name), ending, at(second))
+    let begin = if second == 1 { Begin::First } else { Begin::AfterRejection };
+    begin_as(begin, name, request(&format!("tok_{name}")), second)
 }
 
 fn begun(number: u32, name: &str, second: u64) -> HistoryEvent {
-    let (attempt, request) = (AttemptId::from_kept(name), request(&format!("tok_{name}")));
+    let (attempt, request) = (attempt(name), request(&format!("tok_{name}")));
     HistoryEvent::Begun { at: at(second), number, attempt, request }
 }
 
@@ -53,9 +29,7 @@ fn ended(number: u32, ending: Ending, second: u64) -> HistoryEvent {
 }
 
 fn rejected() -> Ending {
-    let mut failure = Failure::of_kind("rejected");
-    failure.http_status = Some(429);
-    Ending::Rejected(failure)
+    Ending::Rejected(refused(429))
 }
 
 fn unknown(kind: &'static str) -> Ending {
@@ -92,7 +66,7 @@ fn only_attempt_is_in_the_history_and_not_stored_twice_d48() {
 
 #[test]
 fn history_has_every_event_in_order_d48() {
-    let crashed = after([begin("a", 1), Change::orphan(key(), AttemptId::from_kept("a"), at(2))]);
+    let crashed = after([begin("a", 1), crashed("a", 2)]);
     let step = |row: &Intent, change: Change| change.decide(Some(row)).unwrap();
     let resolve = |row: &Intent, resolution: Resolution, second| {
         step(row, Change::resolve(row, resolution, at(second)))
@@ -135,7 +109,7 @@ fn history_has_every_event_in_order_d48() {
 
 #[test]
 fn real_end_after_a_crash_was_marked_is_added_d48() {
-    let orphan = Change::orphan(key(), AttemptId::from_kept("a"), at(2));
+    let orphan = crashed("a", 2);
     let row = after([begin("a", 1), orphan, end("a", Ending::Processed(id("txn_1")), 3)]);
     let events =
         [begun(1, "a", 1), ended(1, unknown(Failure::CRASH), 2), ended(1, Ending::Processed(id("txn_1")), 3)];

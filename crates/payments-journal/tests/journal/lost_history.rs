@@ -1,36 +1,16 @@
 //! `Change::decide` in a journal that has lost its newest entries: the ends of attempts that it lacks, and rejected keys.
 
 use std::collections::BTreeSet;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_core::model::TransactionId;
 use payments_journal::internals::{Begin, Change, Ending};
-use payments_journal::{
-    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
-    StateName, Verdict,
-};
+use payments_journal::{Failure, HistoryEvent, Intent, IntentState, Resolution, StateName, Verdict};
 use proptest::prelude::*;
 
-fn at(second: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(second)
-}
-
-fn key() -> IntentKey {
-    IntentKey::new("k").unwrap()
-}
-
-fn id(text: &str) -> TransactionId {
-    TransactionId::new(text).unwrap()
-}
-
-fn request() -> IntentRequest {
-    let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10), ConvenienceFee::Inactive);
-    (&payment.build().unwrap()).into()
-}
+use crate::decisions::{at, attempt, crashed, id, key, owner, refused, request, resolve_at, timeout};
 
 fn begin_as(begin: Begin, name: &str) -> Change {
-    let (attempt, owner) = (AttemptId::from_kept(name), OwnerId::from_kept("owner"));
-    Change::begin(begin, key(), "https://pay.example.com", request(), attempt, owner, at(5))
+    crate::decisions::begin_as(begin, name, request(10), 5)
 }
 
 fn begin(found: Option<&Intent>, name: &str) -> Intent {
@@ -47,12 +27,12 @@ fn ended(begun: &Intent, ending: Ending) -> Intent {
 }
 
 fn resolve(read: &Intent, resolution: Resolution) -> Intent {
-    Change::resolve(read, resolution, at(7)).decide(Some(read)).unwrap()
+    resolve_at(read, resolution, 7).unwrap()
 }
 
 /// What accept-history makes of a key that a person has named.
 fn named(found: Option<&Intent>) -> Intent {
-    Change::lost(key(), at(4), OwnerId::from_kept("owner"), "ada", at(6)).decide(found).unwrap()
+    Change::lost(key(), at(4), owner(), "ada", at(6)).decide(found).unwrap()
 }
 
 fn rejected() -> Ending {
@@ -64,7 +44,7 @@ fn not_processed() -> Ending {
 }
 
 fn unknown() -> Ending {
-    Ending::Unknown(Failure::of_kind("timeout"))
+    Ending::Unknown(timeout())
 }
 
 fn processed(text: &str) -> Ending {
@@ -110,7 +90,7 @@ fn end_of_a_first_attempt_that_the_journal_lacks_is_written_whole_d49() {
 fn end_of_a_later_attempt_than_the_older_row_is_written_whole_d49() {
     let first = begin(None, "first");
     let is_unknown = ended(&first, unknown());
-    let crashed = Change::orphan(key(), AttemptId::from_kept("first"), at(3)).decide(Some(&first)).unwrap();
+    let crashed = crashed("first", 3).decide(Some(&first)).unwrap();
     let said = resolve(&is_unknown, Resolution::not_processed("ada").note("not in the report"));
     let begun = begin(Some(&said), "n");
     for older in [&first, &crashed, &is_unknown, &said, &named(Some(&said))] {
@@ -227,11 +207,7 @@ fn late_success_of_the_attempt_that_a_person_named_as_lost_is_recorded_d49() {
 
 #[test]
 fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
-    let refused = {
-        let mut failure = Failure::of_kind("rejected");
-        failure.http_status = Some(429);
-        ended(&begin(None, "first"), Ending::Rejected(failure))
-    };
+    let refused = ended(&begin(None, "first"), Ending::Rejected(refused(429)));
     let by_status = Change::reopen(key(), vec![429], "ada", None, at(8));
     let by_name = Change::reopen_by_name(key(), "ada", None, at(8));
     let reopened = by_status.decide(Some(&refused)).unwrap();
@@ -297,7 +273,7 @@ fn copy_from_before_the_kept_history_is_an_older_row_d49() {
     let mut older = Vec::new();
     for number in 2..=60 {
         if number == 6 {
-            let attempt = AttemptId::from_kept("5");
+            let attempt = attempt("5");
             older = vec![row.clone(), Change::orphan(key(), attempt, at(3)).decide(Some(&row)).unwrap()];
         }
         row = begin(Some(&ended(&row, not_processed())), &number.to_string());
@@ -366,7 +342,7 @@ proptest! {
         let begun = begin_as(begin, "n").decide(begun.as_ref());
         let Some(begun) = begun else { return Ok(()) };
         let restored = if is_named {
-            let named = Change::lost(key(), at(4), OwnerId::from_kept("owner"), "ada", at(6));
+            let named = Change::lost(key(), at(4), owner(), "ada", at(6));
             named.decide(copy.as_ref()).or(copy)
         } else {
             copy

@@ -1,8 +1,10 @@
-//! The rules of a row, and the stores: one contract, tested on each, and what only one of them can do wrong.
+//! The rules of a row, the stores (one contract, tested on each, and what only one of them can do wrong), and the client.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
 
+mod client;
 mod contract;
+mod decisions;
 #[cfg(all(unix, feature = "sqlite", feature = "postgres"))]
 mod fixtures;
 mod history;

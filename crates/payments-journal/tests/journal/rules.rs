@@ -1,84 +1,34 @@
 //! `Change::decide`: every state against every change.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
-    TransactionType, Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
+    Void,
 };
 use payments_journal::internals::{Begin, Change, Ending};
-use payments_journal::{
-    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId, Resolution,
-    StateName,
+use payments_journal::{Failure, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName};
+
+use crate::decisions::{
+    SERVICE, at, attempt, begin_as, crashed, id, key, owner, refused, request, resolve_at, timeout,
 };
 
-const SERVICE: &str = "https://pay.example.com";
-
-fn at(second: u64) -> SystemTime {
-    UNIX_EPOCH + Duration::from_secs(second)
-}
-
-fn key() -> IntentKey {
-    IntentKey::new("k").unwrap()
-}
-
-fn attempt(name: &str) -> AttemptId {
-    AttemptId::from_kept(name)
-}
-
-fn request(cents: i64) -> IntentRequest {
-    let amount = Amount::from_cents(cents);
-    (&TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build().unwrap()).into()
-}
-
-fn id(text: &str) -> TransactionId {
-    TransactionId::new(text).unwrap()
-}
-
 fn begin(name: &str, cents: i64) -> Change {
-    Change::begin(
-        Begin::First,
-        key(),
-        SERVICE,
-        request(cents),
-        attempt(name),
-        OwnerId::from_kept("owner"),
-        at(9),
-    )
+    begin_as(Begin::First, name, request(cents), 9)
 }
 
 fn begin_after_rejection(name: &str, cents: i64) -> Change {
-    let (request, owner) = (request(cents), OwnerId::from_kept("owner"));
-    Change::begin(Begin::AfterRejection, key(), SERVICE, request, attempt(name), owner, at(9))
-}
-
-fn rejected(status: u16) -> Failure {
-    let mut failure = Failure::of_kind("rejected");
-    failure.http_status = Some(status);
-    failure
+    begin_as(Begin::AfterRejection, name, request(cents), 9)
 }
 
 fn end(name: &str, ending: Ending) -> Change {
-    Change::end(key(), attempt(name), ending, at(9))
+    crate::decisions::end(name, ending, 9)
 }
 
 fn sending() -> Intent {
-    Change::begin(
-        Begin::First,
-        key(),
-        SERVICE,
-        request(10),
-        attempt("first"),
-        OwnerId::from_kept("owner"),
-        at(1),
-    )
-    .decide(None)
-    .unwrap()
+    begin_as(Begin::First, "first", request(10), 1).decide(None).unwrap()
 }
 
-/// A person resolves the row that they have just read.
 fn resolve(read: &Intent, resolution: Resolution) -> Option<Intent> {
-    Change::resolve(read, resolution, at(9)).decide(Some(read))
+    resolve_at(read, resolution, 9)
 }
 
 fn row(name: &str) -> Intent {
@@ -93,11 +43,11 @@ fn rows() -> Vec<(&'static str, Intent)> {
     vec![
         ("sending", sending()),
         ("processed", after(end("first", Ending::Processed(id("txn_1"))))),
-        ("rejected 400", after(end("first", Ending::Rejected(rejected(400))))),
-        ("rejected 429", after(end("first", Ending::Rejected(rejected(429))))),
+        ("rejected 400", after(end("first", Ending::Rejected(refused(400))))),
+        ("rejected 429", after(end("first", Ending::Rejected(refused(429))))),
         ("not processed", after(end("first", Ending::NotProcessed(Failure::of_kind("connect"))))),
         ("unknown", unknown()),
-        ("crashed", after(Change::orphan(key(), attempt("first"), at(2)))),
+        ("crashed", after(crashed("first", 2))),
         ("resolved: processed", resolved(Resolution::processed(id("txn_2"), "ada"))),
         ("resolved: not processed", resolved(Resolution::not_processed("ada"))),
         ("resolved: rejected", resolved(Resolution::rejected(id("txn_2"), "ada"))),
@@ -127,7 +77,7 @@ fn plain_call_sends_again_only_if_nothing_moved_d44() {
     for (_, row) in rows() {
         if let Some(written) = begin("second", 10).decide(Some(&row)) {
             assert_eq!((written.attempt, written.attempts), (attempt("second"), 2));
-            assert_eq!((written.begun_at, written.owner), (at(9), OwnerId::from_kept("owner")));
+            assert_eq!((written.begun_at, written.owner), (at(9), owner()));
         }
     }
 }
@@ -162,7 +112,7 @@ fn new_attempt_after_a_rejection_needs_a_row_d44() {
 fn only_the_newest_attempt_records_its_end_and_only_once() {
     for (ending, state) in [
         (Ending::Processed(id("txn_3")), StateName::Processed),
-        (Ending::Rejected(rejected(400)), StateName::Rejected),
+        (Ending::Rejected(refused(400)), StateName::Rejected),
         (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
         (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
     ] {
@@ -197,7 +147,7 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
     for (later, state, second_charges) in [
         (second(None), StateName::Sending, 1),
         (second(Some(Ending::Unknown(timeout()))), StateName::Unknown, 1),
-        (second(Some(Ending::Rejected(rejected(400)))), StateName::Resolved, 0),
+        (second(Some(Ending::Rejected(refused(400)))), StateName::Resolved, 0),
         (second(Some(Ending::NotProcessed(timeout()))), StateName::Resolved, 0),
         (declined.unwrap(), StateName::Resolved, 0),
         (second(Some(Ending::Processed(id("txn_2nd")))), StateName::Processed, 1),
@@ -224,7 +174,7 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
     assert!(found.second_charges().eq([&id("txn_first")]));
     // Nothing else that an earlier attempt reports changes the row, and no attempt that it does not know.
     for ending in
-        [Ending::Rejected(rejected(400)), Ending::NotProcessed(timeout()), Ending::Unknown(timeout())]
+        [Ending::Rejected(refused(400)), Ending::NotProcessed(timeout()), Ending::Unknown(timeout())]
     {
         assert_eq!(end("first", ending).decide(Some(&second(None))), None);
     }
@@ -233,8 +183,8 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
 
 #[test]
 fn orphan_changes_only_a_sending_row_of_that_attempt() {
-    assert_changes(&Change::orphan(key(), attempt("first"), at(9)), &[("sending", StateName::Unknown)]);
-    assert_changes(&Change::orphan(key(), attempt("second"), at(9)), &[]);
+    assert_changes(&crashed("first", 9), &[("sending", StateName::Unknown)]);
+    assert_changes(&crashed("second", 9), &[]);
 }
 
 /// Checks which rows accept what a person says, and to which state.
@@ -273,7 +223,7 @@ fn rejected_and_not_processed_give_way_to_a_found_id_d48() {
     assert_accepts(&Resolution::processed(id("txn_4"), "grace"), &expected);
     let found = resolve(&row("rejected 400"), Resolution::processed(id("txn_4"), "grace")).unwrap();
     let IntentState::Resolved { before, .. } = &found.state else { panic!("{found:?}") };
-    assert_eq!((before, found.processed_as()), (&rejected(400), Some(&id("txn_4"))));
+    assert_eq!((before, found.processed_as()), (&refused(400), Some(&id("txn_4"))));
 }
 
 #[test]
@@ -365,10 +315,6 @@ fn found_first() -> Resolution {
     Resolution::processed(id("txn_first"), "grace").of_attempt(1)
 }
 
-fn timeout() -> Failure {
-    Failure::of_kind("timeout")
-}
-
 #[test]
 fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing_moved_later_d48() {
     let not_processed = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::not_processed("ada"));
@@ -379,7 +325,7 @@ fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing
         end("second", Ending::NotProcessed(Failure::of_kind("connect")))
             .decide(Some(&after_declined))
             .unwrap(),
-        second(Some(Ending::Rejected(rejected(400)))),
+        second(Some(Ending::Rejected(refused(400)))),
         second(Some(Ending::NotProcessed(Failure::of_kind("connect")))),
         not_processed.unwrap(),
         declined.unwrap(),
@@ -416,7 +362,7 @@ fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_ha
         assert_never_sent(&found);
         let ended = match found.state {
             IntentState::Sending => vec![
-                end("second", Ending::Rejected(rejected(429))).decide(Some(&found)).unwrap(),
+                end("second", Ending::Rejected(refused(429))).decide(Some(&found)).unwrap(),
                 end("second", Ending::NotProcessed(timeout())).decide(Some(&found)).unwrap(),
             ],
             _ => vec![
@@ -442,7 +388,7 @@ fn two_attempts_found_processed_are_a_possible_second_charge_d48() {
     let unknown = resolve(&second(Some(Ending::Unknown(timeout()))), found_first()).unwrap();
     let by_a_person = resolve(&unknown, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
     // The first finding has settled the key before the second one comes.
-    let settled = resolve(&second(Some(Ending::Rejected(rejected(400)))), found_first()).unwrap();
+    let settled = resolve(&second(Some(Ending::Rejected(refused(400)))), found_first()).unwrap();
     let after_all = resolve(&settled, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
     for twice in [by_the_service, by_a_person.clone(), after_all] {
         assert_eq!(twice.processed_as(), Some(&id("txn_2nd")));
@@ -520,16 +466,16 @@ fn person_reopens_rows_rejected_with_that_status() {
     let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), "ada", None, at(9));
     assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
     assert_changes(&change(&[]), &[]);
-    let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
+    let row = row("rejected 429");
     let reopened = change(&[429]).decide(Some(&row)).unwrap();
-    let mut expected = rejected(429);
+    let mut expected = refused(429);
     expected.kind = Failure::REOPENED.into();
     assert_eq!(reopened.state, IntentState::NotProcessed(expected));
 }
 
 #[test]
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
-    let owner = || OwnerId::from_kept("owner");
+    let owner = || owner();
     for begin in [Begin::First, Begin::AfterRejection] {
         let change = Change::begin(
             begin,
@@ -565,10 +511,10 @@ fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
     let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
     assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
     // A rejection that was already reopened with others is now named, once.
-    let (_, row) = rows().into_iter().find(|(name, _)| *name == "rejected 429").unwrap();
+    let row = row("rejected 429");
     let reopened = Change::reopen(key(), vec![429], "ada", None, at(2)).decide(Some(&row)).unwrap();
     let named = change.decide(Some(&reopened)).unwrap();
-    let mut expected = self::rejected(429);
+    let mut expected = refused(429);
     expected.kind = Failure::REOPENED_BY_NAME.into();
     assert_eq!(named.state, IntentState::NotProcessed(expected));
     assert!(change.decide(Some(&named)).is_none());
@@ -595,17 +541,17 @@ impl Parts {
     }
 
     fn begin(self) -> Change {
-        let owner = OwnerId::from_kept("owner");
+        let owner = owner();
         Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("second"), owner, at(9))
     }
 
     /// As rejected with HTTP 400, then reopened by a person.
     fn reopened(self, reopen: &Change) -> Intent {
-        let owner = OwnerId::from_kept("owner");
+        let owner = owner();
         let begin =
             Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("first"), owner, at(1));
         let sending = begin.decide(None).unwrap();
-        let rejected = end("first", Ending::Rejected(rejected(400))).decide(Some(&sending)).unwrap();
+        let rejected = end("first", Ending::Rejected(refused(400))).decide(Some(&sending)).unwrap();
         reopen.decide(Some(&rejected)).unwrap()
     }
 }
@@ -714,7 +660,7 @@ fn missing_row_can_only_be_begun() {
     assert!(begin("first", 10).decide(None).is_some());
     for change in [
         end("first", Ending::Processed(id("txn_1"))),
-        Change::orphan(key(), attempt("first"), at(9)),
+        crashed("first", 9),
         Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
         Change::reopen(key(), vec![429], "ada", None, at(9)),
         Change::reopen_by_name(key(), "ada", None, at(9)),
@@ -727,7 +673,7 @@ fn missing_row_can_only_be_begun() {
 fn card_numbers_in_a_resolution_are_masked() {
     let resolution =
         Resolution::not_processed("ada 4111111111111111").note("the card was 4111 1111 1111 1111");
-    let (_, unknown) = rows().into_iter().find(|(name, _)| *name == "unknown").unwrap();
+    let unknown = row("unknown");
     let resolved = resolve(&unknown, resolution).unwrap();
     assert!(!format!("{:?}", resolved.history()).contains("1111 1111"));
     let IntentState::Resolved { resolution, .. } = resolved.state else { panic!("{:?}", resolved.state) };
@@ -739,20 +685,20 @@ fn card_numbers_in_a_resolution_are_masked() {
 
 #[test]
 fn rejection_returns_if_the_attempt_that_follows_it_was_not_processed_d44() {
-    let (_, refused) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
-    assert_eq!(refused.follows, None);
-    let running = begin_after_rejection("second", 11).decide(Some(&refused)).unwrap();
-    assert_eq!(running.follows, Some(rejected(400)));
-    let crashed = Change::orphan(key(), attempt("second"), at(9)).decide(Some(&running)).unwrap();
+    let first = row("rejected 400");
+    assert_eq!(first.follows, None);
+    let running = begin_after_rejection("second", 11).decide(Some(&first)).unwrap();
+    assert_eq!(running.follows, Some(refused(400)));
+    let crashed = crashed("second", 9).decide(Some(&running)).unwrap();
     for open in [running, crashed] {
         let ended = |ending| end("second", ending).decide(Some(&open)).unwrap();
         for kind in ["connect", Failure::WITHDRAWN, Failure::ABANDONED] {
             let restored = ended(Ending::NotProcessed(Failure::of_kind(kind)));
-            assert_eq!((restored.state, restored.follows), (IntentState::Rejected(rejected(400)), None));
+            assert_eq!((restored.state, restored.follows), (IntentState::Rejected(refused(400)), None));
         }
         for (ending, state) in [
             (Ending::Processed(id("txn_3")), StateName::Processed),
-            (Ending::Rejected(rejected(422)), StateName::Rejected),
+            (Ending::Rejected(refused(422)), StateName::Rejected),
             (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
         ] {
             let ended = ended(ending);
@@ -761,7 +707,7 @@ fn rejection_returns_if_the_attempt_that_follows_it_was_not_processed_d44() {
     }
     // Without a rejection there is nothing to return to.
     for name in ["not processed", "resolved: not processed"] {
-        let (_, row) = rows().into_iter().find(|(row, _)| *row == name).unwrap();
+        let row = row(name);
         assert_eq!(begin_after_rejection("second", 11).decide(Some(&row)).unwrap().follows, None);
     }
 }

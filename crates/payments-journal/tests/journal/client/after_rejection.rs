@@ -7,12 +7,11 @@ use payments_core::model::{ConvenienceFee, TokenTransaction};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{MemoryStore, Resolution, StateName};
+use payments_journal::{Resolution, StateName};
 
 use super::world::World;
-use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::settling::{ScriptedStore, Step};
-use crate::support::{Result, TEN_FIFTY, key};
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{Result, TEN_FIFTY, key};
 
 fn paid_with(token: &str) -> TokenTransaction {
     TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
@@ -136,8 +135,8 @@ async fn latest_rejection_stays_if_the_next_attempt_is_not_sent_d44() {
 
 #[tokio::test]
 async fn rejection_stays_if_the_next_attempt_is_in_doubt_d44() {
-    for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
-        let store = FaultyStore::new(MemoryStore::new(), [None, None, Some(fault)]);
+    for fault in [Step::ReplyLost, Step::RequestLost] {
+        let store = ScriptedStore::new([Step::Made, Step::Made, fault]);
         let world = World::over(store).await;
         plain(&world, "tok_declined").await.unwrap_err();
         let rejected = world.intent().await.state;

@@ -8,7 +8,7 @@ use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
 
 use super::tested::{JournaledClient, build, client_of};
 use super::world::World;
-use crate::support::{TEN_FIFTY, key, payment_of};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 
 /// The payment was made and its response lost. Returns the id of the payment too.
 async fn charged_and_unknown() -> (World, TransactionId) {

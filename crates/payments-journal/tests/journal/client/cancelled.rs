@@ -7,8 +7,8 @@ use payments_core::{
 };
 use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
-use crate::support::{TEN_FIFTY, key, noop_waker, payment_of};
-use crate::world::World;
+use crate::client::support::{TEN_FIFTY, key, noop_waker, payment_of};
+use crate::client::world::World;
 
 /// Yields to other tasks until the row has this state.
 async fn until(world: &World, state: StateName) {

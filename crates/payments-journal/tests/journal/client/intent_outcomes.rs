@@ -9,8 +9,8 @@ use payments_journal::{Error, IntentKey, MemoryStore, Resolution, SqliteStore, S
 
 use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
-use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, begin_for, key, payment_of};
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
 
 const ELEVEN: Amount = Amount::from_cents(11_00);
 
@@ -27,11 +27,11 @@ async fn reuse(world: &World) -> Error {
 
 #[tokio::test]
 async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
-    for fault in [StoreFault::Refused, StoreFault::RequestLost] {
-        let store = FaultyStore::new(MemoryStore::new(), []);
+    for fault in [Step::Refused, Step::RequestLost] {
+        let store = ScriptedStore::new([]);
         let world = World::over(store.clone()).await;
         world.pay().await.unwrap();
-        store.then(Some(fault));
+        store.then([fault]);
         let error = world.pay().await.unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
         assert!(error.is_journal() && error.store_error().is_some());
@@ -123,7 +123,7 @@ async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_
 #[tokio::test]
 async fn secret_in_the_key_is_refused_locally_as_not_processed_d01() {
     let world = World::new().await;
-    let journal = Journal::open(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
+    let journal = Journal::open(ScriptedStore::new([Step::Refused])).await;
     let client = JournaledClient::new(client_of(&world.gateway), journal.unwrap());
     let mistaken = IntentKey::new(world.gateway.api_key().as_str()).unwrap();
     let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();

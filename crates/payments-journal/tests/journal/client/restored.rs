@@ -1,61 +1,21 @@
 //! A journal that is replaced by an older copy while a call is in flight.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::StatusCode;
 use payments_core::OperationName;
 use payments_core::Outcome;
 use payments_core::model::TransactionId;
 use payments_fake::Fault;
-use payments_journal::internals::{Applied, Change, IntentStore};
-use payments_journal::{
-    Failure, Intent, IntentKey, IntentState, LostTime, MemoryStore, OwnerId, Page, Purged, StateName,
-    StoreError,
-};
+use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{Failure, IntentState, LostTime, MemoryStore, OwnerId, StateName};
 
 use super::world::World;
-use crate::support::{begin_for, key};
-
-/// The first change is made in the lost journal, and all others in the older copy.
-struct Replaced {
-    lost: MemoryStore,
-    copy: MemoryStore,
-    has_older_copy: AtomicBool,
-}
-
-impl payments_journal::blocking::Store for Replaced {}
-
-impl IntentStore for Replaced {
-    fn owner(&self) -> &OwnerId {
-        self.copy.owner()
-    }
-
-    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let has_older_copy = self.has_older_copy.swap(true, Ordering::SeqCst);
-        if has_older_copy { self.copy.apply(change).await } else { self.lost.apply(change).await }
-    }
-
-    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.copy.find(key).await
-    }
-
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
-        self.copy.list(states, after, limit).await
-    }
-
-    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-        self.copy.is_live(owner).await
-    }
-
-    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        self.copy.purge(age).await
-    }
-}
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{begin_for, key};
 
 async fn world(copy: &MemoryStore) -> World {
-    let (lost, has_older_copy) = (MemoryStore::new(), AtomicBool::new(false));
-    World::over(Replaced { lost, copy: copy.another_owner(), has_older_copy }).await
+    World::over(ScriptedStore::over(copy.another_owner(), [Step::MadeAndLost])).await
 }
 
 #[tokio::test]
@@ -79,7 +39,10 @@ async fn outcome_of_a_call_in_flight_is_written_whole_d49() {
             }
             let paid = world.pay().await;
             let intent = world.intent().await;
-            assert_eq!((intent.attempts, intent.request.amount), (1, Some(crate::support::TEN_FIFTY)));
+            assert_eq!(
+                (intent.attempts, intent.request.amount),
+                (1, Some(crate::client::support::TEN_FIFTY))
+            );
             match paid {
                 Ok(paid) => {
                     assert!(is_answered && paid.not_recorded.is_none(), "{paid:?}");
@@ -119,7 +82,7 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
     let sent = world.sent();
     let journal = world.client.journal();
     assert_eq!(journal.accept_history(LostTime::Sent(&[]), "ada").await.unwrap(), 0);
-    let payment = crate::support::payment_of(crate::support::TEN_FIFTY);
+    let payment = crate::client::support::payment_of(crate::client::support::TEN_FIFTY);
     let key = key();
     let error = world.client.after_rejection(&key).process_token(&payment).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);

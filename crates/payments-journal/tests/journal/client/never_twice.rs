@@ -13,8 +13,8 @@ use payments_journal::{Intent, Journal, JournaledClient, MemoryStore, Resolution
 use proptest::prelude::*;
 use responses::response;
 
-use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, key, payment_of};
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 
 /// What the network does with a request.
 #[derive(Clone, Copy, Debug)]
@@ -70,14 +70,14 @@ enum Event {
         by: usize,
         at_once: usize,
         network: Network,
-        store: [Option<StoreFault>; 3],
+        store: [Step; 3],
     },
     /// A new attempt after a rejection, with another amount.
     PayAfterRejection {
         by: usize,
         cents: i64,
         network: Network,
-        store: [Option<StoreFault>; 3],
+        store: [Step; 3],
     },
     /// A caller that leaves after this many polls.
     PayAndLeave {
@@ -103,22 +103,22 @@ fn network() -> impl Strategy<Value = Network> {
     ]
 }
 
-fn store_fault() -> impl Strategy<Value = Option<StoreFault>> {
+fn store_step() -> impl Strategy<Value = Step> {
     prop_oneof![
-        4 => Just(None),
-        1 => Just(Some(StoreFault::Refused)),
-        1 => Just(Some(StoreFault::ReplyLost)),
-        1 => Just(Some(StoreFault::RequestLost)),
+        4 => Just(Step::Made),
+        1 => Just(Step::Refused),
+        1 => Just(Step::ReplyLost),
+        1 => Just(Step::RequestLost),
     ]
 }
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        5 => (0..2_usize, 1..4_usize, network(), [store_fault(), store_fault(), store_fault()])
+        5 => (0..2_usize, 1..4_usize, network(), [store_step(), store_step(), store_step()])
             .prop_map(|(by, at_once, network, store)| Event::Pay { by, at_once, network, store }),
         2 => (0..2_usize, 0..4_usize, network())
             .prop_map(|(by, polls, network)| Event::PayAndLeave { by, polls, network }),
-        2 => (0..2_usize, 10_50..10_52_i64, network(), [store_fault(), store_fault(), store_fault()])
+        2 => (0..2_usize, 10_50..10_52_i64, network(), [store_step(), store_step(), store_step()])
             .prop_map(|(by, cents, network, store)| Event::PayAfterRejection { by, cents, network, store }),
         2 => (0..2_usize).prop_map(|of| Event::Restart { of }),
         1 => Just(Event::ResolveAsNotProcessed),
@@ -128,13 +128,13 @@ fn event() -> impl Strategy<Value = Event> {
 
 struct Process {
     client: JournaledClient,
-    store: FaultyStore,
+    store: ScriptedStore,
 }
 
 async fn start(shared: &MemoryStore, transport: &Counting) -> Process {
     let gateway = FakeGateway::new();
     let client = Client::builder(gateway.endpoint(), transport.clone(), TokioTimer::new()).build();
-    let store = FaultyStore::new(shared.another_owner(), []);
+    let store = ScriptedStore::over(shared.another_owner(), []);
     let journal = Journal::open(store.clone()).await.unwrap();
     Process { client: JournaledClient::new(client, journal), store }
 }
@@ -163,9 +163,7 @@ async fn play(events: Vec<Event>) {
         match event {
             Event::Pay { by, at_once, network, store } => {
                 *next.lock().unwrap() = network;
-                for fault in store {
-                    processes[by].store.then(fault);
-                }
+                processes[by].store.then(store);
                 let mut calls = tokio::task::JoinSet::new();
                 for number in 0..at_once {
                     let client = processes[(by + number) % 2].client.clone();
@@ -189,9 +187,7 @@ async fn play(events: Vec<Event>) {
             Event::PayAfterRejection { by, cents, network, store } => {
                 let was_refused = matches!(*last_sent.lock().unwrap(), Some(Network::Declines));
                 *next.lock().unwrap() = network;
-                for fault in store {
-                    processes[by].store.then(fault);
-                }
+                processes[by].store.then(store);
                 let (before, allowed_before) = (transmitted.load(Ordering::SeqCst), allowed);
                 let is_there = observer.find(&key()).await.unwrap().is_some();
                 if was_refused && is_there {

@@ -1,13 +1,10 @@
 //! The guarantees of `JournaledClient`, with any fault of the store, the network or the caller.
 
-#![allow(clippy::unwrap_used, reason = "in a test a panic is the report")]
-
 mod after_rejection;
 mod blocking;
 mod cancelled;
 #[cfg(feature = "tracing")]
 mod events;
-mod faulty_store;
 #[cfg(feature = "opentelemetry")]
 mod gauges;
 mod intent_outcomes;
@@ -15,6 +12,7 @@ mod keys;
 mod never_twice;
 mod resolving;
 mod restored;
+mod scripted_store;
 mod services;
 mod settling;
 mod store_faults;

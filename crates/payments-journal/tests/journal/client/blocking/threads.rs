@@ -14,8 +14,8 @@ use payments_fake::{FakeGateway, Fault};
 use payments_journal::blocking::{Journal, JournaledClient};
 use payments_journal::{Failure, IntentKey, IntentState, SqliteStore, StateName};
 
-use crate::settling::{ScriptedStore, Step};
-use crate::support::{TEN_FIFTY, key, payment_of};
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 
 fn open(path: &Path) -> Journal {
     Journal::open(SqliteStore::open(path).unwrap()).unwrap()

@@ -14,9 +14,9 @@ use tokio::runtime::{Builder, Runtime};
 use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 
-use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::{TEN_FIFTY, begin_for, key, noop_waker, payment_of};
-use crate::world::World;
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{TEN_FIFTY, begin_for, key, noop_waker, payment_of};
+use crate::client::world::World;
 
 /// The logged text.
 #[derive(Clone, Default)]
@@ -85,7 +85,7 @@ fn unknown_outcome_is_logged_with_the_order_and_the_key() {
 fn unrecorded_outcome_is_logged_as_an_error_with_its_key() {
     let lines = logged(|runtime| {
         runtime.block_on(async {
-            let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)]);
+            let store = ScriptedStore::new([Step::Made, Step::Refused]);
             let world = World::over(store).await;
             assert!(in_order_span(world.pay()).await.unwrap().not_recorded.is_some());
         });

@@ -1,123 +1,20 @@
 //! Outcomes that could not be written at first, and are written later.
 
-use std::collections::VecDeque;
 use std::future::Future as _;
 use std::pin::pin;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
 use payments_core::{OperationName, Outcome};
-use payments_journal::internals::{Applied, Change, IntentStore};
-use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Page, Purged, StateName, StoreError};
+use payments_journal::{IntentKey, StateName, StoreError};
 use tokio::runtime;
-use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use crate::support::{TEN_FIFTY, noop_waker, payment_of};
-use crate::world::World;
-
-/// What happens to a change.
-#[derive(Clone, Copy)]
-pub(crate) enum Step {
-    Made,
-    /// Not made.
-    Refused,
-    /// Not made, and not because of the store.
-    Damaged,
-    Newer,
-    NotAllowed,
-    /// Not made, because of the store.
-    Poisoned,
-    InDoubt,
-    /// Made after the test adds a permit to the gate.
-    Held,
-    /// Not made, after the test adds a permit to the gate.
-    HeldAndRefused,
-}
-
-/// A store that follows a script. After the script every change is made.
-#[derive(Clone)]
-pub(crate) struct ScriptedStore {
-    below: Arc<MemoryStore>,
-    script: Arc<Mutex<VecDeque<Step>>>,
-    /// A permit for each change that has arrived at the gate.
-    arrived: Arc<Semaphore>,
-    pub(crate) gate: Arc<Semaphore>,
-    /// The keys of the changes that were made, in order.
-    made: Arc<Mutex<Vec<String>>>,
-    /// How often it was closed.
-    closed: Arc<Mutex<u32>>,
-}
-
-impl ScriptedStore {
-    pub(crate) fn new(script: impl IntoIterator<Item = Step>) -> Self {
-        Self {
-            below: Arc::new(MemoryStore::new()),
-            script: Arc::new(Mutex::new(script.into_iter().collect())),
-            arrived: Arc::new(Semaphore::new(0)),
-            gate: Arc::new(Semaphore::new(0)),
-            made: Arc::default(),
-            closed: Arc::default(),
-        }
-    }
-
-    /// Waits until a change is held.
-    pub(crate) async fn until_held(&self) {
-        self.arrived.acquire().await.unwrap().forget();
-    }
-}
-
-impl payments_journal::blocking::Store for ScriptedStore {}
-
-impl IntentStore for ScriptedStore {
-    fn owner(&self) -> &OwnerId {
-        self.below.owner()
-    }
-
-    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let step = self.script.lock().unwrap().pop_front().unwrap_or(Step::Made);
-        match step {
-            Step::Made => {}
-            Step::Refused => return Err(StoreError::unavailable("the disk is full")),
-            Step::Damaged => return Err(StoreError::damaged("the row cannot be read")),
-            Step::Newer => return Err(StoreError::newer("the row is newer")),
-            Step::NotAllowed => return Err(StoreError::refused("the row may not be written")),
-            Step::Poisoned => return Err(StoreError::poisoned("a sync failed")),
-            Step::InDoubt => return Err(StoreError::in_doubt("the connection broke")),
-            Step::Held | Step::HeldAndRefused => {
-                self.arrived.add_permits(1);
-                self.gate.acquire().await.unwrap().forget();
-                if matches!(step, Step::HeldAndRefused) {
-                    return Err(StoreError::unavailable("the disk is full"));
-                }
-            }
-        }
-        self.made.lock().unwrap().push(change.key().to_string());
-        self.below.apply(change).await
-    }
-
-    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        self.below.find(key).await
-    }
-
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
-        self.below.list(states, after, limit).await
-    }
-
-    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-        self.below.is_live(owner).await
-    }
-
-    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-        self.below.purge(age).await
-    }
-
-    async fn close(&self) {
-        *self.closed.lock().unwrap() += 1;
-    }
-}
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::{TEN_FIFTY, noop_waker, payment_of};
+use crate::client::world::World;
 
 /// A payment was made whose outcome could not be written, and the next change is held.
 async fn charged_and_unwritten() -> (World, ScriptedStore) {
@@ -304,7 +201,7 @@ async fn every_refused_key_is_named_up_to_a_limit() {
 async fn end_that_is_refused_by_the_whole_store_stops_the_others() {
     for (refusal, is_expected) in [
         (Step::Refused, StoreError::is_unavailable as fn(&StoreError) -> bool),
-        (Step::InDoubt, StoreError::is_in_doubt),
+        (Step::RequestLost, StoreError::is_in_doubt),
         (Step::Poisoned, StoreError::is_poisoned),
     ] {
         let (world, store) = charged_at_once(2, [refusal]).await;
@@ -340,7 +237,7 @@ async fn until_processed(world: &World, at_most: Duration) {
 
 #[tokio::test(start_paused = true)]
 async fn unwritten_outcome_is_written_while_nothing_else_happens() {
-    let (world, _) = charged_and_unwritten_then([Step::Refused, Step::InDoubt, Step::Refused]).await;
+    let (world, _) = charged_and_unwritten_then([Step::Refused, Step::RequestLost, Step::Refused]).await;
     until_processed(&world, Duration::from_mins(1)).await;
 
     // Also the next one, long after the first.

@@ -5,7 +5,7 @@ use payments_fake::FakeGateway;
 use payments_journal::{Intent, MemoryStore, Resolution, ResolveError};
 
 use super::tested::{Journal, JournaledClient, Store, client_of};
-use crate::support::{Result, TEN_FIFTY, key, payment_of};
+use crate::client::support::{Result, TEN_FIFTY, key, payment_of};
 
 /// A service, a journal and a client that uses both.
 pub(crate) struct World {

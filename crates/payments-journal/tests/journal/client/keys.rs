@@ -10,7 +10,7 @@ use payments_journal::{Failure, IntentKey, MemoryStore, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
-use crate::support::{TEN_FIFTY, begin_for, key, payment_of};
+use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
 
 const PAYER: Payer<'static> = Payer {
     customer_name: "Ada Example",

@@ -7,7 +7,7 @@ use payments_core::OperationName;
 use payments_fake::Fault;
 use payments_journal::{Resolution, SummaryGauges};
 
-use crate::world::World;
+use crate::client::world::World;
 
 /// The values of every gauge that are not zero, by name and state.
 fn exported(provider: &SdkMeterProvider, exporter: &InMemoryMetricExporter) -> BTreeMap<String, f64> {

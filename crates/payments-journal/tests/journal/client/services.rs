@@ -7,7 +7,7 @@ use payments_journal::{Error, LostTime, MemoryStore, Resolution};
 
 use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
-use crate::support::{TEN_FIFTY, key, payment_of};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 
 const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 

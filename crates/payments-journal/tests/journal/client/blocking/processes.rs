@@ -13,7 +13,7 @@ use payments_fake::FakeGateway;
 use payments_journal::blocking::{Journal, JournaledClient};
 use payments_journal::{Failure, MemoryStore, SqliteStore, StateName};
 
-use crate::support::{TEN_FIFTY, key, payment_of};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 
 /// The journal's path, in a process that charges until it is killed.
 const JOURNAL: &str = "PAYMENTS_TEST_BLOCKING_JOURNAL";
@@ -48,7 +48,7 @@ fn payment_of_a_killed_process_is_unknown_and_never_sent_again_d43() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("billing.db");
     let mut child = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "blocking::processes::child_process", "--nocapture"])
+        .args(["--exact", "client::blocking::processes::child_process", "--nocapture"])
         .env(JOURNAL, &path)
         .stdout(Stdio::piped())
         .spawn()

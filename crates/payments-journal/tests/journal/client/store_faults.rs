@@ -5,12 +5,12 @@ use payments_journal::{Failure, IntentState, MemoryStore, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
-use crate::faulty_store::{FaultyStore, StoreFault};
-use crate::support::TEN_FIFTY;
+use crate::client::scripted_store::{ScriptedStore, Step};
+use crate::client::support::TEN_FIFTY;
 
 #[tokio::test]
 async fn no_row_no_charge_d43() {
-    let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(StoreFault::Refused)])).await;
+    let world = World::over(ScriptedStore::new([Step::Refused])).await;
     let error = world.pay().await.unwrap_err();
     assert!(error.is_journal());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
@@ -26,12 +26,12 @@ async fn no_row_no_charge_d43() {
 
 #[tokio::test]
 async fn intent_in_doubt_is_not_sent_and_its_key_is_free_again() {
-    for fault in [StoreFault::ReplyLost, StoreFault::RequestLost] {
-        let world = World::over(FaultyStore::new(MemoryStore::new(), [Some(fault)])).await;
+    for fault in [Step::ReplyLost, Step::RequestLost] {
+        let world = World::over(ScriptedStore::new([fault])).await;
         let error = world.pay().await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown);
         assert_eq!(world.sent(), 0);
-        if fault == StoreFault::ReplyLost {
+        if fault == Step::ReplyLost {
             let state = world.intent().await.state;
             assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
         }
@@ -42,9 +42,8 @@ async fn intent_in_doubt_is_not_sent_and_its_key_is_free_again() {
 
 #[tokio::test]
 async fn late_withdrawal_is_written_before_the_next_charge() {
-    let lost_for_a_while =
-        [Some(StoreFault::ReplyLost), Some(StoreFault::RequestLost), Some(StoreFault::Refused)];
-    let world = World::over(FaultyStore::new(MemoryStore::new(), lost_for_a_while)).await;
+    let lost_for_a_while = [Step::ReplyLost, Step::RequestLost, Step::Refused];
+    let world = World::over(ScriptedStore::new(lost_for_a_while)).await;
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(world.intent().await.state, IntentState::Sending);
     // The journal still fails: nothing new begins before the open withdrawal is written.
@@ -56,8 +55,8 @@ async fn late_withdrawal_is_written_before_the_next_charge() {
 
 #[tokio::test]
 async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
-    for fault in [StoreFault::Refused, StoreFault::RequestLost] {
-        let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(fault)])).await;
+    for fault in [Step::Refused, Step::RequestLost] {
+        let world = World::over(ScriptedStore::new([Step::Made, fault])).await;
         let charged = world.pay().await.unwrap();
         assert!(charged.not_recorded.is_some() && charged.answer.is_some());
         assert_eq!(world.intent().await.state, IntentState::Sending);
@@ -70,7 +69,7 @@ async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
 
 #[tokio::test]
 async fn settle_writes_an_unwritten_outcome() {
-    let world = World::over(FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)])).await;
+    let world = World::over(ScriptedStore::new([Step::Made, Step::Refused])).await;
     world.pay().await.unwrap();
     world.client.journal().settle().await.unwrap();
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
@@ -80,7 +79,7 @@ async fn settle_writes_an_unwritten_outcome() {
 async fn key_with_a_lost_outcome_is_never_sent_again() {
     let store = MemoryStore::new();
     let reopened = store.another_owner();
-    let world = World::over(FaultyStore::new(store, [None, Some(StoreFault::Refused)])).await;
+    let world = World::over(ScriptedStore::over(store, [Step::Made, Step::Refused])).await;
     world.pay().await.unwrap();
     let World { gateway, client } = world;
     drop(client);
@@ -96,8 +95,7 @@ async fn unwritten_failure_keeps_its_outcome_and_reports_it() {
     let faults =
         [(Fault::on(OperationName::TokenTransaction).before_commit().refuse(), Outcome::NotProcessed)];
     for (fault, outcome) in faults {
-        let world =
-            World::over(FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::Refused)])).await;
+        let world = World::over(ScriptedStore::new([Step::Made, Step::Refused])).await;
         world.gateway.arm(fault);
         let error = world.pay().await.unwrap_err();
         assert_eq!(error.outcome(), outcome);
@@ -111,11 +109,11 @@ async fn unwritten_failure_keeps_its_outcome_and_reports_it() {
 
 #[tokio::test]
 async fn outcome_whose_reply_is_lost_is_still_recorded() {
-    let store = FaultyStore::new(MemoryStore::new(), [None, Some(StoreFault::ReplyLost)]);
+    let store = ScriptedStore::new([Step::Made, Step::ReplyLost]);
     let world = World::over(store.clone()).await;
     assert!(world.pay().await.unwrap().not_recorded.is_some());
     let again = world.pay().await.unwrap();
     assert!(again.is_from_the_journal());
-    store.then(None);
+    store.then([Step::Made]);
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
