@@ -1,5 +1,6 @@
 //! A server that waits for a synchronous standby which does not respond.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,14 +34,30 @@ async fn stall(server: &Server) -> Client {
     let administrator = administrator(&server.url()).await;
     administrator.batch_execute("SET synchronous_commit = local").await.unwrap();
     wait_for_standby(&administrator, "nobody").await;
-    administrator
+    // Another process of the server makes commits wait, some time after it has read the setting.
+    let other = super::administrator(&server.url()).await;
+    loop {
+        let mut commit = pin!(other.batch_execute("SELECT pg_logical_emit_message(true, '', '')"));
+        tokio::select! {
+            committed = &mut commit => committed.unwrap(),
+            () = until_waiting(&administrator) => {
+                cancel(&administrator).await;
+                commit.await.unwrap();
+                return administrator;
+            }
+        }
+    }
 }
+
+/// A commit of a client that waits for the standby. Autovacuum commits too.
+const WAITING: &str =
+    "FROM pg_stat_activity WHERE wait_event = 'SyncRep' AND backend_type = 'client backend'";
 
 /// Waits until a commit waits for the standby.
 async fn until_waiting(administrator: &Client) {
     until("a commit waits", async || {
-        let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'";
-        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+        let waiting = format!("SELECT count(*) {WAITING}");
+        administrator.query_one(&waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
     })
     .await;
 }
@@ -48,15 +65,13 @@ async fn until_waiting(administrator: &Client) {
 /// Ends the wait of a commit. The server then confirms the commit with a warning.
 async fn cancel(administrator: &Client) {
     until_waiting(administrator).await;
-    let cancel = "SELECT pid, query_start::text, pg_cancel_backend(pid) FROM pg_stat_activity
-                  WHERE wait_event = 'SyncRep'";
+    let cancel = format!("SELECT pid, query_start::text, pg_cancel_backend(pid) {WAITING}");
     // Else the same wait could be taken for that of the next commit.
-    for row in administrator.query(cancel, &[]).await.unwrap() {
+    for row in administrator.query(&cancel, &[]).await.unwrap() {
         let (pid, query_start): (i32, String) = (row.get(0), row.get(1));
         until("the canceled wait has ended", async || {
-            let same = "SELECT 1 FROM pg_stat_activity
-                        WHERE wait_event = 'SyncRep' AND pid = $1 AND query_start::text = $2";
-            administrator.query(same, &[&pid, &query_start]).await.unwrap().is_empty()
+            let same = format!("SELECT 1 {WAITING} AND pid = $1 AND query_start::text = $2");
+            administrator.query(&same, &[&pid, &query_start]).await.unwrap().is_empty()
         })
         .await;
     }
