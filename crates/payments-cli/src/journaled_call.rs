@@ -147,8 +147,7 @@ async fn end<C: Charge>(
     };
     if dry_run {
         let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
-        dry_run.recorded =
-            find(key, place, true, &mut interrupt).await?.map(|(_, intent)| intent.state.name().as_str());
+        dry_run.is_key_recorded = find(key, place, true, &mut interrupt).await?.is_some();
         return Ok(Report::DryRun(dry_run));
     }
     let journal = match opened {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::ops::Not;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
@@ -23,9 +24,9 @@ use crate::settings::Settings;
 #[serde(tag = "outcome", rename = "dry_run")]
 pub(crate) struct DryRun {
     pub(crate) request: RedactedRequest,
-    /// The state of its key in the journal, if the journal has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) recorded: Option<&'static str>,
+    /// Whether the journal has its key. What of, a call would tell: it may be that of another payment.
+    #[serde(skip_serializing_if = "Not::not")]
+    pub(crate) is_key_recorded: bool,
 }
 
 /// A request as it would be sent, except for `Host` and `Content-Length`, which belong to the connection.
@@ -53,7 +54,7 @@ impl DryRun {
         let result = send(&client).await;
         let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         match (recorded, result) {
-            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request), recorded: None }),
+            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request), is_key_recorded: false }),
             (None, Err(error)) => Err(Failure::of(&error)),
             (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
         }

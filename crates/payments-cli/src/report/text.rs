@@ -46,7 +46,7 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
 }
 
 /// The text of a request that was not sent.
-pub(crate) fn dry_run(DryRun { request, recorded }: &DryRun, style: Style) -> String {
+pub(crate) fn dry_run(DryRun { request, is_key_recorded }: &DryRun, style: Style) -> String {
     let RedactedRequest { method, url, headers, body } = request;
     let heading = style.paint(Tone::Heading, "DRY RUN, nothing was sent");
     let mut text = format!("{heading}\n  {} {}\n", for_terminal(method), for_terminal(url));
@@ -55,8 +55,10 @@ pub(crate) fn dry_run(DryRun { request, recorded }: &DryRun, style: Style) -> St
         text.push('\n');
         write_rows(&mut text, fields.0.iter().map(|(name, value)| (&**name, readable(value.get()))));
     }
-    if let Some(state) = recorded {
-        let _ = writeln!(text, "\nthe journal has this key: {state}");
+    if *is_key_recorded {
+        text.push_str(
+            "\nthe journal has this key: look at it with `payments journal show` before you send it\n",
+        );
     }
     text
 }

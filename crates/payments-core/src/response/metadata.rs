@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
+use payments_model::mask;
 use payments_model::unversioned::Envelope;
 
 use super::retry_after::{RetryAfter, response_date};
@@ -92,6 +93,9 @@ const REQUEST_ID_HEADERS: [HeaderName; 3] = [
 
 fn request_id(headers: &HeaderMap, secrets: &Secrets<'_>) -> Option<String> {
     let id = REQUEST_ID_HEADERS.iter().find_map(|name| headers.get(name))?.to_str().ok()?;
-    let is_an_id = id.len() <= 200 && id.bytes().all(|byte| byte.is_ascii_graphic()) && !secrets.are_in(id);
+    let is_an_id = id.len() <= 200
+        && id.bytes().all(|byte| byte.is_ascii_graphic())
+        && !secrets.are_in(id)
+        && mask(id, &[]) == id;
     is_an_id.then(|| id.to_owned())
 }

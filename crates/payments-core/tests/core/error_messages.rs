@@ -565,7 +565,7 @@ fn request_id_is_short_printable_and_not_a_secret_d64() {
     };
     assert_eq!(request_id("req_1").as_deref(), Some("req_1"));
     assert_eq!(request_id(&"r".repeat(200)).map(|id| id.len()), Some(200));
-    for refused in [&"r".repeat(201), "two words", "", KEY, "card-4242424242424242"] {
+    for refused in [&"r".repeat(201), "two words", "", KEY, "card-4242424242424242", "5555555555554444"] {
         assert_eq!(
             request_id(refused),
             if refused.is_empty() { Some(String::new()) } else { None },

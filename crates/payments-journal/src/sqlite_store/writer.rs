@@ -378,6 +378,14 @@ impl<'a> Session<'a> {
                 Alarm::Unwatched(why) => problem::unwatched(path, why),
             }));
         }
+        // If a copy from before it were restored, no witness would know of it, and the key would be sent.
+        if let Some(Alarm::Unwatched(why)) = alarm
+            && change.resolution().is_some()
+            && found.as_ref().is_some_and(Intent::moved_nothing)
+            && !written.moved_nothing()
+        {
+            return Ok(Err(problem::unwatched(path, why)));
+        }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
         let state = written.state.name().as_str();
         let position = position.unwrap_or(next_position);

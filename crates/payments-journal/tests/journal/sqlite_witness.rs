@@ -287,6 +287,40 @@ async fn changes_that_the_witness_did_not_see_hide_no_loss_d49() {
     assert_lost(begin(&options.open(place.path()).unwrap(), "lost").await);
 }
 
+/// Restored from before it, the journal would send the key, and no witness would know.
+#[tokio::test]
+async fn key_that_may_be_sent_is_not_resolved_without_its_witness_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    let store = options.open(place.path()).unwrap();
+    for (name, ending) in [
+        ("unknown", Ending::Unknown(Failure::of_kind("timeout"))),
+        ("not-sent", Ending::NotProcessed(Failure::of_kind("connect"))),
+        ("rejected", Ending::Rejected(Failure::of_kind("rejected"))),
+    ] {
+        let (begin, attempt) = contract::begin(name, &store, 1);
+        store.apply(begin).await.unwrap();
+        store.apply(Change::end(key(name), attempt, ending, at(1))).await.unwrap();
+    }
+    close(store);
+    let processed = || Resolution::processed(TransactionId::new("txn_1").unwrap(), "ada").of_attempt(1);
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    for name in ["not-sent", "rejected"] {
+        let found = journal.find(&key(name)).await.unwrap().unwrap();
+        let error = journal.resolve(&found, processed()).await.unwrap_err();
+        assert!(error.to_string().contains("was not named"), "{name}: {error}");
+        assert_eq!(journal.find(&key(name)).await.unwrap().unwrap(), found);
+    }
+    // A restored copy has this one as unknown, and sends nothing.
+    let found = journal.find(&key("unknown")).await.unwrap().unwrap();
+    journal.resolve(&found, processed()).await.unwrap();
+    journal.close().await;
+    let journal = Journal::open(options.open(place.path()).unwrap()).await.unwrap();
+    let found = journal.find(&key("rejected")).await.unwrap().unwrap();
+    let other = Resolution::processed(TransactionId::new("txn_2").unwrap(), "ada").of_attempt(1);
+    journal.resolve(&found, other).await.unwrap();
+}
+
 #[tokio::test]
 async fn file_that_is_no_witness_is_left_as_it_is_d49() {
     let (place, folder) = (InAFile::new(), tempfile::tempdir().unwrap());

@@ -19,18 +19,19 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 /// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
 /// Quotes may be escaped as in a JSON string (`\"`) or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
-    salvaged_values(bytes, "TransactionId").filter_map(TransactionId::from_answer)
+    salvaged_values(bytes, "TransactionId").into_iter().filter_map(TransactionId::from_answer)
 }
 
 /// Whether `"status": "success"` or `"status_code": 100` is anywhere in the bytes.
 pub fn claims_success(bytes: &[u8]) -> bool {
-    salvaged_values(bytes, "status").any(|status| status.eq_ignore_ascii_case("success"))
-        || salvaged_values(bytes, "status_code").any(|code| code == "100")
+    salvaged_values(bytes, "status").iter().any(|status| status.eq_ignore_ascii_case("success"))
+        || salvaged_values(bytes, "status_code").iter().any(|code| code == "100")
 }
 
 /// Every complete text and whole number that follows this name.
-fn salvaged_values<'a>(bytes: &'a [u8], name: &'static str) -> impl Iterator<Item = Cow<'a, str>> {
-    QUOTES.into_iter().flat_map(move |quote| {
+fn salvaged_values(bytes: &[u8], name: &str) -> Vec<String> {
+    let bytes = &*with_plain_names(bytes);
+    let values = QUOTES.into_iter().flat_map(|quote| {
         let name = [quote, name, quote].concat();
         let mut rest = bytes;
         iter::from_fn(move || {
@@ -39,7 +40,39 @@ fn salvaged_values<'a>(bytes: &'a [u8], name: &'static str) -> impl Iterator<Ite
             Some(complete_value(rest, quote))
         })
         .flatten()
-    })
+    });
+    values.map(Cow::into_owned).collect()
+}
+
+/// The bytes with each letter, digit and underscore as itself where JSON has it as an escape: `Transaction\u0049d` is the name too.
+fn with_plain_names(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if find(bytes, b"\\u").is_none() {
+        return Cow::Borrowed(bytes);
+    }
+    let (mut plain, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
+    while let Some((first, after)) = rest.split_first() {
+        let escaped = after.first_chunk::<5>().filter(|_| *first == b'\\').and_then(plain_letter);
+        // A backslash and what it escapes stay together.
+        let taken = if *first == b'\\' { rest.len().min(2) } else { 1 };
+        match escaped {
+            Some(letter) => {
+                plain.push(letter);
+                rest = &rest[6..];
+            }
+            None => {
+                plain.extend_from_slice(&rest[..taken]);
+                rest = &rest[taken..];
+            }
+        }
+    }
+    Cow::Owned(plain)
+}
+
+/// The letter of an escape such as `u0049`.
+fn plain_letter(escape: &[u8; 5]) -> Option<u8> {
+    let digits = str::from_utf8(escape.strip_prefix(b"u")?).ok()?;
+    let letter = u8::try_from(u16::from_str_radix(digits, 16).ok()?).ok()?;
+    (letter.is_ascii_alphanumeric() || letter == b'_').then_some(letter)
 }
 
 const QUOTES: [&str; 6] = ["\"", "'", "\\\"", "&quot;", "&#34;", "&#x22;"];

@@ -333,6 +333,13 @@ fn complete_identifier_is_salvaged_from_any_bytes_d08() {
         (b"<pre>{&#34;TransactionId&#34;:&#34;t_1&#34;}</pre>", Some("t_1")),
         (b"<pre>{&#x22;TransactionId&#x22;:&#x22;t_1&#x22;}</pre>", Some("t_1")),
         (br#"{"TransactionId":"a","upstream":"{\"TransactionId\":\"b\"}"}"#, None),
+        (br#"[{"Transaction\u0049d":"t_1"}]"#, Some("t_1")),
+        (br#"{"\u0054ransaction\u0049\u0064":"t\u005F1"}"#, Some("t_1")),
+        (br#"{"upstream":"{\"Transaction\u0049d\":\"t_1\"}"}"#, Some("t_1")),
+        (br#"{"Transaction\\u0049d":"t_1"}"#, None),
+        (br#"{"TransactionId":"a\\u0041b"}"#, Some("a\\u0041b")),
+        (br#"{"TransactionId":"a","Transaction\u0049d":"b"}"#, None),
+        (br#"{"TransactionId":"a"}\u00"#, Some("a")),
     ] {
         let found = salvage_transaction_id(body);
         assert_eq!(

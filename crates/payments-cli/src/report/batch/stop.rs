@@ -128,7 +128,7 @@ impl fmt::Display for Stop {
                 write!(
                     f,
                     "abandoned at {signal}; the charges in flight may have been processed: \
-                     the journal will list them as unknown, and they are not sent again"
+                     the journal lists each as what it became, or as unknown, and none is sent again"
                 )
             }
             Self::Unauthorized(Outcome::Unknown) => write!(
