@@ -603,6 +603,19 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     let ended = workspace.resolving(&resolutions).arguments(["--ids-are-not-cards"]).end();
     assert_eq!(wrong_rows(&ended), [format!("2 {LIKE_A_CARD}: Key is not in the journal")]);
 
+    // Nor does a row with another problem show a key that may be a card number.
+    let mixed_up = format!(
+        "Key,TransactionId,Note\n4111111111111111,a/../b,\n4242424242424242,#N/A,\n5555555555554444,txn_1,\n\
+         378282246310005,{KEY},\n"
+    );
+    for output in ["json", "text"] {
+        let ended = workspace.resolving(&mixed_up).arguments(["--output", output]).end();
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        for digits in ["4111111111", "4242424242", "5555555555", "3782822463"] {
+            assert!(!format!("{ended:?}").contains(digits), "{ended:?}");
+        }
+    }
+
     // Once it is in the journal, every command accepts it.
     workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
     let run = ["batch", "run", &billing];

@@ -67,6 +67,7 @@ pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run 
         "PAYMENTS_CA_CERT",
         "PAYMENTS_PROXY",
         "PAYMENTS_JOURNAL",
+        "PAYMENTS_JOURNAL_WITNESS",
         "NO_COLOR",
     ] {
         command.env_remove(name);

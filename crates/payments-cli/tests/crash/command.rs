@@ -102,7 +102,13 @@ impl Workspace {
         let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
         command.args(arguments).arg("--journal").arg(self.journal());
         command.stdin(Stdio::null());
-        for name in ["PAYMENTS_API_KEY_FILE", "PAYMENTS_MERCHANT", "PAYMENTS_PROXY", "NO_COLOR"] {
+        for name in [
+            "PAYMENTS_API_KEY_FILE",
+            "PAYMENTS_MERCHANT",
+            "PAYMENTS_PROXY",
+            "PAYMENTS_JOURNAL_WITNESS",
+            "NO_COLOR",
+        ] {
             command.env_remove(name);
         }
         command.env("PAYMENTS_BASE_URL", &self.base_url).env("PAYMENTS_API_KEY", &self.api_key);

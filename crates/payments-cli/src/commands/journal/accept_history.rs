@@ -56,8 +56,6 @@ fn read(
     }
     let mut file = RowFile::open(path, Role::Sent)?;
     let mut problems = Problems::of(file.name.clone(), Role::Sent);
-    let known = api_keys.clone();
-    problems.hide_keys(move |key| known.is_in(key) || !ids_are_not_cards && is_like_a_card(key));
     let keys = read_rows(&mut file, ids_are_not_cards, api_keys, &mut problems)
         .map_err(|error| Role::Sent.refused(" cannot be read").with_cause(&error))?;
     file.refuse_if_changed(Role::Sent)?;

@@ -442,11 +442,17 @@ async fn check(
             problems.push(Problem::new(row.line, "Key", NO_API_KEY));
             continue;
         }
+        let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
+        // A key that is in the journal was accepted before. No other problem may show the key of this row.
+        if found.is_none() && is_like_a_card(row.key.as_str()) {
+            let rule = format!("must not contain a card number; {NOT_CARDS}");
+            problems.push(Problem::new(row.line, "Key", rule));
+            continue;
+        }
         if row.verdict.id().is_some_and(&is_secret) {
             problems.push(Problem::new(row.line, "TransactionId", NO_API_KEY).of(&row.key));
             continue;
         }
-        let found = journal.find(&row.key).await.map_err(|error| store_failure(&error))?;
         if let Some(intent) = &found
             && !is_new(&row, intent)
         {
@@ -516,11 +522,6 @@ async fn check(
                     let state = super::list::state(&intent);
                     format!("is not unknown but {state}: remove this row from the file")
                 }
-            }
-            None if is_like_a_card(row.key.as_str()) => {
-                let rule = format!("must not contain a card number; {NOT_CARDS}");
-                problems.push(Problem::new(row.line, "Key", rule));
-                continue;
             }
             None => "is not in the journal".to_owned(),
         };
