@@ -960,11 +960,8 @@ fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
     assert_eq!(workspace.journal_command(&[&["resolve", "void"][..], &note].concat()).code, Some(0));
     let pending = r#"{"status":"declined","status_code":101,"data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::responding("200 OK", pending);
-    let at = peer.base_url.clone();
-    assert_eq!(
-        workspace.charging("unclear", TOKEN_PAYMENT).env("PAYMENTS_BASE_URL", &at).end().code,
-        Some(5)
-    );
+    let at = &peer.base_url;
+    assert_eq!(workspace.charging("unclear", TOKEN_PAYMENT).env("PAYMENTS_BASE_URL", at).end().code, Some(5));
 
     let before = workspace.export_all();
     let exported = workspace.journal_command(&["export", "--format", "csv"]).stdout;
@@ -972,7 +969,7 @@ fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
     for headings in [headings.to_owned(), headings.replacen("key", "Key", 1), headings.to_uppercase()] {
         let file = workspace.write("found.csv", format!("{headings}\n{rows}"));
         let run = workspace.run(["journal", "resolve", "--by", "ada", "--from", &file]);
-        let ended = run.env("PAYMENTS_BASE_URL", &at).end();
+        let ended = run.env("PAYMENTS_BASE_URL", at).end();
         assert_eq!(ended.code, Some(0), "{headings}: {ended:?}");
         assert_eq!(ended.json()["left_alone"], 3, "{ended:?}");
         assert_eq!(workspace.export_all(), before, "{headings}");

@@ -381,7 +381,9 @@ impl<'a> Matching<'a> {
                 }
             }
         }
-        by_slot.values_mut().for_each(|(intervals, _)| intervals.sort());
+        for (intervals, _) in by_slot.values_mut() {
+            intervals.sort();
+        }
         by_slot
     }
 
@@ -411,7 +413,9 @@ impl<'a> Matching<'a> {
                 intents.push(index);
             }
         }
-        by_amount.values_mut().for_each(|(intervals, _)| intervals.sort());
+        for (intervals, _) in by_amount.values_mut() {
+            intervals.sort();
+        }
         by_amount
     }
 

@@ -770,7 +770,9 @@ fn reconciling_proposes_nothing_by_the_amount_alone() {
     let other = row(9, "other", 1, "r9", "9999");
     let without = |cell: fn(&mut ReportRow) -> &mut Cell<String>| {
         let mut rows = [row(2, "t", 1000, "", ""), other.clone()];
-        rows.iter_mut().for_each(|row| *cell(row) = Cell::Absent);
+        for row in &mut rows {
+            *cell(row) = Cell::Absent;
+        }
         rows
     };
     for (request, rows) in [

@@ -51,25 +51,22 @@ fn with_plain_names(bytes: &[u8]) -> Cow<'_, [u8]> {
     }
     let (mut plain, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
     while let Some((first, after)) = rest.split_first() {
-        let escaped = after.first_chunk::<5>().filter(|_| *first == b'\\').and_then(plain_letter);
-        // A backslash and what it escapes stay together.
-        let taken = if *first == b'\\' { rest.len().min(2) } else { 1 };
-        match escaped {
-            Some(letter) => {
-                plain.push(letter);
-                rest = &rest[6..];
-            }
-            None => {
-                plain.extend_from_slice(&rest[..taken]);
-                rest = &rest[taken..];
-            }
+        let escape = after.first_chunk::<5>().filter(|_| *first == b'\\');
+        if let Some(letter) = escape.copied().and_then(plain_letter) {
+            plain.push(letter);
+            rest = &rest[6..];
+        } else {
+            // A backslash and what it escapes stay together.
+            let taken = if *first == b'\\' { rest.len().min(2) } else { 1 };
+            plain.extend_from_slice(&rest[..taken]);
+            rest = &rest[taken..];
         }
     }
     Cow::Owned(plain)
 }
 
 /// The letter of an escape such as `u0049`.
-fn plain_letter(escape: &[u8; 5]) -> Option<u8> {
+fn plain_letter(escape: [u8; 5]) -> Option<u8> {
     let digits = str::from_utf8(escape.strip_prefix(b"u")?).ok()?;
     let letter = u8::try_from(u16::from_str_radix(digits, 16).ok()?).ok()?;
     (letter.is_ascii_alphanumeric() || letter == b'_').then_some(letter)
