@@ -279,8 +279,8 @@ impl<'a> Document<'a> {
         };
         let undecided = found.undecided.iter().map(|open| Open {
             key: Key::of(&open.attempt),
-            why: word(open.why),
-            explained: explanation(open.why),
+            why: words(open.why).0,
+            explained: words(open.why).1,
             candidates: open
                 .candidates
                 .iter()
@@ -403,42 +403,25 @@ impl<'a> Document<'a> {
 /// In one section; a terminal shows no more.
 const MOST_LINES: usize = 100;
 
-const fn word(why: Undecidable) -> &'static str {
+/// The word for programs and the words for people.
+const fn words(why: Undecidable) -> (&'static str, &'static str) {
     match why {
-        Undecidable::Sending => "sending",
-        Undecidable::Void => "void",
-        Undecidable::Ach => "ach",
-        Undecidable::Fee => "fee",
-        Undecidable::MaskedId => "masked_id",
-        Undecidable::Lost => "lost",
-        Undecidable::AmountOnly => "amount_only",
-        Undecidable::NoRow => "no_row",
-        Undecidable::UnreadableRow => "unreadable_row",
-        Undecidable::SeveralRows => "several_rows",
-        Undecidable::SeveralKeys => "several_keys",
-        Undecidable::SeveralAttempts => "several_attempts",
-        Undecidable::Contradiction => "contradiction",
-        Undecidable::Status => "status",
-        _ => "other",
-    }
-}
-
-const fn explanation(why: Undecidable) -> &'static str {
-    match why {
-        Undecidable::Sending => "is being sent now: wait until it has ended",
-        Undecidable::Void => "is a void",
-        Undecidable::Ach => "is an ACH payment",
-        Undecidable::Fee => "has a fee, so its amount may differ",
-        Undecidable::MaskedId => "has an id that is masked here",
-        Undecidable::Lost => "was sent in the lost time, and its request is not known here",
-        Undecidable::AmountOnly => "only its amount can be compared",
-        Undecidable::NoRow => "no row is like it",
-        Undecidable::UnreadableRow => "a row may be it that cannot be read or contradicts itself",
-        Undecidable::SeveralRows => "several rows are like it",
-        Undecidable::SeveralKeys => "the row may be another key's",
-        Undecidable::SeveralAttempts => "the row may be another attempt's",
-        Undecidable::Contradiction => "the row with its id is another payment's",
-        Undecidable::Status => "the status of its row decides nothing",
-        _ => "nothing can be said",
+        Undecidable::Sending => ("sending", "is being sent now: wait until it has ended"),
+        Undecidable::Void => ("void", "is a void"),
+        Undecidable::Ach => ("ach", "is an ACH payment"),
+        Undecidable::Fee => ("fee", "has a fee, so its amount may differ"),
+        Undecidable::MaskedId => ("masked_id", "has an id that is masked here"),
+        Undecidable::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
+        Undecidable::AmountOnly => ("amount_only", "only its amount can be compared"),
+        Undecidable::NoRow => ("no_row", "no row is like it"),
+        Undecidable::UnreadableRow => {
+            ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
+        }
+        Undecidable::SeveralRows => ("several_rows", "several rows are like it"),
+        Undecidable::SeveralKeys => ("several_keys", "the row may be another key's"),
+        Undecidable::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
+        Undecidable::Contradiction => ("contradiction", "the row with its id is another payment's"),
+        Undecidable::Status => ("status", "the status of its row decides nothing"),
+        _ => ("other", "nothing can be said"),
     }
 }
