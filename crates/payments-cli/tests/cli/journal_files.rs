@@ -603,6 +603,15 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     let ended = workspace.resolving(&resolutions).arguments(["--ids-are-not-cards"]).end();
     assert_eq!(wrong_rows(&ended), [format!("2 {LIKE_A_CARD}: Key is not in the journal")]);
 
+    // No card number of another column is looked up.
+    workspace.lose_response("one");
+    let looked_up = workspace.sandbox.gateway().requests().len();
+    let ended = workspace.resolving("Key,TransactionId,Note\none,4111111111111111,\n").end();
+    let refused =
+        "2 one: TransactionId must not be a card number; if it only looks like one, give --ids-are-not-cards";
+    assert_eq!(wrong_rows(&ended), [refused]);
+    assert_eq!(workspace.sandbox.gateway().requests().len(), looked_up);
+
     // Nor does a row with another problem show a key that may be a card number.
     let mixed_up = format!(
         "Key,TransactionId,Note\n4111111111111111,a/../b,\n4242424242424242,#N/A,\n5555555555554444,txn_1,\n\

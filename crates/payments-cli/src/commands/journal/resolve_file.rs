@@ -453,6 +453,16 @@ async fn check(
             problems.push(Problem::new(row.line, "TransactionId", NO_API_KEY).of(&row.key));
             continue;
         }
+        let is_known = |id: &str| {
+            let known = found.as_ref().and_then(Intent::transaction_id);
+            known.is_some_and(|known| resolve::is_written_as(known, id))
+        };
+        // A lookup would send it, in a path that servers log.
+        if row.verdict.id().is_some_and(|id| is_like_a_card(id) && !is_known(id)) {
+            let rule = format!("must not be a card number; {NOT_CARDS}");
+            problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+            continue;
+        }
         if let Some(intent) = &found
             && !is_new(&row, intent)
         {
