@@ -449,17 +449,8 @@ async fn check(
             problems.push(Problem::new(row.line, "Key", rule));
             continue;
         }
-        if row.verdict.id().is_some_and(&is_secret) {
-            problems.push(Problem::new(row.line, "TransactionId", NO_API_KEY).of(&row.key));
-            continue;
-        }
-        let is_known = |id: &str| {
-            let known = found.as_ref().and_then(Intent::transaction_id);
-            known.is_some_and(|known| resolve::is_written_as(known, id))
-        };
-        // A lookup would send it, in a path that servers log.
-        if row.verdict.id().is_some_and(|id| is_like_a_card(id) && !is_known(id)) {
-            let rule = format!("must not be a card number; {NOT_CARDS}");
+        let id = row.verdict.id();
+        if let Some(rule) = id.and_then(|id| secret_rule(id, found.as_ref(), &is_secret, &is_like_a_card)) {
             problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
             continue;
         }
@@ -538,6 +529,23 @@ async fn check(
         problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
     }
     Ok(checked)
+}
+
+/// Why this id is not looked up: a lookup would send it, in a path that servers log.
+fn secret_rule(
+    id: &str,
+    found: Option<&Intent>,
+    is_secret: impl Fn(&str) -> bool,
+    is_like_a_card: impl Fn(&str) -> bool,
+) -> Option<String> {
+    let known = found.and_then(Intent::transaction_id);
+    if is_secret(id) {
+        Some(NO_API_KEY.to_owned())
+    } else if is_like_a_card(id) && !known.is_some_and(|known| resolve::is_written_as(known, id)) {
+        Some(format!("must not be a card number; {NOT_CARDS}"))
+    } else {
+        None
+    }
 }
 
 /// What has changed about the key since the person saw it.
