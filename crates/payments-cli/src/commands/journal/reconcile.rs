@@ -179,7 +179,7 @@ struct Proposed<'a> {
 struct Open<'a> {
     #[serde(flatten)]
     key: Key<'a>,
-    /// A word, as [`word`] gives it.
+    /// Of [`words`].
     why: &'static str,
     #[serde(skip)]
     explained: &'static str,
