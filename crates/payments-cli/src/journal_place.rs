@@ -238,10 +238,11 @@ impl JournalPlace {
             file.push(end);
             PathBuf::from(file)
         };
-        let files = ["", "-wal", "-shm", "-journal"].map(with).into_iter().chain(self.witness.clone());
-        let owners = FileIdentity::of(&with("-owners"));
-        files.chain([with("-owners")]).any(|file| FileIdentity::of(&file) == asked)
-            || path.parent().is_some_and(|folder| FileIdentity::of(folder) == owners)
+        let own =
+            ["", "-wal", "-shm", "-journal", "-owners"].map(with).into_iter().chain(self.witness.clone());
+        let folder = path.parent().map(FileIdentity::of);
+        own.map(|file| FileIdentity::of(&file)).any(|own| own == asked)
+            || folder == Some(FileIdentity::of(&with("-owners")))
     }
 
     pub(crate) const fn source(&self) -> &Source {

@@ -5,7 +5,7 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
-use payments_journal::{Error, Intent, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
+use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
 use tokio::runtime;
 use tokio::time::timeout;
 
@@ -147,7 +147,8 @@ async fn end<C: Charge>(
     };
     if dry_run {
         let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
-        dry_run.is_key_recorded = find(key, place, true, &mut interrupt).await?.is_some();
+        dry_run.is_key_recorded =
+            opened.is_some() || open_with(key, place, true, &mut interrupt).await?.is_some();
         return Ok(Report::DryRun(dry_run));
     }
     let journal = match opened {
@@ -234,27 +235,26 @@ async fn refuse_unless_recorded(
     is_dry_run: bool,
     interrupt: &mut Interrupt,
 ) -> Result<Journal, Failure> {
-    if let Some((journal, _)) = find(key, place, is_dry_run, interrupt).await? {
-        return Ok(journal);
-    }
-    let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
-    Err(Failure::invalid("usage", message))
+    open_with(key, place, is_dry_run, interrupt).await?.ok_or_else(|| {
+        let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
+        Failure::invalid("usage", message)
+    })
 }
 
-/// The journal, and what it has of this key; `None` if there is nothing.
-async fn find(
+/// The journal, if it has this key. None is created.
+async fn open_with(
     key: &IntentKey,
     place: &JournalPlace,
     is_dry_run: bool,
     interrupt: &mut Interrupt,
-) -> Result<Option<(Journal, Intent)>, Failure> {
+) -> Result<Option<Journal>, Failure> {
     let opening =
         async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
     let Some(journal) = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)? else {
         return Ok(None);
     };
     let found = journal.find(key).await.map_err(|error| journal_not_opened(store_failure(&error)))?;
-    Ok(found.map(|intent| (journal, intent)))
+    Ok(found.map(|_| journal))
 }
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.

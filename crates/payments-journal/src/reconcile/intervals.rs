@@ -41,38 +41,38 @@ impl Interval {
     }
 }
 
-/// Numbered spans of time, sorted once so that a search reads only those near it.
+/// What has a span of time, sorted once so that a search reads only what is near it.
 #[derive(Default)]
-pub(super) struct Intervals {
-    short: Vec<(Interval, usize)>,
+pub(super) struct Intervals<T> {
+    short: Vec<(Interval, T)>,
     longest: i64,
     /// Spans of more than [`LONG`], which would make every search long.
-    long: Vec<(Interval, usize)>,
+    long: Vec<(Interval, T)>,
 }
 
 /// 40 days, in milliseconds.
 const LONG: i64 = 40 * 24 * 3600 * 1000;
 
-impl Intervals {
-    pub(super) fn push(&mut self, interval: Interval, number: usize) {
+impl<T: Copy + Ord> Intervals<T> {
+    pub(super) fn push(&mut self, interval: Interval, value: T) {
         if interval.length() > LONG {
-            self.long.push((interval, number));
+            self.long.push((interval, value));
         } else {
             self.longest = self.longest.max(interval.length());
-            self.short.push((interval, number));
+            self.short.push((interval, value));
         }
     }
 
     pub(super) fn sort(&mut self) {
-        self.short.sort_by_key(|(interval, number)| (interval.first, *number));
+        self.short.sort_by_key(|(interval, value)| (interval.first, *value));
     }
 
-    /// The numbers of those that overlap `asked`.
-    pub(super) fn overlapping(&self, asked: Interval) -> impl Iterator<Item = usize> {
+    /// What overlaps `asked`.
+    pub(super) fn overlapping(&self, asked: Interval) -> impl Iterator<Item = T> {
         let earliest = asked.first.saturating_sub(self.longest);
         let begin = self.short.partition_point(|(interval, _)| interval.first < earliest);
         let near = self.short[begin..].iter().take_while(move |(interval, _)| interval.first <= asked.last);
         let overlapping = near.chain(&self.long).filter(move |(interval, _)| interval.overlaps(asked));
-        overlapping.map(|(_, number)| *number)
+        overlapping.map(|(_, value)| *value)
     }
 }

@@ -69,14 +69,17 @@ enum Kind {
 /// The rows that one intent may be: the transaction, and the attempts.
 type Candidates = BTreeMap<usize, BTreeSet<u32>>;
 
-/// The attempts that a row can find: their windows, and of each the index of its intent and its number.
-type AttemptsBySlot = HashMap<Slot, (Intervals, Vec<(usize, u32)>)>;
+/// The rows that an attempt can find.
+type RowsBySlot = HashMap<Slot, Intervals<usize>>;
 
-/// The attempts whose own charged row is in the report: their windows, and of each its intent and transaction.
-type ChargedBySlot = HashMap<Slot, (Intervals, Vec<(usize, usize)>)>;
+/// The attempts that a row can find: of each the index of its intent, and its number.
+type AttemptsBySlot = HashMap<Slot, Intervals<(usize, u32)>>;
 
-/// The open attempts of which the journal has lost what was sent, by their amount if that is known: their windows and intents.
-type LostByAmount = HashMap<Option<Amount>, (Intervals, Vec<usize>)>;
+/// The attempts whose own charged row is in the report: of each its intent and transaction.
+type ChargedBySlot = HashMap<Slot, Intervals<(usize, usize)>>;
+
+/// The intents with an open attempt of which the journal has lost what was sent, by its amount if that is known.
+type LostByAmount = HashMap<Option<Amount>, Intervals<usize>>;
 
 /// How many candidates are shown. More are not counted, because two already decide that there is no proposal.
 const MOST: usize = 10;
@@ -270,7 +273,7 @@ impl<'a> Matching<'a> {
     }
 
     /// The transactions that an intent may be.
-    fn rows_of(&self, index: usize, by_slot: &HashMap<Slot, Intervals>) -> Candidates {
+    fn rows_of(&self, index: usize, by_slot: &RowsBySlot) -> Candidates {
         let intent = &self.intents[index];
         let mut candidates = Candidates::new();
         for (id, attempt) in &intent.rejected {
@@ -313,9 +316,8 @@ impl<'a> Matching<'a> {
         };
         for row in rows.iter().map(|row| &self.rows[*row]) {
             let slots = Report::slots_of(row);
-            for (intervals, attempts) in slots.iter().filter_map(|slot| by_slot.get(slot)) {
-                for number in intervals.overlapping(row.interval()) {
-                    let (index, attempt) = attempts[number];
+            for attempts in slots.iter().filter_map(|slot| by_slot.get(slot)) {
+                for (index, attempt) in attempts.overlapping(row.interval()) {
                     candidates.entry(index).or_default().insert(attempt);
                     if candidates.len() > MOST {
                         break;
@@ -327,8 +329,8 @@ impl<'a> Matching<'a> {
     }
 
     /// The rows of transactions that no intent has.
-    fn rows_by_slot(&self) -> HashMap<Slot, Intervals> {
-        let mut by_slot: HashMap<Slot, Intervals> = HashMap::new();
+    fn rows_by_slot(&self) -> RowsBySlot {
+        let mut by_slot = RowsBySlot::new();
         for (index, row) in self.rows.iter().enumerate() {
             if !self.owners.contains_key(&self.report.transaction_of[index]) {
                 for slot in Report::slots_of(row) {
@@ -345,15 +347,11 @@ impl<'a> Matching<'a> {
         for (index, intent) in self.intents.iter().enumerate() {
             for attempt in intent.attempts.iter().filter(|attempt| attempt.is_searched) {
                 if let Some(slot) = self.report.slots_for(attempt).into_iter().next() {
-                    let (intervals, attempts) = by_slot.entry(slot).or_default();
-                    intervals.push(attempt.window, attempts.len());
-                    attempts.push((index, attempt.number));
+                    by_slot.entry(slot).or_default().push(attempt.window, (index, attempt.number));
                 }
             }
         }
-        for (intervals, _) in by_slot.values_mut() {
-            intervals.sort();
-        }
+        by_slot.values_mut().for_each(Intervals::sort);
         by_slot
     }
 
@@ -375,15 +373,11 @@ impl<'a> Matching<'a> {
                 }) = attempt
                 {
                     let slot = Slot { amount: Part::Is(*amount), mark: Part::Is(mark.clone()) };
-                    let (intervals, charged) = by_slot.entry(slot).or_default();
-                    intervals.push(*window, charged.len());
-                    charged.push((*index, *transaction));
+                    by_slot.entry(slot).or_default().push(*window, (*index, *transaction));
                 }
             }
         }
-        for (intervals, _) in by_slot.values_mut() {
-            intervals.sort();
-        }
+        by_slot.values_mut().for_each(Intervals::sort);
         by_slot
     }
 
@@ -391,10 +385,8 @@ impl<'a> Matching<'a> {
     fn charged_again(&self, transaction: usize, charged: &ChargedBySlot) -> Option<Unexplained> {
         let row = &self.rows[self.report.transactions[transaction].rows[0]];
         let slots = Report::slots_of(row);
-        let mut again = slots.iter().filter_map(|slot| charged.get(slot)).flat_map(|(intervals, charged)| {
-            intervals.overlapping(row.interval()).map(|number| charged[number])
-        });
-        let (index, of) = again.next()?;
+        let charged = slots.iter().filter_map(|slot| charged.get(slot));
+        let (index, of) = charged.flat_map(|charged| charged.overlapping(row.interval())).next()?;
         let rows = vec![self.lines(of), self.lines(transaction)];
         Some(Unexplained { attempts: vec![self.newest(index)], rows, proposal: None })
     }
@@ -408,26 +400,20 @@ impl<'a> Matching<'a> {
             };
             for attempt in intent.attempts.iter().filter(is_any) {
                 let amount = attempt.amount.filter(|_| !attempt.has_fee);
-                let (intervals, intents) = by_amount.entry(amount).or_default();
-                intervals.push(attempt.window, intents.len());
-                intents.push(index);
+                by_amount.entry(amount).or_default().push(attempt.window, index);
             }
         }
-        for (intervals, _) in by_amount.values_mut() {
-            intervals.sort();
-        }
+        by_amount.values_mut().for_each(Intervals::sort);
         by_amount
     }
 
     /// The other intents of which the journal has lost what was sent, and that a transaction may be.
     fn lost(&self, index: usize, transaction: usize, found: &Found) -> impl Iterator<Item = usize> {
         let rows = self.report.transactions[transaction].rows.iter().map(|row| &self.rows[*row]);
+        let amounts = [None, self.amount_of(transaction)];
         rows.flat_map(move |row| {
-            let amounts = [None, self.amount_of(transaction)];
             let lost = amounts.into_iter().filter_map(|amount| found.lost.get(&amount));
-            lost.flat_map(|(intervals, intents)| {
-                intervals.overlapping(row.interval()).map(|number| intents[number])
-            })
+            lost.flat_map(|lost| lost.overlapping(row.interval()))
         })
         .filter(move |other| *other != index)
         .take(MOST)

@@ -132,9 +132,9 @@ pub(super) fn history_lost(path: &Path, loss: &str) -> StoreError {
 pub(super) fn unwatched(path: &Path, why: &str) -> StoreError {
     StoreError::history_lost(format!(
         "the journal {} cannot be compared with its witness ({why}), so nothing begins, and no key that may be sent is resolved: \
-         an older copy would charge again what it does not know; every program that uses the journal names the same witness (--witness, PAYMENTS_JOURNAL_WITNESS): name it, \
-         or put it back; if it is gone for good, find out which keys may have been sent since, and accept that: payments journal \
-         accept-history, see \"A restored copy\" in docs/journal.md",
+         an older copy would charge again what it does not know; every program that uses the journal names the same witness \
+         (--witness, PAYMENTS_JOURNAL_WITNESS): name it, or put it back; if it is gone for good, find out which keys may have been \
+         sent since, and accept that: payments journal accept-history, see \"A restored copy\" in docs/journal.md",
         path.display()
     ))
 }

@@ -15,7 +15,8 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sqlite_store::place;
+use crate::StoreError;
+use crate::sqlite_store::{place, problem};
 
 /// The witnesses of a journal: the one in the directory of owners, and one elsewhere if the caller named it.
 pub(super) struct Witnesses {
@@ -30,6 +31,16 @@ pub(super) enum Alarm {
     Lost(String),
     /// A witness cannot be asked.
     Unwatched(String),
+}
+
+impl Alarm {
+    /// The error of a change that an older copy would not know.
+    pub(super) fn refusal(&self, path: &Path) -> StoreError {
+        match self {
+            Self::Lost(why) => problem::history_lost(path, why),
+            Self::Unwatched(why) => problem::unwatched(path, why),
+        }
+    }
 }
 
 impl Witnesses {
@@ -199,9 +210,8 @@ fn create(path: &Path) -> io::Result<File> {
 fn open(path: &Path, options: &OpenOptions) -> io::Result<File> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() || found.len() > 2 * LENGTH as u64 => Err(not_a_witness()),
-        Ok(_) => options.open(path),
-        Err(error) if error.kind() == ErrorKind::NotFound => options.open(path),
-        Err(error) => Err(error),
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+        _ => options.open(path),
     }
 }
 

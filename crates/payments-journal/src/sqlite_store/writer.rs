@@ -370,21 +370,14 @@ impl<'a> Session<'a> {
         }
         let path = self.place.path();
         let (stored_at, next_position, alarm) = self.stamp()?;
-        if change.is_begin()
-            && let Some(alarm) = alarm
-        {
-            return Ok(Err(match alarm {
-                Alarm::Lost(why) => problem::history_lost(path, why),
-                Alarm::Unwatched(why) => problem::unwatched(path, why),
-            }));
-        }
-        // If a copy from before it were restored, no witness would know of it, and the key would be sent.
-        if let Some(Alarm::Unwatched(why)) = alarm
-            && change.resolution().is_some()
+        // If a copy from before such a resolution were restored, no witness would know of it, and the key would be sent.
+        let must_be_watched = change.resolution().is_some()
             && found.as_ref().is_some_and(Intent::moved_nothing)
-            && !written.moved_nothing()
+            && !written.moved_nothing();
+        if let Some(alarm) = alarm
+            && (change.is_begin() || must_be_watched && matches!(alarm, Alarm::Unwatched(_)))
         {
-            return Ok(Err(problem::unwatched(path, why)));
+            return Ok(Err(alarm.refusal(path)));
         }
         let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
         let state = written.state.name().as_str();
@@ -448,13 +441,8 @@ impl<'a> Session<'a> {
         let (_, _, alarm) = self.stamp()?;
         let is_accepted = alarm.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
-        let mut since: Option<i64> = None;
-        if is_accepted {
-            since = time(schema::ACCEPTED_SINCE)?;
-        }
-        if since.is_none() {
-            since = time(schema::NEWEST_CREATED_AT)?;
-        }
+        let accepted = if is_accepted { time(schema::ACCEPTED_SINCE)? } else { None };
+        let since: Option<i64> = if accepted.is_some() { accepted } else { time(schema::NEWEST_CREATED_AT)? };
         Ok(since.and_then(milliseconds::time).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 

@@ -277,18 +277,13 @@ impl<'a> Document<'a> {
             rows: rows.iter().map(|lines| row(lines)).collect(),
             is_proposed: proposal.is_some(),
         };
-        let undecided = found.undecided.iter().map(|open| Open {
-            key: Key::of(&open.attempt),
-            why: words(open.why).0,
-            explained: words(open.why).1,
-            candidates: open
-                .candidates
-                .iter()
-                .map(|candidate| CandidateRow {
-                    row: row(&candidate.lines),
-                    other_keys: candidate.other_keys.iter().map(AsRef::as_ref).collect(),
-                })
-                .collect(),
+        let undecided = found.undecided.iter().map(|open| {
+            let candidates = open.candidates.iter().map(|candidate| CandidateRow {
+                row: row(&candidate.lines),
+                other_keys: candidate.other_keys.iter().map(AsRef::as_ref).collect(),
+            });
+            let (why, explained) = words(open.why);
+            Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
         });
         let unreadable = found.unreadable.iter().map(|line| Unreadable {
             line: *line,

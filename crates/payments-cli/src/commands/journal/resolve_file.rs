@@ -73,7 +73,7 @@ impl Row {
     fn says_nothing(&self, intent: &Intent) -> bool {
         let named = match &intent.state {
             IntentState::Unknown(_) => exported_transaction(intent),
-            IntentState::Sending | IntentState::Processed { .. } => None,
+            IntentState::Sending => None,
             _ if intent.processed_as().is_some() => None,
             _ => intent.transaction_id(),
         };
@@ -360,16 +360,12 @@ impl Columns {
         let attempt =
             number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
         let revision = number("Revision", self.revision)?;
-        let amount = match self.amount.map(|index| cell("amount", index)).transpose()? {
-            Some(text) if !text.trim().is_empty() => {
-                let amount = text.trim().replace(self.decimal_mark, ".").parse();
-                Some(
-                    amount
-                        .map_err(|_| ("amount", "cannot be read: write it as it was exported".to_owned()))?,
-                )
-            }
-            _ => None,
-        };
+        let amount = self.amount.map(|index| cell("amount", index)).transpose()?;
+        let amount = amount.filter(|text| !text.trim().is_empty()).map(|text| {
+            let unreadable = |_| ("amount", "cannot be read: write it as it was exported".to_owned());
+            text.trim().replace(self.decimal_mark, ".").parse().map_err(unreadable)
+        });
+        let amount = amount.transpose()?;
         let (line, key) = (table.line(), key.clone());
         let is_decided = word.is_some() || !self.is_exported;
         Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
@@ -474,6 +470,7 @@ async fn check(
             }
         };
         let called = service.filter(|_| row.is_looked_up());
+        let is_late = found.as_ref().is_some_and(|intent| row.is_late_finding(intent));
         let rule = match found {
             Some(intent) if called.is_some_and(|called| !intent.is_of(called)) => format!(
                 "belongs to another service: it was first used for {}, and a lookup at {} proves nothing about it: \
@@ -484,13 +481,12 @@ async fn check(
             Some(intent) if service.is_none() && resolve::needs_service(&intent, &verdict) => {
                 format!("cannot be resolved from a file: {}", resolve::SERVICE_IS_LOST)
             }
-            Some(intent) if row.is_late_finding(&intent) || intent.state.name() == StateName::Unknown => {
+            Some(intent) if is_late || intent.state.name() == StateName::Unknown => {
                 if intent.is_void() && row.note.is_none() {
                     let rule = "is required for a void: the record of its transaction does not show that it was voided";
                     problems.push(Problem::new(row.line, "Note", rule).of(&row.key));
                 }
-                let changes = if row.is_late_finding(&intent) { Vec::new() } else { changes(&row, &intent) };
-                for (field, rule) in changes {
+                for (field, rule) in if is_late { Vec::new() } else { changes(&row, &intent) } {
                     problems.push(Problem::new(row.line, field, rule).of(&row.key));
                 }
                 if row.amount.is_some() && row.amount != intent.request.amount {
