@@ -1,7 +1,7 @@
 //! CSV files (RFC 4180).
 
 use std::borrow::Cow;
-use std::io::{self, BufRead};
+use std::io;
 
 use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use zeroize::Zeroizing;
@@ -38,30 +38,18 @@ fn is_formula(part: &str) -> bool {
     part.starts_with(['=', '+', '-', '@', '＝', '＋', '－', '＠'])
 }
 
-/// Comma or semicolon, whichever the first line has more of. Spreadsheets write semicolons where the decimal mark is a comma.
-pub(crate) fn separator(beginning: &[u8]) -> u8 {
-    let header = beginning.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
-    let count = |separator: u8| header.split(|byte| *byte == separator).count();
-    if count(b';') > count(b',') { b';' } else { b',' }
-}
-
-/// A file with headings, of which one row at a time is in memory.
-pub(crate) struct Table<R> {
-    records: Records<R>,
+/// Rows below headings.
+pub(crate) struct Table<'a> {
+    records: Records<'a>,
     headings: Vec<String>,
     may_hide_rows: bool,
 }
 
-impl<R: BufRead> Table<R> {
-    /// Reads the headings. The inner error is a problem with them.
-    pub(crate) fn begin(source: R) -> io::Result<Result<Self, Problem>> {
-        Self::separated_by(source, b',')
-    }
-
-    /// The same, with another character between cells.
-    pub(crate) fn separated_by(source: R, separator: u8) -> io::Result<Result<Self, Problem>> {
-        let mut records = Records::new(source, separator);
-        let is_whole = match records.next()? {
+impl<'a> Table<'a> {
+    /// Reads the headings.
+    pub(crate) fn begin(text: &'a [u8], separator: u8) -> Result<Self, Problem> {
+        let mut records = Records::new(text, separator);
+        let is_whole = match records.next() {
             None => Err("is missing: the file is empty".to_owned()),
             Some(Ok(())) if is_separator_line(records.cell(0).unwrap_or_default()) => {
                 Err("is preceded by a line sep=…, which is a note for a spreadsheet: remove that line"
@@ -81,10 +69,10 @@ impl<R: BufRead> Table<R> {
         };
         let headings =
             (0..records.count).map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned()).collect();
-        Ok(match is_whole {
+        match is_whole {
             Ok(()) => Ok(Self { records, headings, may_hide_rows: false }),
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
-        })
+        }
     }
 
     pub(crate) fn headings(&self) -> &[String] {
@@ -97,22 +85,20 @@ impl<R: BufRead> Table<R> {
     }
 
     /// Reads the next row; `None` at the end. Skips empty lines and rows without content. Spreadsheets leave out empty last
-    /// cells, so missing cells are empty. The inner error is a problem because of which the cells cannot be assigned to
-    /// columns.
-    pub(crate) fn next(&mut self) -> io::Result<Option<Result<(), Problem>>> {
+    /// cells, so missing cells are empty. The error is a problem because of which the cells cannot be assigned to columns.
+    pub(crate) fn next(&mut self) -> Option<Result<(), Problem>> {
         let Self { records, headings, may_hide_rows } = self;
         let rule = loop {
             match records.next()? {
-                None => return Ok(None),
-                Some(Err(rule)) => break rule,
-                Some(Ok(())) if records.quotes.may_hide_a_row(headings.len()) => {
+                Err(rule) => break rule,
+                Ok(()) if records.quotes.may_hide_a_row(headings.len()) => {
                     break HIDES_A_ROW.to_owned();
                 }
-                Some(Ok(())) if records.length == 0 => {}
-                Some(Ok(())) => {
+                Ok(()) if records.length == 0 => {}
+                Ok(()) => {
                     let extra = (headings.len()..records.count).any(|index| records.cell(index) != Some(""));
                     if !extra {
-                        return Ok(Some(Ok(())));
+                        return Some(Ok(()));
                     }
                     let rule = format!(
                         "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
@@ -120,12 +106,12 @@ impl<R: BufRead> Table<R> {
                         records.count,
                         headings.len()
                     );
-                    return Ok(Some(Err(Problem::new(records.begun_at, "row", rule))));
+                    return Some(Err(Problem::new(records.begun_at, "row", rule)));
                 }
             }
         };
         *may_hide_rows = true;
-        Ok(Some(Err(Problem::new(records.begun_at, "row", rule))))
+        Some(Err(Problem::new(records.begun_at, "row", rule)))
     }
 
     /// Whether a problem of a row may hide other rows, so that nobody knows what the file has: a quotation mark too many or too
@@ -235,9 +221,9 @@ impl Quotes {
 const HIDES_A_ROW: &str = "has a line within quotation marks that looks like a row of its own, which would be left out: is a \
                            quotation mark missing, or one too many?";
 
-/// CSV records in bounded memory, each with its first line.
-struct Records<R> {
-    source: R,
+/// CSV records, each with its first line.
+struct Records<'a> {
+    rest: &'a [u8],
     reader: Reader,
     separator: u8,
     quotes: Quotes,
@@ -250,82 +236,68 @@ struct Records<R> {
 }
 
 /// Chosen by this command: twice the largest request that the SDK sends.
-pub(crate) const LONGEST_ROW: usize = 128 * 1024;
+const LONGEST_ROW: usize = 128 * 1024;
 
 /// Chosen by this command: an export has 22 columns, and a spreadsheet may add some without a name.
 const MOST_CELLS: usize = 256;
 
-impl<R: BufRead> Records<R> {
-    fn new(source: R, separator: u8) -> Self {
+impl<'a> Records<'a> {
+    fn new(text: &'a [u8], separator: u8) -> Self {
         let reader = ReaderBuilder::new().delimiter(separator).build();
         let (cells, ends) = (Zeroizing::new(vec![0; LONGEST_ROW]), vec![0; MOST_CELLS]);
         let lines = LineCounter::new();
         let quotes = Quotes::default();
-        Self { source, reader, separator, quotes, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
+        Self { rest: text, reader, separator, quotes, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
     }
 
-    /// Reads the next record; `None` at the end. The inner error is the rule that the record breaks, whose rest was skipped.
-    fn next(&mut self) -> io::Result<Option<Result<(), String>>> {
-        if self.skip_line_breaks()? {
-            return Ok(None);
+    /// Reads the next record; `None` at the end. The error is the rule that the record breaks, whose rest was skipped.
+    fn next(&mut self) -> Option<Result<(), String>> {
+        let breaks = self.rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        self.lines.count(&self.rest[..breaks]);
+        self.rest = &self.rest[breaks..];
+        if self.rest.is_empty() {
+            return None;
         }
         self.begun_at = self.lines.line;
         (self.length, self.count, self.quotes) = (0, 0, Quotes::default());
         let mut is_too_large = false;
         loop {
-            let piece = self.source.fill_buf()?;
-            let is_at_the_end = piece.is_empty();
+            let is_at_the_end = self.rest.is_empty();
             // A quoted cell continues after a line break, so one more line break ends only a complete record.
-            let input = if is_at_the_end { b"\n" } else { piece };
+            let input = if is_at_the_end { b"\n" } else { self.rest };
             let (cells, ends) = (&mut self.cells[self.length..], &mut self.ends[self.count..]);
             let (result, read, written, ended) = self.reader.read_record(input, cells, ends);
             if !is_at_the_end {
                 self.lines.count(&input[..read]);
                 self.quotes.read(&input[..read], self.separator);
-                self.source.consume(read);
+                self.rest = &input[read..];
             }
             self.length += written;
             self.count += ended;
             match result {
                 ReadRecordResult::Record if is_too_large => {
                     let rule = format!("must be at most {} KiB in {MOST_CELLS} cells", LONGEST_ROW / 1024);
-                    return Ok(Some(Err(rule)));
+                    return Some(Err(rule));
                 }
                 ReadRecordResult::Record => {
                     self.quotes.end_line();
                     if self.quotes.has_text_after {
                         let rule = "has text after a closing quotation mark: is one missing, or not doubled?";
-                        return Ok(Some(Err(rule.to_owned())));
+                        return Some(Err(rule.to_owned()));
                     }
-                    return Ok(Some(Ok(())));
+                    return Some(Ok(()));
                 }
                 ReadRecordResult::InputEmpty if is_at_the_end => {
-                    let rule =
-                        "has a quotation mark that is not closed before the end of the file".to_owned();
                     // The file ends here.
                     self.reader.reset();
-                    return Ok(Some(Err(rule)));
+                    let rule = "has a quotation mark that is not closed before the end of the file";
+                    return Some(Err(rule.to_owned()));
                 }
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     is_too_large = true;
                     (self.length, self.count) = (0, 0);
                 }
                 ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
-            }
-        }
-    }
-
-    /// Returns whether the file ends with them.
-    fn skip_line_breaks(&mut self) -> io::Result<bool> {
-        loop {
-            let piece = self.source.fill_buf()?;
-            let breaks = piece.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            let is_over = breaks < piece.len();
-            let is_at_the_end = piece.is_empty();
-            self.lines.count(&piece[..breaks]);
-            self.source.consume(breaks);
-            if is_over || is_at_the_end {
-                return Ok(is_at_the_end);
             }
         }
     }
@@ -399,8 +371,8 @@ mod tests {
         let texts = texts();
         for cells in texts.chunks(250) {
             let file: Vec<_> = [cells, cells].iter().flat_map(|cells| record(cells).unwrap()).collect();
-            let mut table = Table::begin(&*file).unwrap().unwrap();
-            table.next().unwrap().expect("a row").expect("as wide as the header");
+            let mut table = Table::begin(&file, b',').unwrap();
+            table.next().expect("a row").expect("as wide as the header");
             for (index, cell) in cells.iter().enumerate() {
                 assert_eq!(unescape_formulas(table.cell(index).unwrap()), *cell);
             }
@@ -408,26 +380,23 @@ mod tests {
     }
 
     #[test]
-    fn rows_do_not_depend_on_the_size_of_the_buffer() {
+    fn rows_know_where_they_begin() {
         let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z";
-        for size in 3..=text.len() {
-            let source = io::BufReader::with_capacity(size, text.as_bytes());
-            let mut table = Table::begin(source).unwrap().expect("a good header");
-            assert_eq!(table.headings(), ["Key", "Text"], "{size}");
-            for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
-                table.next().unwrap().expect("a row").expect("a good row");
-                let seen = [0, 1].map(|index| table.cell(index).unwrap());
-                assert_eq!((table.line(), seen), (line, cells), "{size}");
-            }
-            assert!(table.next().unwrap().is_none());
+        let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
+        assert_eq!(table.headings(), ["Key", "Text"]);
+        for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
+            table.next().expect("a row").expect("a good row");
+            let seen = [0, 1].map(|index| table.cell(index).unwrap());
+            assert_eq!((table.line(), seen), (line, cells));
         }
+        assert!(table.next().is_none());
     }
 
     #[test]
     fn quotation_mark_that_hides_rows_is_found() {
         let hides = |text: &str| {
-            let mut table = Table::begin(text.as_bytes()).unwrap().expect("a good header");
-            while let Some(row) = table.next().unwrap() {
+            let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
+            while let Some(row) = table.next() {
                 if let Err(problem) = row {
                     assert!(table.may_hide_rows(), "{text:?}: {problem:?}");
                     return true;

@@ -381,6 +381,27 @@ pub enum Verdict {
     NotProcessed,
 }
 
+impl Verdict {
+    /// The word in documents: `processed`, `rejected` or `not_processed`.
+    #[must_use]
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Processed(_) => "processed",
+            Self::Rejected(_) => "rejected",
+            Self::NotProcessed => "not_processed",
+        }
+    }
+
+    /// The transaction that it names.
+    #[must_use]
+    pub const fn transaction_id(&self) -> Option<&TransactionId> {
+        match self {
+            Self::Processed(id) | Self::Rejected(Some(id)) => Some(id),
+            Self::Rejected(None) | Self::NotProcessed => None,
+        }
+    }
+}
+
 impl Resolution {
     /// The longest note and the longest name of a person, in bytes.
     pub const MAX_TEXT_BYTES: usize = 4096;
@@ -418,10 +439,7 @@ impl Resolution {
 
     /// The transaction that the person names.
     pub(crate) const fn transaction_id(&self) -> Option<&TransactionId> {
-        match &self.verdict {
-            Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
-            Verdict::Rejected(None) | Verdict::NotProcessed => None,
-        }
+        self.verdict.transaction_id()
     }
 
     /// Adds how the person knows.

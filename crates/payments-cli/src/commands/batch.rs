@@ -11,8 +11,9 @@ mod run;
 mod throttle;
 
 use std::cell::Cell;
+use std::sync::Arc;
 
-use payments_journal::{Intent, Journal, JournaledClient, StateName, StoreError};
+use payments_journal::{Intent, IntentKey, Journal, JournaledClient, StateName, StoreError};
 use tokio::runtime::{self, Handle};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{Instant, timeout};
@@ -43,8 +44,8 @@ use crate::trace::Trace;
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
     let charge = async |has_begun: &Cell<bool>| {
-        let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?
-            .with_witness(arguments.witness.clone());
+        let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?;
+        let place = Arc::new(place.with_witness(arguments.witness.clone()));
         let ended = Box::pin(end(options, output, arguments, &place, has_begun)).await;
         // If it panics, the result of the run is still reported.
         let _ = call::catch_panic(place.close()).await;
@@ -67,23 +68,22 @@ async fn end(
     options: GlobalOptions,
     output: Output,
     arguments: BatchArguments,
-    place: &JournalPlace,
+    place: &Arc<JournalPlace>,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
     output.warn(&place.warnings());
     refuse_ignored_fields(&arguments.ignore_columns)?;
     let (path, ignored) = (arguments.file.clone(), arguments.ignore_columns.clone());
-    let read = move || BillingFile::read(&path, ignored);
+    let read = {
+        let place = Arc::clone(place);
+        move || BillingFile::read(&path, ignored, &place)
+    };
     let Prepared { settings, client, call: file, mut interrupt } =
         Prepared::new(options.client, output, read).await?;
     let client = client.build();
     if is_verbose {
         Trace::to_stderr().journal(place);
-    }
-    if place.has(&arguments.file) {
-        let message = "the file of the billing run is the journal or belongs to it; nothing was sent";
-        return Err(Failure::invalid("batch_file", message.to_owned()));
     }
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening =
@@ -182,7 +182,7 @@ async fn inspected(
         let inspected = match known {
             None => inspect(&file, &is_secret, ids_are_not_cards, &service, None),
             Some(journal) => {
-                let mut look_up = |rows: &[Row]| runtime.block_on(look_up(&journal, rows));
+                let mut look_up = |keys: &[IntentKey]| runtime.block_on(look_up(&journal, keys));
                 inspect(&file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
             }
         }?;
@@ -197,14 +197,14 @@ async fn inspected(
     }
 }
 
-/// The journal's intent for each row.
-async fn look_up(journal: &Journal, rows: &[Row]) -> Result<Vec<Option<Intent>>, Failure> {
+/// The journal's intent of each key.
+async fn look_up(journal: &Journal, keys: &[IntentKey]) -> Result<Vec<Option<Intent>>, Failure> {
     let mut lookups = JoinSet::new();
-    for (index, row) in rows.iter().enumerate() {
-        let (journal, key) = (journal.clone(), row.key.clone());
+    for (index, key) in keys.iter().cloned().enumerate() {
+        let journal = journal.clone();
         lookups.spawn(async move { (index, journal.find(&key).await) });
     }
-    let mut found: Vec<_> = rows.iter().map(|_| None).collect();
+    let mut found: Vec<_> = keys.iter().map(|_| None).collect();
     for (index, result) in lookups.join_all().await {
         found[index] = result.map_err(|error| cannot_read_journal(&error))?;
     }

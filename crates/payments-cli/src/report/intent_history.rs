@@ -99,23 +99,15 @@ const fn parts(ending: &Ending) -> (&'static str, Option<&Failure>) {
     }
 }
 
-/// A verdict as it is shown: `processed as txn_1`, `rejected`, `not processed`.
-pub(crate) fn shown(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::Processed(id) => format!("processed as {id}"),
-        Verdict::Rejected(Some(id)) => format!("rejected as {id}"),
-        Verdict::Rejected(None) => "rejected".to_owned(),
-        Verdict::NotProcessed => "not processed".to_owned(),
-    }
+/// The word of a verdict for people.
+pub(crate) fn in_words(verdict: &Verdict) -> String {
+    verdict.as_str().replace('_', " ")
 }
 
-/// The verdict in documents.
-pub(crate) const fn word(verdict: &Verdict) -> &'static str {
-    match verdict {
-        Verdict::Processed(_) => "processed",
-        Verdict::Rejected(_) => "rejected",
-        Verdict::NotProcessed => "not_processed",
-    }
+/// A verdict as it is shown: `processed as txn_1`, `rejected`, `not processed`.
+pub(crate) fn shown(verdict: &Verdict) -> String {
+    let id = verdict.transaction_id().map(|id| format!(" as {id}")).unwrap_or_default();
+    format!("{}{id}", in_words(verdict))
 }
 
 /// How documents name the type.
@@ -179,12 +171,9 @@ impl Serialize for Event<'_> {
                 let resolution = &said.resolution;
                 object.serialize_entry("event", "resolved")?;
                 object.serialize_entry("attempt", &said.attempt)?;
-                object.serialize_entry("resolved_as", word(&resolution.verdict))?;
-                let id = match &resolution.verdict {
-                    Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id.as_str()),
-                    Verdict::Rejected(None) | Verdict::NotProcessed => None,
-                };
-                entry(&mut object, "transaction_id", id)?;
+                object.serialize_entry("resolved_as", resolution.verdict.as_str())?;
+                let id = resolution.verdict.transaction_id();
+                entry(&mut object, "transaction_id", id.map(TransactionId::as_str))?;
                 object.serialize_entry("unverified", &resolution.is_unverified)?;
                 entry(&mut object, "instead_of", self.replaced.map(shown))?;
                 object.serialize_entry("by", &resolution.by)?;

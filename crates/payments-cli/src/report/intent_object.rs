@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use crate::exit_code::ExitCode;
 use crate::format::timestamp;
-use crate::report::intent_history::{self, History, type_word, word};
+use crate::report::intent_history::{self, History, type_word};
 
 /// The names of [`values`]: the members of the JSON object and the columns of CSV.
 pub(crate) const MEMBERS: [&str; 31] = [
@@ -96,7 +96,7 @@ pub(crate) fn values(intent: &Intent) -> [Option<String>; MEMBERS.len()] {
         request.transaction_type.map(|kind| type_word(kind).to_owned()),
         failure.map(|failure| failure.kind.to_string()),
         failure.and_then(|failure| failure.reason.clone()),
-        resolution.map(|resolution| word(&resolution.verdict).to_owned()),
+        resolution.map(|resolution| resolution.verdict.as_str().to_owned()),
         resolution.map(|resolution| resolution.by.clone()),
         resolution.and_then(|resolution| resolution.note.clone()),
         request.convenience_fee.map(|fee| (fee == ConvenienceFee::Active).to_string()),

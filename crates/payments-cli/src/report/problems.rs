@@ -48,6 +48,19 @@ impl Role {
         }
     }
 
+    /// Refuses a file that was written to while it was read, because what was read may be half of each version. A billing run
+    /// may just wait for the file.
+    pub(crate) fn changed(self) -> Failure {
+        match self {
+            Self::BillingRun => {
+                let message = "the file of the billing run was written to while it was read; nothing was sent: \
+                               run it again when it is complete";
+                Failure::not_processed("file_changed", message)
+            }
+            _ => self.refused(" was written to while it was read"),
+        }
+    }
+
     /// Refuses the file; `why` continues a sentence that starts with the file.
     pub(crate) fn refused(self, why: &str) -> Failure {
         let file = match self {

@@ -464,6 +464,38 @@ fn file_with_the_api_key_is_refused() {
 }
 
 #[test]
+fn column_of_keys_that_is_added_later_charges_nobody_again_d53() {
+    let billing = Billing::open();
+    let rows = billing.path("rows.csv");
+    fs::write(&rows, "TokenId,Amount,ConvenienceFeeActive,ReferenceNo\ntok_approved,1.01,false,order-1\ntok_declined,2.01,false,order-2\n")
+        .unwrap();
+    ends(&billing.run(&[]), 4, "rejected", None);
+    let charged = billing.charged();
+    // The same charge; another amount, another token and a declined one are other payments.
+    for (row, is_refused) in [
+        ("k1,tok_approved,1.01,false,order-1", true),
+        ("order-1,tok_approved,1.01,false,order-1", false),
+        ("k1,tok_approved,1.02,false,order-1", false),
+        ("k2,tok_declined,2.01,false,order-2", false),
+    ] {
+        fs::write(&rows, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{row}\n")).unwrap();
+        let ended = billing.run(&["--dry-run"]);
+        if is_refused {
+            let error = billing.run(&[]).failed(2, "invalid");
+            let rule = error["violations"][0]["rule"].as_str().unwrap();
+            assert!(
+                rule.starts_with("is new, and this charge is in the journal under the key order-1"),
+                "{rule}"
+            );
+            assert_eq!(ended.code, Some(2), "{row}");
+        } else {
+            ends(&ended, 0, "dry_run", None);
+        }
+    }
+    assert_eq!(billing.charged(), charged);
+}
+
+#[test]
 fn results_are_appended_on_a_new_line_and_private() {
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -507,11 +539,16 @@ fn unwritable_results_are_refused_before_sending() {
     let billing = Billing::open();
     billing.good(1);
     let journal = billing.workspace.journal();
+    for name in ["december.csv", "notes.txt"] {
+        fs::write(billing.path(name), "Key,TokenId,Amount\n").unwrap();
+    }
     for (path, expected) in [
         (billing.path("."), "is not a regular file"),
         ("/dev/full".to_owned(), "is not a regular file"),
         (billing.path("none/results.jsonl"), "cannot be written"),
         (billing.path("rows.csv"), "is the file of the billing run itself"),
+        (billing.path("december.csv"), "has something else in it"),
+        (billing.path("notes.txt"), "has something else in it"),
         (journal.to_str().unwrap().to_owned(), "is the journal"),
     ] {
         let error = billing.run(&["--results", &path]).failed(2, "invalid");
@@ -522,6 +559,7 @@ fn unwritable_results_are_refused_before_sending() {
             "{message}"
         );
     }
+    assert_eq!(fs::read_to_string(billing.path("december.csv")).unwrap(), "Key,TokenId,Amount\n");
     assert_eq!(billing.workspace.requests(), 0);
     assert!(!journal.exists());
 }

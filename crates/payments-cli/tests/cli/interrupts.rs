@@ -226,7 +226,7 @@ fn results_at_the_file_limit_are_reported_as_on_a_full_disk() {
     let billing = Billing::open();
     billing.good(50);
     let results = billing.path("results.jsonl");
-    let line = format!("{{\"note\":\"{}\"}}\n", "x".repeat(1012));
+    let line = format!("{{\"line\":\"{}\"}}\n", "x".repeat(1012));
     fs::write(&results, line.repeat(2 * 1024)[..2 * 1024 * 1024 - 1000].to_owned() + "\n").unwrap();
     let run = billing.command(&["--concurrency", "2", "--results", &results]).with_file_limit(LIMIT_KIB);
     let ended = run.end();

@@ -125,7 +125,6 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\n{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.write("nameless.jsonl", "{\"Amount\":2}"), "line 1: must not be empty"),
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\r{\"line\":2,"), "line 2: it is not a JSON object"),
-        (workspace.write("long.jsonl", " ".repeat(200_000)), "line 1: must be at most 128 KiB"),
         (workspace.path("missing.csv"), "cannot be read"),
     ] {
         let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");

@@ -6,52 +6,40 @@ use std::path::Path;
 use payments_journal::IntentKey;
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, ValidationError, Violation, printable_field_name};
-use zeroize::Zeroizing;
 
 use crate::csv_file::Table;
 use crate::failure::Failure;
+use crate::journal_place::JournalPlace;
 use crate::report::problems::{Problem, Role};
-use crate::row_file::{Format, NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::{NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
 
 /// The whole file.
 #[derive(Debug)]
 pub(super) struct BillingFile {
-    /// Wiped when they are dropped: a mixed-up file may have card numbers.
-    bytes: Zeroizing<Vec<u8>>,
+    file: RowFile,
     /// Columns that are not read.
     ignored: Vec<String>,
-    /// The file's name, if it may be shown.
-    pub(super) name: Option<String>,
 }
 
-/// Chosen by this command: two or three million rows, in less memory than a small machine has.
-const LARGEST_MIB: u64 = 256;
-
 impl BillingFile {
-    /// Reads the file, without the columns to ignore. Refuses one that is written to in the meantime.
-    pub(super) fn read(path: &Path, ignored: Vec<String>) -> Result<Self, Failure> {
-        let role = Role::BillingRun;
-        let mut file = RowFile::open(path, role)?;
-        if file.format() == Format::JsonLines {
-            return Err(role.refused(" is JSON Lines by its name or its first letter, and must be CSV"));
+    /// Reads the file, without the columns to ignore.
+    pub(super) fn read(path: &Path, ignored: Vec<String>, place: &JournalPlace) -> Result<Self, Failure> {
+        let file = RowFile::read(path, Role::BillingRun, place)?;
+        if file.is_json_lines {
+            let why = " is JSON Lines by its name or its first letter, and must be CSV";
+            return Err(Role::BillingRun.refused(why));
         }
-        if file.length() > LARGEST_MIB << 20 {
-            let why = format!(" is larger than {LARGEST_MIB} MiB and would not fit into memory: split it");
-            return Err(role.refused(&why));
-        }
-        let read = file.bytes();
-        let bytes = read.map_err(|error| role.refused(" cannot be read").with_cause(&error))?;
-        let Some(bytes) = bytes else {
-            let message = "the file of the billing run was written to while it was read; nothing was sent: \
-                           run it again when it is complete";
-            return Err(Failure::not_processed("file_changed", message));
-        };
-        Ok(Self { bytes, ignored, name: file.name })
+        Ok(Self { file, ignored })
+    }
+
+    /// The file's name, if it may be shown.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.file.name.as_deref()
     }
 
     /// The rows from the start, and the problems of the header. No rows if those make the rows unreadable.
     pub(super) fn rows(&self, is_secret: IsSecret<'_>) -> (Option<Rows<'_>>, Vec<Problem>) {
-        Rows::begin(&self.bytes, &self.ignored, is_secret)
+        Rows::begin(&self.file, &self.ignored, is_secret)
     }
 
     /// The rows that are not settled, of a file whose rows were all checked.
@@ -73,7 +61,7 @@ pub(super) type IsSecret<'a> = &'a dyn Fn(&str) -> bool;
 
 /// Reads one row at a time, and counts them.
 pub(super) struct Rows<'a> {
-    table: Table<&'a [u8]>,
+    table: Table<'a>,
     columns: Vec<Column>,
     count: u64,
 }
@@ -171,11 +159,11 @@ pub(super) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
 impl<'a> Rows<'a> {
     /// Reads the header. Returns its problems, and no rows if a required column is missing.
     pub(super) fn begin(
-        file: &'a [u8],
+        file: &'a RowFile,
         ignored: &[String],
         is_secret: IsSecret<'_>,
     ) -> (Option<Self>, Vec<Problem>) {
-        let table = match Table::begin(file).expect(IN_MEMORY) {
+        let table = match file.table() {
             Ok(table) => table,
             Err(problem) => return (None, vec![problem]),
         };
@@ -220,7 +208,7 @@ impl<'a> Rows<'a> {
 
     /// The next row; `None` at the end.
     pub(super) fn next(&mut self, is_secret: IsSecret<'_>) -> Option<RowRead> {
-        let read = self.table.next().expect(IN_MEMORY)?;
+        let read = self.table.next()?;
         self.count += 1;
         Some(match read {
             Ok(()) => self.row(is_secret),
@@ -235,7 +223,7 @@ impl<'a> Rows<'a> {
 
     /// Skips the next row.
     pub(super) fn skip(&mut self) {
-        let _ = self.table.next().expect(IN_MEMORY);
+        let _ = self.table.next();
         self.count += 1;
     }
 
@@ -347,8 +335,6 @@ impl<'a> Rows<'a> {
         RowRead { line, key, like_cards, content }
     }
 }
-
-const IN_MEMORY: &str = "a file in memory can be read";
 
 impl Column {
     const fn name(self) -> &'static str {

@@ -4,7 +4,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 
 use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, like_a_card};
 use crate::failure::Failure;
@@ -25,8 +25,8 @@ pub(super) struct Inspected {
     pub(super) like_cards: u64,
 }
 
-/// Looks up these rows in the journal.
-pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[Row]) -> Result<Vec<Option<Intent>>, Failure>;
+/// Looks up these keys in the journal.
+pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[IntentKey]) -> Result<Vec<Option<Intent>>, Failure>;
 
 /// Checks every row. With a journal, looks up each row in it. A text that contains the API key, according to `is_secret`, is
 /// refused, and so is a key that the journal has for another service than `service`. So are ids that look like card numbers,
@@ -45,7 +45,7 @@ pub(super) fn inspect<'a>(
         look_up,
         keys: Keys::default(),
         waiting: Vec::new(),
-        problems: Problems::of(file.name.clone(), Role::BillingRun),
+        problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
@@ -139,12 +139,38 @@ impl Inspection<'_> {
         let Some(look_up) = &mut self.look_up else { return Ok(()) };
         let (marks, rows): (Vec<_>, Vec<_>) =
             self.waiting.drain(..).map(|it| ((it.index, it.key_like_a_card), it.row)).unzip();
-        let found = look_up(&rows)?;
+        let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
+        let found = look_up(&keys)?;
+        let new_rows = rows.iter().zip(&found).filter(|(_, intent)| intent.is_none()).map(|(row, _)| row);
+        self.refuse_added_keys(new_rows)?;
         for (((index, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
             self.inspected.is_settled[index] = intent.is_some_and(|intent| self.is_settled(&row, &intent));
+        }
+        Ok(())
+    }
+
+    /// Refuses new rows of which the journal has the same charge with the reference as its key.
+    fn refuse_added_keys<'r>(&mut self, new_rows: impl Iterator<Item = &'r Row>) -> Result<(), Failure> {
+        let Some(look_up) = &mut self.look_up else { return Ok(()) };
+        let (rows, old_keys): (Vec<_>, Vec<_>) = new_rows
+            .filter_map(|row| {
+                let reference = row.payment.reference_no().filter(|text| *text != row.key.as_str())?;
+                Some((row, IntentKey::new(reference).ok()?))
+            })
+            .unzip();
+        for (row, intent) in rows.into_iter().zip(look_up(&old_keys)?) {
+            let is_here = |intent: &Intent| intent.service.is_empty() || intent.service == self.service;
+            if let Some(intent) = intent.filter(|intent| is_here(intent) && is_charge_of(row, intent)) {
+                let rule = format!(
+                    "is new, and this charge is in the journal under the key {}, which is its ReferenceNo: with another key it would \
+                     be charged again; write that key, or give a different payment another ReferenceNo",
+                    intent.key
+                );
+                self.problems.push(Problem::new(row.line, "Key", rule));
+            }
         }
         Ok(())
     }
@@ -211,6 +237,16 @@ impl Inspection<'_> {
         *tally = tally.checked_with(amount).unwrap_or(*tally);
         true
     }
+}
+
+/// Whether the intent, whose key is the reference of the row, may have been charged for the same: the key of a file without the
+/// column Key is the reference, and somebody has added the column.
+fn is_charge_of(row: &Row, intent: &Intent) -> bool {
+    let is_open = matches!(intent.state, IntentState::Sending | IntentState::Unknown(_));
+    let has_reference = intent.request.reference.as_deref() == row.payment.reference_no();
+    (is_open || intent.processed_as().is_some())
+        && (has_reference || intent.request.subject == Subject::Lost)
+        && intent.differences(&IntentRequest::from(&row.payment)).is_empty()
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.

@@ -10,7 +10,6 @@ use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::journal_place::JournalPlace;
 use crate::report::{Effect, Processed, Report};
-use crate::row_file::Format;
 use crate::{csv_file, style};
 
 /// The open file.
@@ -18,6 +17,12 @@ use crate::{csv_file, style};
 pub(super) struct Results {
     out: BufWriter<File>,
     format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Csv,
+    JsonLines,
 }
 
 /// The columns of a CSV file.
@@ -41,7 +46,7 @@ impl Results {
         if journal.has(path) {
             return Err(refused("is the journal or belongs to it"));
         }
-        let opened = open(path).map_err(cannot_be_written)?;
+        let mut opened = open(path).map_err(cannot_be_written)?;
         if FileIdentity::of(path) == FileIdentity::of(&arguments.file) {
             return Err(refused("is the file of the billing run itself"));
         }
@@ -50,6 +55,9 @@ impl Results {
             Some(extension) if extension.eq_ignore_ascii_case("csv") => Format::Csv,
             _ => Format::JsonLines,
         };
+        if !is_own(&mut opened, format).map_err(cannot_be_written)? {
+            return Err(refused("has something else in it, to which results would be added"));
+        }
         Self::begin(opened, format).map(Some).map_err(cannot_be_written)
     }
 
@@ -153,6 +161,18 @@ fn open(path: &Path) -> io::Result<File> {
         options.mode(0o600);
     }
     options.open(path)
+}
+
+/// Whether the file is empty or begins with results in this format. A killed run may have left less than that.
+fn is_own(file: &mut File, format: Format) -> io::Result<bool> {
+    let expected = match format {
+        Format::Csv => csv_file::record(&COLUMNS.map(str::to_owned))?,
+        Format::JsonLines => br#"{"line":"#.to_vec(),
+    };
+    let mut beginning = Vec::new();
+    file.rewind()?;
+    file.take(expected.len() as u64).read_to_end(&mut beginning)?;
+    Ok(expected.starts_with(&beginning))
 }
 
 /// Whether the number of quotation marks is odd. A quotation mark inside a cell is doubled.

@@ -1,6 +1,5 @@
 //! `payments journal accept-history`: a person says what was sent in the time whose entries the journal has lost.
 
-use std::io::{self, BufRead as _};
 use std::path::Path;
 
 use payments_journal::{IntentKey, LostTime};
@@ -9,7 +8,7 @@ use serde_json::json;
 use super::CommandError;
 use super::reconcile::HEADINGS as PROPOSALS;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
-use crate::csv_file::{self, Table};
+use crate::csv_file;
 use crate::format::counted;
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
@@ -51,42 +50,35 @@ fn read(
     ids_are_not_cards: bool,
     api_keys: &KnownKeys,
 ) -> Result<Vec<IntentKey>, CommandError> {
-    if place.has(path) {
-        return Err(Role::Sent.refused(" is the journal or belongs to it").into());
-    }
-    let mut file = RowFile::open(path, Role::Sent)?;
+    let file = RowFile::read(path, Role::Sent, place)?;
     let mut problems = Problems::of(file.name.clone(), Role::Sent);
-    let keys = read_rows(&mut file, ids_are_not_cards, api_keys, &mut problems)
-        .map_err(|error| Role::Sent.refused(" cannot be read").with_cause(&error))?;
-    file.refuse_if_changed(Role::Sent)?;
+    let keys = read_rows(&file, ids_are_not_cards, api_keys, &mut problems);
     if problems.is_empty() { Ok(keys) } else { Err(CommandError::InvalidFile(Box::new(problems))) }
 }
 
 fn read_rows(
-    file: &mut RowFile,
+    file: &RowFile,
     ids_are_not_cards: bool,
     api_keys: &KnownKeys,
     problems: &mut Problems,
-) -> io::Result<Vec<IntentKey>> {
+) -> Vec<IntentKey> {
     let mut keys = Vec::new();
-    let mut source = file.rewound()?;
-    let separator = csv_file::separator(source.fill_buf()?);
-    let mut table = match Table::separated_by(source, separator)? {
+    let mut table = match file.table_with_any_separator().0 {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
-            return Ok(keys);
+            return keys;
         }
     };
     let is_key = |heading: &String| heading.trim().eq_ignore_ascii_case("key");
     let columns: Vec<_> = (0..).zip(table.headings()).filter(|(_, heading)| is_key(heading)).collect();
     let &[(column, heading)] = &*columns else {
         problems.push(Problem::new(1, "header", "must have one column Key"));
-        return Ok(keys);
+        return keys;
     };
     // Only a file that this command wrote has escaped formulas.
     let is_escaped = heading == "key" || table.headings() == PROPOSALS;
-    while let Some(read) = table.next()? {
+    while let Some(read) = table.next() {
         let line = table.line();
         if let Err(problem) = read {
             problems.push(problem);
@@ -108,5 +100,5 @@ fn read_rows(
     if keys.is_empty() && problems.is_empty() {
         problems.push(Problem::new(1, "file", "has no rows"));
     }
-    Ok(keys)
+    keys
 }

@@ -1,7 +1,7 @@
 //! `payments journal export`.
 
 use std::collections::HashSet;
-use std::io::{self, Write as _};
+use std::io::Write as _;
 use std::path::Path;
 
 use payments_journal::{Intent, IntentKey};
@@ -10,12 +10,12 @@ use serde::Deserialize;
 use super::list::for_each_page;
 use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
-use crate::csv_file::{self, Table};
+use crate::csv_file;
 use crate::failure::Failure;
 use crate::journal_place::JournalPlace;
 use crate::report::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
-use crate::report::problems::Role;
-use crate::row_file::{Format, JsonLines, NOT_CARDS, RowFile, is_like_a_card};
+use crate::report::problems::{Problem, Role};
+use crate::row_file::{NOT_CARDS, RowFile, is_like_a_card};
 use crate::stdout;
 
 /// Writes every selected intent as it is read.
@@ -63,10 +63,7 @@ type Keys = (HashSet<IntentKey>, Vec<(IntentKey, u64)>);
 
 /// The keys of a billing run, from its file or from the file of its results.
 fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
-    if place.has(path) {
-        return Err(Role::Run.refused(" is the journal or belongs to it"));
-    }
-    let mut file = RowFile::open(path, Role::Run)?;
+    let file = RowFile::read(path, Role::Run, place)?;
     let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
     let (mut keys, mut like_cards) = (HashSet::new(), Vec::new());
     let mut keep = |line: u64, key: Option<&str>, reference: Option<&str>| {
@@ -78,50 +75,39 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         keys.insert(key);
         Ok::<_, Failure>(())
     };
-    let cannot_be_read = |error: io::Error| Role::Run.refused(" cannot be read").with_cause(&error);
-    let source = file.rewound().map_err(cannot_be_read)?;
-    match file.format() {
-        Format::JsonLines => {
-            let mut lines = JsonLines::new(source);
-            while let Some((number, line)) = lines.next().map_err(cannot_be_read)? {
-                let line = line.map_err(|rule| refused(number, &rule))?;
-                let row: Keyed =
-                    serde_json::from_slice(line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line))
-                        .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
-                keep(number, row.key.as_deref(), row.reference.as_deref())?;
-            }
+    if file.is_json_lines {
+        for (number, line) in file.json_lines() {
+            let row: Keyed = serde_json::from_slice(line)
+                .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
+            keep(number, row.key.as_deref(), row.reference.as_deref())?;
         }
-        Format::Csv => {
-            let wrong = |problem: crate::report::problems::Problem| refused(problem.line, &problem.rule);
-            let mut table = Table::begin(source).map_err(cannot_be_read)?.map_err(wrong)?;
-            let is_spaced = |heading: &&String| {
-                heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
-            };
-            if let Some(heading) = table.headings().iter().find(is_spaced) {
-                return Err(refused(
-                    table.line(),
-                    &format!("the heading {heading:?} has white space around the name"),
-                ));
-            }
-            let column = |name| table.headings().iter().position(|heading| heading == name);
-            // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
-            let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
-            if named.or(reference).or(ours).is_none() {
-                return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
-            }
-            while let Some(row) = table.next().map_err(cannot_be_read)? {
-                row.map_err(wrong)?;
-                let cell = |index: Option<usize>| {
-                    index
-                        .map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule)))
-                        .transpose()
-                };
-                let ours = cell(ours)?.map(csv_file::unescape_formulas);
-                keep(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?;
-            }
-        }
+        return Ok((keys, like_cards));
     }
-    file.refuse_if_changed(Role::Run)?;
+    let wrong = |problem: Problem| refused(problem.line, &problem.rule);
+    let mut table = file.table().map_err(wrong)?;
+    let is_spaced = |heading: &&String| {
+        heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
+    };
+    if let Some(heading) = table.headings().iter().find(is_spaced) {
+        return Err(refused(
+            table.line(),
+            &format!("the heading {heading:?} has white space around the name"),
+        ));
+    }
+    let column = |name| table.headings().iter().position(|heading| heading == name);
+    // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
+    let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
+    if named.or(reference).or(ours).is_none() {
+        return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
+    }
+    while let Some(row) = table.next() {
+        row.map_err(wrong)?;
+        let cell = |index: Option<usize>| {
+            index.map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule))).transpose()
+        };
+        let ours = cell(ours)?.map(csv_file::unescape_formulas);
+        keep(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?;
+    }
     Ok((keys, like_cards))
 }
 

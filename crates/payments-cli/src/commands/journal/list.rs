@@ -233,7 +233,7 @@ pub(super) fn state(intent: &Intent) -> String {
         },
         IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
         IntentState::Resolved { resolution, .. } => {
-            let mut details = vec![intent_history::word(&resolution.verdict).replace('_', " ")];
+            let mut details = vec![intent_history::in_words(&resolution.verdict)];
             details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
             details
         }

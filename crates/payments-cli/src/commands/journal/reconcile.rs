@@ -11,9 +11,8 @@ use std::path::Path;
 
 use payments_journal::{
     Cell, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportRow, Undecidable, Unexplained,
-    Verdict,
 };
-use payments_model::{Amount, mask};
+use payments_model::{Amount, TransactionId, mask};
 use serde::Serialize;
 
 use super::{CommandError, READ};
@@ -24,7 +23,7 @@ use crate::files::{self, FileIdentity};
 use crate::format::{counted, exact, timestamp};
 use crate::journal_place::JournalPlace;
 use crate::output::Output;
-use crate::report::problems::Role;
+use crate::report::intent_history::in_words;
 use crate::row_file::is_like_a_card;
 use crate::style::{Style, Tone, for_terminal};
 use report::{ProcessorReport, is_one_of};
@@ -34,9 +33,6 @@ pub(super) async fn run(
     output: Output,
     asked: &ReconcileArguments,
 ) -> Result<(), CommandError> {
-    if place.has(&asked.report) {
-        return Err(Role::Report.refused(" is the journal or belongs to it").into());
-    }
     let complete = match (asked.complete_from, asked.complete_to) {
         (Some(from), Some(to)) if from < to => Some((from, to)),
         (None, None) => None,
@@ -53,7 +49,7 @@ pub(super) async fn run(
             format!("\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed");
         return Err(Failure::invalid("usage", message).into());
     }
-    let report = ProcessorReport::read(&asked.report, asked)?;
+    let report = ProcessorReport::read(asked, place)?;
     let mut options = ReconcileOptions::default();
     options.service.clone_from(&asked.service);
     options.complete = complete;
@@ -103,7 +99,6 @@ fn write_proposals(
     let mut write = || {
         let mut bytes = csv_file::record(&HEADINGS.map(str::to_owned))?;
         for proposal in found.all_proposals() {
-            let (verdict, id) = said(&proposal.verdict);
             let ReconciledAttempt { key, attempt, revision, .. } = &proposal.attempt;
             let name = report.name.as_deref().unwrap_or("the report");
             let note = format!("{name}, {}", lines_of(&proposal.lines));
@@ -111,8 +106,8 @@ fn write_proposals(
                 key.to_string(),
                 attempt.to_string(),
                 revision.to_string(),
-                id.to_owned(),
-                verdict.to_owned(),
+                proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned(),
+                in_words(&proposal.verdict),
                 note,
             ];
             bytes.extend(csv_file::record(&cells)?);
@@ -122,16 +117,6 @@ fn write_proposals(
     };
     write().map_err(|error| refused("could not be written completely").with_cause(&error))?;
     Ok(files::shown_name(path).unwrap_or_else(|| "the file of --out".to_owned()))
-}
-
-/// The word of a verdict, and its transaction.
-fn said(verdict: &Verdict) -> (&'static str, &str) {
-    match verdict {
-        Verdict::Processed(id) => ("processed", id.as_str()),
-        Verdict::Rejected(Some(id)) => ("rejected", id.as_str()),
-        Verdict::Rejected(None) => ("rejected", ""),
-        Verdict::NotProcessed => ("not processed", ""),
-    }
 }
 
 fn lines_of(lines: &[u64]) -> String {
@@ -171,7 +156,7 @@ struct Key<'a> {
 struct Proposed<'a> {
     #[serde(flatten)]
     key: Key<'a>,
-    verdict: &'static str,
+    verdict: String,
     row: Row,
 }
 
@@ -269,7 +254,7 @@ impl<'a> Document<'a> {
         };
         let proposed = |Proposal { attempt, lines, verdict, .. }: &'a Proposal| Proposed {
             key: Key::of(attempt),
-            verdict: said(verdict).0,
+            verdict: in_words(verdict),
             row: row(lines),
         };
         let charged = |Unexplained { attempts, rows, proposal, .. }: &'a Unexplained| Charged {

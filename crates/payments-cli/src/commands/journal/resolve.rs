@@ -120,10 +120,7 @@ impl TypedVerdict {
                 Subject::Transaction(id) => Some(id),
                 _ => None,
             };
-            let said = intent.resolutions().filter_map(|said| match &said.resolution.verdict {
-                Verdict::Processed(id) | Verdict::Rejected(Some(id)) => Some(id),
-                Verdict::Rejected(None) | Verdict::NotProcessed => None,
-            });
+            let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
             let mut ids = intent.transaction_id().into_iter().chain(voided).chain(said);
             ids.find(|id| is_written_as(id, text)).cloned()
         };

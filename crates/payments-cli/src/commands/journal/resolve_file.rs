@@ -2,7 +2,6 @@
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead};
 use std::mem;
 use std::path::Path;
 
@@ -106,12 +105,10 @@ pub(super) async fn run(
     by: &str,
 ) -> Result<(), CommandError> {
     let is_dry_run = mem::take(&mut options.dry_run);
-    if place.has(path) {
-        return Err(Role::Resolutions.refused(" is the journal or belongs to it").into());
-    }
-    let file = RowFile::open(path, Role::Resolutions)?;
+    let file = RowFile::read(path, Role::Resolutions, place)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let Rows { mut rows, mut left_alone } = read(file, &mut problems)?;
+    let Rows { mut rows, mut left_alone } = read(&file, &mut problems);
+    drop(file);
     let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
         let keys = prepared.settings.keys().clone();
@@ -164,27 +161,19 @@ pub(super) async fn run(
 }
 
 /// Reads the rows that say something.
-fn read(mut file: RowFile, problems: &mut Problems) -> Result<Rows, Failure> {
-    let rows = read_rows(&mut file, problems)
-        .map_err(|error| Role::Resolutions.refused(" cannot be read").with_cause(&error))?;
-    file.refuse_if_changed(Role::Resolutions)?;
-    Ok(rows)
-}
-
-fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Rows> {
-    let mut source = file.rewound()?;
-    let separator = csv_file::separator(source.fill_buf()?);
-    let mut table = match Table::separated_by(source, separator)? {
+fn read(file: &RowFile, problems: &mut Problems) -> Rows {
+    let (table, separator) = file.table_with_any_separator();
+    let mut table = match table {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
-            return Ok(Rows::default());
+            return Rows::default();
         }
     };
-    let Some(columns) = Columns::of(&table, separator, problems) else { return Ok(Rows::default()) };
+    let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
     let mut is_empty = true;
-    while let Some(read) = table.next()? {
+    while let Some(read) = table.next() {
         is_empty = false;
         let line = table.line();
         if let Err(problem) = read {
@@ -217,7 +206,7 @@ fn read_rows(file: &mut RowFile, problems: &mut Problems) -> io::Result<Rows> {
     if is_empty {
         problems.push(Problem::new(1, "file", "has no rows"));
     }
-    Ok(found)
+    found
 }
 
 /// Where the columns are. A heading may be in any case and have underscores. Of an export's other columns only the amount is
@@ -243,7 +232,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(table: &Table<impl BufRead>, separator: u8, problems: &mut Problems) -> Option<Self> {
+    fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
         let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
         let columns = |name: &str| {
@@ -297,17 +286,13 @@ impl Columns {
         })
     }
 
-    fn cell(&self, table: &Table<impl BufRead>, index: usize) -> Result<String, &'static str> {
+    fn cell(&self, table: &Table<'_>, index: usize) -> Result<String, &'static str> {
         let cell = table.cell(index)?;
         Ok(if self.is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
     }
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
-    fn row(
-        &self,
-        table: &Table<impl BufRead>,
-        key: &IntentKey,
-    ) -> Result<Option<Row>, (&'static str, String)> {
+    fn row(&self, table: &Table<'_>, key: &IntentKey) -> Result<Option<Row>, (&'static str, String)> {
         let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
         for index in &self.foreign {
             if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
@@ -509,7 +494,7 @@ async fn check(
                     if is_the_same {
                         format!("was already resolved the same way, by {by}: remove this row from the file")
                     } else {
-                        let was = intent_history::word(&decided.verdict).replace('_', " ");
+                        let was = intent_history::in_words(&decided.verdict);
                         format!(
                             "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
                          key alone with `payments journal resolve KEY`"
@@ -582,7 +567,7 @@ async fn check_transactions(
     // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
     let may_be_one = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
     for CheckedRow { row, verdict, intent, .. } in rows {
-        let (Verdict::Processed(id) | Verdict::Rejected(Some(id))) = verdict else { continue };
+        let Some(id) = verdict.transaction_id() else { continue };
         let service = if intent.service.is_empty() { service.unwrap_or_default() } else { &intent.service };
         let named = named.entry((intent.is_void(), id)).or_default();
         if let Some((_, first)) = named.iter().find(|(first, _)| may_be_one(first, service)) {
@@ -780,7 +765,7 @@ impl FileResult {
     fn tallies(&self) -> BTreeMap<&'static str, Tally> {
         let mut tallies = BTreeMap::from(["processed", "not_processed"].map(|name| (name, Tally::default())));
         for ResolvedRow { verdict, resolved, .. } in &self.resolved {
-            tallies.entry(intent_history::word(verdict)).or_default().add(&resolved.intent);
+            tallies.entry(verdict.as_str()).or_default().add(&resolved.intent);
         }
         tallies
     }

@@ -1,8 +1,6 @@
 //! Reading the report of a processor.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead};
-use std::path::Path;
 
 use payments_journal::{Cell, ReportRow, RowStatus};
 use payments_model::unversioned::check_no_spreadsheet_value;
@@ -10,10 +8,11 @@ use payments_model::{TransactionId, mask, printable_field_name};
 
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
-use crate::csv_file::{self, Table};
+use crate::csv_file::Table;
 use crate::failure::Failure;
+use crate::journal_place::JournalPlace;
 use crate::report::problems::Role;
-use crate::row_file::{self, CHANGED, NOT_CARDS, RowFile};
+use crate::row_file::{self, NOT_CARDS, RowFile};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
@@ -37,24 +36,16 @@ const KNOWN: [&[&str]; 6] = [
 ];
 
 impl ProcessorReport {
-    pub(super) fn read(path: &Path, asked: &ReconcileArguments) -> Result<Self, Failure> {
-        let mut file = RowFile::open(path, Role::Report)?;
-        let cannot_be_read = |error: io::Error| Role::Report.refused(" cannot be read").with_cause(&error);
-        let bytes = file.bytes().map_err(cannot_be_read)?;
-        let bytes = bytes.ok_or_else(|| Role::Report.refused(CHANGED))?;
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let table = Table::separated_by(text, csv_file::separator(text)).map_err(cannot_be_read)?;
+    pub(super) fn read(asked: &ReconcileArguments, place: &JournalPlace) -> Result<Self, Failure> {
+        let file = RowFile::read(&asked.report, Role::Report, place)?;
+        let table = file.table_with_any_separator().0;
         let table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
         Self::of(table, file.name.clone(), asked)
     }
 
     #[allow(clippy::too_many_lines, reason = "one step after the other, each with its own refusal")]
-    fn of(
-        mut table: Table<impl BufRead>,
-        name: Option<String>,
-        asked: &ReconcileArguments,
-    ) -> Result<Self, Failure> {
+    fn of(mut table: Table<'_>, name: Option<String>, asked: &ReconcileArguments) -> Result<Self, Failure> {
         let refused = |why: String| Role::Report.refused(&why);
         let columns = columns(table.headings(), &asked.columns)?;
         let [id, amount, reference, last_four, time, status] = columns;
@@ -77,9 +68,7 @@ impl ProcessorReport {
         let mut this =
             Self { name, rows: Vec::new(), statuses: BTreeMap::new(), unreadable: BTreeMap::new() };
         let mut words: BTreeMap<String, u64> = BTreeMap::new();
-        while let Some(row) =
-            table.next().map_err(|error| Role::Report.refused(" cannot be read").with_cause(&error))?
-        {
+        while let Some(row) = table.next() {
             let line = table.line();
             if let Err(problem) = row {
                 if table.may_hide_rows() {
