@@ -13,6 +13,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
+use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 use crate::settings::{Source, seen_in_arguments};
@@ -45,15 +46,11 @@ const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
 impl JournalPlace {
-    /// `option`, else the variable, else none.
-    pub(crate) fn find(option: Option<&OsStr>, purpose: Purpose) -> Result<Option<Self>, Failure> {
-        Self::from_sources(option, env::var_os(JOURNAL), purpose)
-    }
-
-    /// With this second witness, else the one of the variable, else none.
-    pub(crate) fn with_witness(self, option: Option<PathBuf>) -> Self {
+    /// As the options say, else the variables; `None` if neither names a journal.
+    pub(crate) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
+        let place = Self::from_sources(options.journal.as_deref(), env::var_os(JOURNAL), purpose)?;
         let variable = || env::var_os(WITNESS).filter(|path| !path.is_empty()).map(PathBuf::from);
-        Self { witness: option.or_else(variable), ..self }
+        Ok(place.map(|place| Self { witness: options.witness.clone().or_else(variable), ..place }))
     }
 
     /// The options of a journal in a file.
@@ -63,8 +60,8 @@ impl JournalPlace {
     }
 
     /// The same, but one of them is required.
-    pub(crate) fn require(option: Option<&OsStr>, purpose: Purpose) -> Result<Self, Failure> {
-        Self::find(option, purpose)?.ok_or_else(|| {
+    pub(crate) fn require(options: &PlaceOptions, purpose: Purpose) -> Result<Self, Failure> {
+        Self::find(options, purpose)?.ok_or_else(|| {
             let nothing_done = purpose.nothing_done();
             Failure::invalid(
                 "usage",

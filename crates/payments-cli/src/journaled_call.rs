@@ -103,10 +103,9 @@ impl IntentOptions {
     /// A key without a journal, or a journal without a key, is refused: a user who sets one of them relies on both.
     fn resolve(self) -> Result<Option<JournalOptions>, Failure> {
         let refused = |message: String| Err(Failure::invalid("usage", message));
-        let place = JournalPlace::find(self.journal.as_deref(), Purpose::MoveMoney)?;
+        let place = JournalPlace::find(&self.place, Purpose::MoveMoney)?;
         match (place, self.key) {
             (Some(place), Some(key)) => {
-                let place = place.with_witness(self.witness);
                 let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
                 Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
             }
@@ -114,7 +113,7 @@ impl IntentOptions {
             (None, Some(_)) => refused(format!(
                 "--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}"
             )),
-            (Some(_), None) if self.journal.is_some() => refused(
+            (Some(_), None) if self.place.journal.is_some() => refused(
                 "--journal needs --key; nothing was sent: give your own name for the payment, such as an invoice number"
                     .to_owned(),
             ),

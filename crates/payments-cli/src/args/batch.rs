@@ -1,6 +1,5 @@
 //! The arguments of `payments batch`.
 
-use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::global::{dry_run, up_to_a_day};
-use super::journal::WITNESS;
+use super::journal::PlaceOptions;
 use crate::help::{end, help};
 
 #[derive(Subcommand)]
@@ -30,19 +29,8 @@ pub(crate) struct BatchArguments {
     )]
     pub(crate) file: PathBuf,
 
-    #[arg(
-        long,
-        value_name = "PLACE",
-        help = "Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
-    )]
-    pub(crate) journal: Option<OsString>,
-
-    #[arg(
-        long,
-        value_name = "FILE",
-        help = WITNESS
-    )]
-    pub(crate) witness: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceOptions,
 
     /// Maximum number of charges in flight at once, 1 to 512
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=MOST_IN_FLIGHT))]

@@ -11,11 +11,12 @@ use super::global::{dry_run, hidden_settings};
 use super::reconcile::ReconcileArguments;
 use crate::help::{end, help};
 
-/// The journal and the key of a charge that is sent at most once.
+/// Where the journal is.
 #[derive(Args)]
-pub(crate) struct IntentOptions {
+pub(crate) struct PlaceOptions {
     #[arg(
         long,
+        global = true,
         value_name = "PLACE",
         help = "Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
     )]
@@ -23,10 +24,18 @@ pub(crate) struct IntentOptions {
 
     #[arg(
         long,
+        global = true,
         value_name = "FILE",
-        help = WITNESS
+        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
     )]
     pub(crate) witness: Option<PathBuf>,
+}
+
+/// The journal and the key of a charge that is sent at most once.
+#[derive(Args)]
+pub(crate) struct IntentOptions {
+    #[command(flatten)]
+    pub(crate) place: PlaceOptions,
 
     /// Your own name for this payment, such as invoice-2026-0017; needs a journal
     #[arg(long, value_name = "KEY", value_parser = key)]
@@ -42,21 +51,8 @@ pub(crate) struct IntentOptions {
 
 #[derive(Args)]
 pub(crate) struct JournalArguments {
-    #[arg(
-        long,
-        global = true,
-        value_name = "PLACE",
-        help = "The journal: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
-    )]
-    pub(crate) journal: Option<OsString>,
-
-    #[arg(
-        long,
-        value_name = "FILE",
-        global = true,
-        help = WITNESS
-    )]
-    pub(crate) witness: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) place: PlaceOptions,
 
     #[command(subcommand)]
     pub(crate) command: JournalCommand,
@@ -348,10 +344,6 @@ pub(crate) struct LostOptions {
     #[arg(long)]
     pub(crate) nothing_was_sent: bool,
 }
-
-/// The help of `--witness`.
-pub(super) const WITNESS: &str =
-    "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]";
 
 /// The help of `--ids-are-not-cards` where a file is only read.
 const KEYS_ARE_NOT_CARDS: &str = "Accept keys that look like card numbers and are not in the journal";

@@ -44,8 +44,7 @@ use crate::trace::Trace;
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
     let output = Output::choose(options.output);
     let charge = async |has_begun: &Cell<bool>| {
-        let place = JournalPlace::require(arguments.journal.as_deref(), Purpose::MoveMoney)?;
-        let place = Arc::new(place.with_witness(arguments.witness.clone()));
+        let place = Arc::new(JournalPlace::require(&arguments.place, Purpose::MoveMoney)?);
         let ended = Box::pin(end(options, output, arguments, &place, has_begun)).await;
         // If it panics, the result of the run is still reported.
         let _ = call::catch_panic(place.close()).await;

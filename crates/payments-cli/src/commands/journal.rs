@@ -32,14 +32,11 @@ use crate::trace::Trace;
 use crate::{stderr, stdout};
 
 /// Runs one of the subcommands.
-pub(super) fn run(
-    options: GlobalOptions,
-    JournalArguments { journal, witness, command }: JournalArguments,
-) -> ExitCode {
+pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: JournalArguments) -> ExitCode {
     let purpose = Purpose::KeepJournal;
     let output = Output::choose(options.output);
-    let place = match JournalPlace::require(journal.as_deref(), purpose) {
-        Ok(place) => place.with_witness(witness),
+    let place = match JournalPlace::require(&place, purpose) {
+        Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
     output.warn(&place.warnings());
