@@ -4,6 +4,7 @@ mod after_charge;
 mod billing_file;
 mod charge_result;
 mod inspection;
+mod known_intents;
 mod place_in_summary;
 mod progress;
 mod results;
@@ -13,14 +14,15 @@ mod throttle;
 use std::cell::Cell;
 use std::sync::Arc;
 
-use payments_journal::{Intent, IntentKey, Journal, JournaledClient, StateName, StoreError};
-use tokio::runtime::{self, Handle};
-use tokio::task::{JoinSet, spawn_blocking};
+use payments_journal::JournaledClient;
+use tokio::runtime;
+use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
 use self::billing_file::{BillingFile, Row, refuse_ignored_fields};
 use self::charge_result::ChargeResult;
 use self::inspection::{Inspected, inspect};
+use self::known_intents::{KnownIntents, with_earlier_runs};
 use self::progress::Progress;
 use self::results::Results;
 use self::run::Run;
@@ -89,7 +91,7 @@ async fn end(
         async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
     let journal = interrupt.unless_arrived(opening).await.map_err(with_earlier_runs)?;
     let known = match &journal {
-        Some(journal) => interrupt.unless_arrived(not_empty(journal)).await?,
+        Some(journal) => interrupt.unless_arrived(KnownIntents::of(journal)).await?,
         None => None,
     };
     let is_secret = {
@@ -162,29 +164,16 @@ async fn end(
     Ok(Report::Batch(Box::new(summary)))
 }
 
-/// The journal, if it is not empty.
-async fn not_empty(journal: &Journal) -> Result<Option<Journal>, Failure> {
-    let page = journal.list(StateName::ALL, None, 1).await.map_err(|error| cannot_read_journal(&error))?;
-    Ok((!page.intents.is_empty()).then(|| journal.clone()))
-}
-
 /// Checks the whole file on another thread, while signals are still handled.
 async fn inspected(
     file: BillingFile,
-    known: Option<Journal>,
+    known: Option<KnownIntents>,
     (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
     service: String,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(BillingFile, Inspected), Problems>, Failure> {
-    let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
-        let inspected = match known {
-            None => inspect(&file, &is_secret, ids_are_not_cards, &service, None),
-            Some(journal) => {
-                let mut look_up = |keys: &[IntentKey]| runtime.block_on(look_up(&journal, keys));
-                inspect(&file, &is_secret, ids_are_not_cards, &service, Some(&mut look_up))
-            }
-        }?;
+        let inspected = inspect(&file, &is_secret, ids_are_not_cards, &service, known)?;
         Ok(inspected.map(|inspected| (file, inspected)))
     });
     tokio::select! {
@@ -194,34 +183,4 @@ async fn inspected(
         }
         signal = interrupt.arrived() => Err(Failure::interrupted_before_sending(signal)),
     }
-}
-
-/// The journal's intent of each key.
-async fn look_up(journal: &Journal, keys: &[IntentKey]) -> Result<Vec<Option<Intent>>, Failure> {
-    let mut lookups = JoinSet::new();
-    for (index, key) in keys.iter().cloned().enumerate() {
-        let journal = journal.clone();
-        lookups.spawn(async move { (index, journal.find(&key).await) });
-    }
-    let mut found: Vec<_> = keys.iter().map(|_| None).collect();
-    for (index, result) in lookups.join_all().await {
-        found[index] = result.map_err(|error| cannot_read_journal(&error))?;
-    }
-    Ok(found)
-}
-
-fn cannot_read_journal(error: &StoreError) -> Failure {
-    with_earlier_runs(Failure::not_processed(
-        "journal",
-        format!("the journal cannot be read; nothing was sent: {error:#}"),
-    ))
-}
-
-/// This run sent nothing, but only the journal knows what earlier runs have sent.
-fn with_earlier_runs(failure: Failure) -> Failure {
-    let message = format!(
-        "{}; earlier runs may have paid rows of this file: do not pay them another way",
-        failure.message
-    );
-    Failure { message, ..failure }
 }

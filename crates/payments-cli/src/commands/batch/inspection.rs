@@ -6,11 +6,12 @@ use std::hash::{BuildHasher as _, RandomState};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 
-use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, like_a_card};
+use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
+use super::known_intents::KnownIntents;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
 use crate::report::batch::{Tallies, UnresolvedRow};
-use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
+use crate::report::problems::{MOST_KEPT, Problem, Problems, RecordedIntent, Role};
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
@@ -25,24 +26,22 @@ pub(super) struct Inspected {
     pub(super) like_cards: u64,
 }
 
-/// Looks up these keys in the journal.
-pub(super) type JournalLookup<'a> = &'a mut dyn FnMut(&[IntentKey]) -> Result<Vec<Option<Intent>>, Failure>;
-
 /// Checks every row. With a journal, looks up each row in it. A text that contains the API key, according to `is_secret`, is
 /// refused, and so is a key that the journal has for another service than `service`. So are ids that look like card numbers,
 /// unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is sent.
-pub(super) fn inspect<'a>(
+pub(super) fn inspect(
     file: &BillingFile,
     is_secret: IsSecret<'_>,
     ids_are_not_cards: bool,
-    service: &'a str,
-    look_up: Option<JournalLookup<'a>>,
+    service: &str,
+    known: Option<KnownIntents>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
     let (rows, problems) = file.rows(is_secret);
     let mut inspection = Inspection {
         ids_are_not_cards,
         service,
-        look_up,
+        known,
+        with_reference_as_key: HashSet::new(),
         keys: Keys::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
@@ -54,6 +53,7 @@ pub(super) fn inspect<'a>(
             inspection.take(row)?;
         }
         inspection.settle()?;
+        inspection.refuse_removed_keys(|| file.rows(is_secret).0)?;
     }
     let Inspection { mut problems, inspected, keys, .. } = inspection;
     let again = || {
@@ -79,7 +79,9 @@ struct Inspection<'a> {
     ids_are_not_cards: bool,
     /// Where the rows would be sent.
     service: &'a str,
-    look_up: Option<JournalLookup<'a>>,
+    known: Option<KnownIntents>,
+    /// The hashes of the references of new rows whose reference is the key.
+    with_reference_as_key: HashSet<u64>,
     keys: Keys,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
@@ -126,7 +128,7 @@ impl Inspection<'_> {
             let rule = "makes the sum of the file too large to be exact";
             self.problems.push(Problem::new(line, "Amount", rule));
         }
-        if self.look_up.is_none() {
+        if self.known.is_none() {
             self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
             return Ok(());
         }
@@ -136,11 +138,11 @@ impl Inspection<'_> {
 
     /// Looks up the waiting rows in the journal.
     fn settle(&mut self) -> Result<(), Failure> {
-        let Some(look_up) = &mut self.look_up else { return Ok(()) };
+        let Some(known) = &self.known else { return Ok(()) };
         let (marks, rows): (Vec<_>, Vec<_>) =
             self.waiting.drain(..).map(|it| ((it.index, it.key_like_a_card), it.row)).unzip();
         let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-        let found = look_up(&keys)?;
+        let found = known.find(&keys)?;
         let new_rows = rows.iter().zip(&found).filter(|(_, intent)| intent.is_none()).map(|(row, _)| row);
         self.refuse_added_keys(new_rows)?;
         for (((index, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
@@ -154,23 +156,46 @@ impl Inspection<'_> {
 
     /// Refuses new rows of which the journal has the same charge with the reference as its key.
     fn refuse_added_keys<'r>(&mut self, new_rows: impl Iterator<Item = &'r Row>) -> Result<(), Failure> {
-        let Some(look_up) = &mut self.look_up else { return Ok(()) };
-        let (rows, old_keys): (Vec<_>, Vec<_>) = new_rows
-            .filter_map(|row| {
-                let reference = row.payment.reference_no().filter(|text| *text != row.key.as_str())?;
-                Some((row, IntentKey::new(reference).ok()?))
-            })
-            .unzip();
-        for (row, intent) in rows.into_iter().zip(look_up(&old_keys)?) {
-            let is_here = |intent: &Intent| intent.service.is_empty() || intent.service == self.service;
-            if let Some(intent) = intent.filter(|intent| is_here(intent) && is_charge_of(row, intent)) {
-                let rule = format!(
-                    "is new, and this charge is in the journal under the key {}, which is its ReferenceNo: with another key it would \
-                     be charged again; write that key, or give a different payment another ReferenceNo",
-                    intent.key
-                );
-                self.problems.push(Problem::new(row.line, "Key", rule));
+        let Some(known) = &self.known else { return Ok(()) };
+        let mut rows = Vec::new();
+        let mut old_keys = Vec::new();
+        for row in new_rows {
+            let Some(reference) = row.payment.reference_no() else { continue };
+            if reference == row.key.as_str() {
+                self.with_reference_as_key.insert(self.keys.hasher.hash_one(reference));
+            } else if let Ok(key) = IntentKey::new(reference) {
+                rows.push(row);
+                old_keys.push(key);
             }
+        }
+        for (row, intent) in rows.into_iter().zip(known.find(&old_keys)?) {
+            self.problems.extend(
+                intent.and_then(|intent| charged_before(row, &intent, self.service)).into_iter().collect(),
+            );
+        }
+        Ok(())
+    }
+
+    /// The opposite: refuses new rows whose reference is the key, and of which the journal has the same charge with a key of its own.
+    /// `rows` reads the file again.
+    fn refuse_removed_keys<'r>(&mut self, rows: impl FnOnce() -> Option<Rows<'r>>) -> Result<(), Failure> {
+        let Some(known) = self.known.as_ref().filter(|_| !self.with_reference_as_key.is_empty()) else {
+            return Ok(());
+        };
+        let is_asked =
+            |reference: &str| self.with_reference_as_key.contains(&self.keys.hasher.hash_one(reference));
+        let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
+        for intent in known.with_references(is_asked, MOST_KEPT)? {
+            if let Some(reference) = intent.request.reference.clone() {
+                charged.entry(reference).or_default().push(intent);
+            }
+        }
+        let Some(mut rows) = rows().filter(|_| !charged.is_empty()) else { return Ok(()) };
+        while let Some(read) = rows.next(&|_| false) {
+            let Ok(row) = read.content else { continue };
+            let intents = charged.get(row.key.as_str()).into_iter().flatten();
+            let problem = intents.filter_map(|intent| charged_before(&row, intent, self.service)).next();
+            self.problems.extend(problem.into_iter().collect());
         }
         Ok(())
     }
@@ -239,14 +264,24 @@ impl Inspection<'_> {
     }
 }
 
-/// Whether the intent, whose key is the reference of the row, may have been charged for the same: the key of a file without the
-/// column Key is the reference, and somebody has added the column.
-fn is_charge_of(row: &Row, intent: &Intent) -> bool {
+/// The problem of a new row if the intent, with another key, may have been charged for the same: the key of a file without the column
+/// Key is the reference, and somebody has added or removed that column.
+fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
+    let is_here = intent.service.is_empty() || intent.service == service;
     let is_open = matches!(intent.state, IntentState::Sending | IntentState::Unknown(_));
     let has_reference = intent.request.reference.as_deref() == row.payment.reference_no();
-    (is_open || intent.processed_as().is_some())
+    let is_same = is_here
+        && (is_open || intent.processed_as().is_some())
         && (has_reference || intent.request.subject == Subject::Lost)
-        && intent.differences(&IntentRequest::from(&row.payment)).is_empty()
+        && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
+    is_same.then(|| {
+        let rule = format!(
+            "is new, and a charge with this ReferenceNo, token and amount is in the journal under the key {}: if it is the same, write \
+             that key, because with another one it would be charged again; else give it another ReferenceNo",
+            intent.key
+        );
+        Problem::new(row.line, "Key", rule)
+    })
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
