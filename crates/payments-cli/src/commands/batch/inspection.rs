@@ -193,8 +193,8 @@ impl Inspection<'_> {
         let Some(mut rows) = rows().filter(|_| !charged.is_empty()) else { return Ok(()) };
         while let Some(read) = rows.next(&|_| false) {
             let Ok(row) = read.content else { continue };
-            let intents = charged.get(row.key.as_str()).into_iter().flatten();
-            let problem = intents.filter_map(|intent| charged_before(&row, intent, self.service)).next();
+            let mut intents = charged.get(row.key.as_str()).into_iter().flatten();
+            let problem = intents.find_map(|intent| charged_before(&row, intent, self.service));
             self.problems.extend(problem.into_iter().collect());
         }
         Ok(())
