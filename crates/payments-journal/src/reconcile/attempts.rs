@@ -32,6 +32,12 @@ pub(super) enum State {
     Processed,
 }
 
+impl State {
+    pub(super) const fn is_open(self) -> bool {
+        matches!(self, Self::Unknown | Self::Sending)
+    }
+}
+
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(super) struct Attempt {
     pub(super) number: u32,
@@ -119,9 +125,8 @@ impl Subjects {
             _ => None,
         });
         let mut attempts: Vec<_> = others.collect();
-        let is_open = matches!(state, State::Unknown | State::Sending);
         let end = end_of(intent, number_shown, intent.begun_at, options.deadline);
-        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
+        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, state.is_open(), end);
         // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
         let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
         newest.is_searched &= may_be_of_another || id.is_none_or(TransactionId::is_redacted);
