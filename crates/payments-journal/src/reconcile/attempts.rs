@@ -163,33 +163,23 @@ impl Subjects {
 
     /// Why nothing is ever proposed for it.
     pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
-        if self.state == State::Sending {
-            Some(Undecidable::Sending)
-        } else if request.subject == Subject::Lost {
-            Some(Undecidable::Lost)
-        } else if request.operation == OperationName::Void {
-            Some(Undecidable::Void)
-        } else if request.subject == Subject::Account {
-            Some(Undecidable::Ach)
-        } else if request.convenience_fee != Some(ConvenienceFee::Inactive) {
-            Some(Undecidable::Fee)
-        } else if self.has_masked_id {
-            Some(Undecidable::MaskedId)
-        } else {
-            None
-        }
+        let reasons = [
+            (self.state == State::Sending, Undecidable::Sending),
+            (request.subject == Subject::Lost, Undecidable::Lost),
+            (request.operation == OperationName::Void, Undecidable::Void),
+            (request.subject == Subject::Account, Undecidable::Ach),
+            (request.convenience_fee != Some(ConvenienceFee::Inactive), Undecidable::Fee),
+            (self.has_masked_id, Undecidable::MaskedId),
+        ];
+        reasons.into_iter().find_map(|(applies, why)| applies.then_some(why))
     }
 
     /// Whether it certainly asked for a charge. What a card payment without a type does is not documented.
     pub(super) fn is_sale(&self) -> bool {
-        let IntentRequest { operation, transaction_type, .. } = &self.shown.request;
-        match operation {
-            OperationName::Void => false,
-            _ => match self.shown.request.subject {
-                Subject::Token(_) => true,
-                _ => *transaction_type == Some(TransactionType::Sale),
-            },
-        }
+        let IntentRequest { operation, subject, transaction_type, .. } = &self.shown.request;
+        let is_sale =
+            *transaction_type == Some(TransactionType::Sale) || matches!(subject, Subject::Token(_));
+        is_sale && *operation != OperationName::Void
     }
 }
 

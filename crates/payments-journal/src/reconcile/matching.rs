@@ -1,6 +1,7 @@
 //! Which rows may be which attempts, and what follows. Pure: no I/O, no clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem::discriminant;
 use std::time::Duration;
 
 use payments_model::{Amount, TransactionId};
@@ -48,6 +49,13 @@ struct Transaction {
 struct Slot {
     amount: Part<Amount>,
     mark: Part<Mark>,
+}
+
+impl Slot {
+    fn of_each(amounts: &[Part<Amount>], marks: &[Part<Mark>]) -> impl Iterator<Item = Self> {
+        let of = |amount: &Part<_>, mark: &Part<_>| Self { amount: amount.clone(), mark: mark.clone() };
+        amounts.iter().flat_map(move |amount| marks.iter().map(move |mark| of(amount, mark)))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -445,16 +453,12 @@ impl<'a> Matching<'a> {
     fn contradicts(&self, transaction: usize, attempt: &ReconciledAttempt) -> bool {
         let request = &attempt.request;
         self.report.transactions[transaction].rows.iter().map(|row| &self.rows[*row]).any(|row| {
-            let differs = |cell: Option<Mark>, mark: Option<&Mark>| matches!((cell, mark), (Some(one), Some(other)) if one != *other);
-            let mark = attempts::mark(request);
-            let [reference, last_four] = row.marks();
-            let shown = match &mark {
-                Some(Mark::Reference(_)) => reference,
-                Some(Mark::LastFour(_)) => last_four,
-                None => None,
+            let is_other_mark = |asked: &Mark| {
+                let mut shown = row.marks().into_iter().flatten();
+                shown.any(|shown| discriminant(&shown) == discriminant(asked) && shown != *asked)
             };
-            differs(shown, mark.as_ref())
-                || matches!((&row.amount, request.amount), (Cell::Read(shown), Some(asked)) if *shown != asked)
+            attempts::mark(request).as_ref().is_some_and(is_other_mark)
+                || row.amount.value().zip(request.amount).is_some_and(|(shown, asked)| *shown != asked)
         })
     }
 
@@ -548,13 +552,10 @@ impl Report {
         let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == Cell::Unreadable);
         let marks = row.marks().into_iter().flatten().map(Part::Is);
         let marks: Vec<_> = marks.chain(unreadable.map(|(_, kind)| Part::Unreadable(kind))).collect();
-        let by_mark = amounts
-            .iter()
-            .flat_map(|amount| marks.iter().map(|mark| Slot { amount: amount.clone(), mark: mark.clone() }));
         // A payment of which nothing but the amount can be compared has no reference.
         let by_amount = Slot { amount: amounts[0].clone(), mark: Part::Any };
         let has_reference = !matches!(row.reference, Cell::Empty | Cell::Absent);
-        by_mark.chain((!has_reference).then_some(by_amount)).collect()
+        Slot::of_each(&amounts, &marks).chain((!has_reference).then_some(by_amount)).collect()
     }
 
     /// What can be compared besides the amount.
@@ -580,10 +581,7 @@ impl Report {
         } else {
             vec![Part::Is(amount), Part::Unreadable(Kind::Amount)]
         };
-        let slots = amounts
-            .iter()
-            .flat_map(|amount| marks.iter().map(|mark| Slot { amount: amount.clone(), mark: mark.clone() }));
-        slots.collect()
+        Slot::of_each(&amounts, &marks).collect()
     }
 }
 
