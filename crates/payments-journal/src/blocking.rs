@@ -57,19 +57,18 @@
 use std::process;
 use std::time::Duration;
 
-use payments_core::{ApiKey, CallerHeaders, blocking::Client};
+use payments_core::blocking::Client;
 use payments_model::{TransactionId, TransactionRecord};
 use pollster::block_on;
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::look_up::{look_up_and_resolve, only_attempt};
-use crate::named_calls::{calls_after_rejection, named_calls};
+use crate::named_calls::{calls_after_rejection, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, LostTime, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions,
     Reconciliation, ReportRow, Resolution, ResolveError, ServiceError, ServiceIntents, StateName, StoreError,
-    Summary, events,
+    Summary, events, look_up,
 };
 
 /// A [store](crate::Store) that needs no runtime: [`MemoryStore`], `SqliteStore` or `SqliteReader`.
@@ -182,36 +181,7 @@ impl JournaledClient {
         Self { client, journal }
     }
 
-    /// The client, for lookups. A payment made directly through it is in no journal.
-    pub const fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// The journal.
-    pub const fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    /// See [`JournaledClient::with_headers`](crate::JournaledClient::with_headers).
-    #[must_use]
-    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
-        Self { client: self.client.with_headers(headers), ..self.clone() }
-    }
-
-    /// See [`JournaledClient::with_api_key`](crate::JournaledClient::with_api_key).
-    #[must_use]
-    pub fn with_api_key(&self, api_key: ApiKey) -> Self {
-        Self { client: self.client.with_api_key(api_key), ..self.clone() }
-    }
-
-    /// See [`JournaledClient::for_merchant`](crate::JournaledClient::for_merchant).
-    ///
-    /// # Errors
-    ///
-    /// A configuration error if the label is not valid.
-    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, payments_core::Error> {
-        Ok(Self { client: self.client.for_merchant(label, api_key)?, ..self.clone() })
-    }
+    same_journal!();
 
     /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
     /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
@@ -244,10 +214,8 @@ impl JournaledClient {
         note: Option<&str>,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         self.journal.check_process()?;
-        let intent = block_on(only_attempt(&self.journal.journal, key))?;
-        let resolution = Resolution::processed(transaction_id.clone(), by);
-        let resolution = note.into_iter().fold(resolution, Resolution::note);
-        self.look_up_and_resolve(&intent, resolution)
+        let (client, journal) = (self.client.polled(), &self.journal.journal);
+        block_on(look_up::resolve_processed(client, journal, key, transaction_id, by, note))
     }
 
     /// See [`JournaledClient::look_up_and_resolve`](crate::JournaledClient::look_up_and_resolve).
@@ -261,7 +229,7 @@ impl JournaledClient {
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         self.journal.check_process()?;
-        block_on(look_up_and_resolve(self.client.polled(), &self.journal.journal, read, resolution))
+        block_on(look_up::look_up_and_resolve(self.client.polled(), &self.journal.journal, read, resolution))
     }
 
     fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {

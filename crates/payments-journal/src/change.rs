@@ -135,21 +135,17 @@ impl Change {
         self
     }
 
-    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses.
+    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses. Without them the person names this key,
+    /// and it is sent again whatever it was rejected with; a key that was already reopened becomes one that was named.
     pub fn reopen(
         key: IntentKey,
-        http_statuses: Vec<u16>,
+        http_statuses: Option<&[u16]>,
         by: &str,
         note: Option<&str>,
         at: SystemTime,
     ) -> Self {
-        Self::new(key, at, Kind::reopen(Some(http_statuses), by, note))
-    }
-
-    /// A person names this key and allows it to be sent again, whatever it was rejected with. A key that was already reopened
-    /// becomes one that was named.
-    pub fn reopen_by_name(key: IntentKey, by: &str, note: Option<&str>, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::reopen(None, by, note))
+        let (http_statuses, by) = (http_statuses.map(<[u16]>::to_vec), masked(by));
+        Self::new(key, at, Kind::Reopen { http_statuses, by, note: note.map(masked) })
     }
 
     /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
@@ -454,15 +450,8 @@ impl Intent {
     /// Whether its key takes this request once a person has [reopened](crate::Journal::reopen) it after a rejection with one of
     /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
-        let reopen = Kind::reopen(http_statuses.map(<[u16]>::to_vec), "", None);
-        let reopened = Change::new(self.key.clone(), self.changed_at, reopen).decide(Some(self));
-        reopened.is_some_and(|reopened| reopened.differences(request).is_empty())
-    }
-}
-
-impl Kind {
-    fn reopen(http_statuses: Option<Vec<u16>>, by: &str, note: Option<&str>) -> Self {
-        Self::Reopen { http_statuses, by: masked(by), note: note.map(masked) }
+        let reopen = Change::reopen(self.key.clone(), http_statuses, "", None, self.changed_at);
+        reopen.decide(Some(self)).is_some_and(|reopened| reopened.differences(request).is_empty())
     }
 }
 

@@ -1,13 +1,14 @@
-use payments_core::{ApiKey, CallerHeaders, Client};
+use payments_core::Client;
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::look_up::{look_up_and_resolve, only_attempt};
-use crate::named_calls::{calls_after_rejection, named_calls};
-use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events};
+use crate::named_calls::{calls_after_rejection, named_calls, same_journal};
+use crate::{
+    Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events, look_up,
+};
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
 ///
@@ -51,37 +52,7 @@ impl JournaledClient {
         Self { client, journal, in_flight: watch::Sender::new(()) }
     }
 
-    /// The client, for lookups. A payment made directly through it is in no journal.
-    pub const fn client(&self) -> &Client {
-        &self.client
-    }
-
-    /// The journal.
-    pub const fn journal(&self) -> &Journal {
-        &self.journal
-    }
-
-    /// The same client with these headers on every request, as in [`Client::with_headers`].
-    #[must_use]
-    pub fn with_headers(&self, headers: CallerHeaders) -> Self {
-        Self { client: self.client.with_headers(headers), ..self.clone() }
-    }
-
-    /// The same client with another API key of the same merchant, as in [`Client::with_api_key`]. Its intents stay valid.
-    #[must_use]
-    pub fn with_api_key(&self, api_key: ApiKey) -> Self {
-        Self { client: self.client.with_api_key(api_key), ..self.clone() }
-    }
-
-    /// A client of another merchant with the same journal, as in [`Client::for_merchant`]. A key belongs to the merchant for which
-    /// it was first used: for another one the call fails with [`is_other_service`](Error::is_other_service), and nothing is sent.
-    ///
-    /// # Errors
-    ///
-    /// A configuration error if the label is not valid.
-    pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, payments_core::Error> {
-        Ok(Self { client: self.client.for_merchant(label, api_key)?, ..self.clone() })
-    }
+    same_journal!();
 
     /// Waits until every call of this client and its clones has ended and is recorded, including those whose futures were
     /// dropped. It does not stop new calls.
@@ -156,10 +127,7 @@ impl JournaledClient {
         by: &str,
         note: Option<&str>,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        let intent = only_attempt(&self.journal, key).await?;
-        let resolution = Resolution::processed(transaction_id.clone(), by);
-        let resolution = note.into_iter().fold(resolution, Resolution::note);
-        self.look_up_and_resolve(&intent, resolution).await
+        look_up::resolve_processed(&self.client, &self.journal, key, transaction_id, by, note).await
     }
 
     /// Records that this intent was processed as the transaction of the resolution, after looking it up: the record must have
@@ -179,7 +147,7 @@ impl JournaledClient {
         read: &Intent,
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        look_up_and_resolve(&self.client, &self.journal, read, resolution).await
+        look_up::look_up_and_resolve(&self.client, &self.journal, read, resolution).await
     }
 
     /// Runs one call in a task that outlives its caller.

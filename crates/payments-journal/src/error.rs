@@ -192,16 +192,8 @@ impl Error {
 
     /// The failure of the earlier call whose outcome this is.
     fn recorded(&self) -> Option<&Failure> {
-        match &self.0.cause {
-            Cause::Recorded(Intent {
-                state:
-                    IntentState::Rejected(failure)
-                    | IntentState::NotProcessed(failure)
-                    | IntentState::Unknown(failure),
-                ..
-            }) => Some(failure),
-            _ => None,
-        }
+        let Cause::Recorded(intent) = &self.0.cause else { return None };
+        intent.state.failure()
     }
 
     /// One word for logs and metrics, the same whether the failure is of this call or recorded: that of a

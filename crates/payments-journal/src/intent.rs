@@ -144,13 +144,11 @@ impl Intent {
 
     /// The transaction, if one is known: from the response, or from a person.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        match &self.state {
-            IntentState::Rejected(failure)
-            | IntentState::NotProcessed(failure)
-            | IntentState::Unknown(failure) => failure.transaction_id.as_ref(),
-            IntentState::Resolved { before, .. } => self.processed_as().or(before.transaction_id.as_ref()),
-            _ => self.processed_as(),
-        }
+        let failure = match &self.state {
+            IntentState::Resolved { before, .. } => Some(before),
+            state => state.failure(),
+        };
+        self.processed_as().or_else(|| failure?.transaction_id.as_ref())
     }
 
     /// The transaction that it was processed as, as the service or a person reported. If several attempts were, the others are
@@ -251,6 +249,14 @@ impl StateName {
 }
 
 impl IntentState {
+    /// Why it was rejected, not processed or unknown.
+    pub(crate) const fn failure(&self) -> Option<&Failure> {
+        match self {
+            Self::Rejected(failure) | Self::NotProcessed(failure) | Self::Unknown(failure) => Some(failure),
+            Self::Sending | Self::Processed { .. } | Self::Resolved { .. } => None,
+        }
+    }
+
     /// The name of the state.
     pub const fn name(&self) -> StateName {
         match self {

@@ -169,7 +169,7 @@ impl Journal {
         note: Option<&str>,
     ) -> Result<Option<Intent>, StoreError> {
         check_texts(by, note)?;
-        let change = Change::reopen(key.clone(), http_statuses.to_vec(), by, note, SystemTime::now());
+        let change = Change::reopen(key.clone(), Some(http_statuses), by, note, SystemTime::now());
         self.reopened(change).await
     }
 
@@ -187,7 +187,7 @@ impl Journal {
         note: Option<&str>,
     ) -> Result<Option<Intent>, StoreError> {
         check_texts(by, note)?;
-        self.reopened(Change::reopen_by_name(key.clone(), by, note, SystemTime::now())).await
+        self.reopened(Change::reopen(key.clone(), None, by, note, SystemTime::now())).await
     }
 
     async fn reopened(&self, change: Change) -> Result<Option<Intent>, StoreError> {

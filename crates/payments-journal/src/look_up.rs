@@ -1,13 +1,20 @@
 //! Resolves an intent as a transaction that was looked up, through either client.
 
 use payments_core::Client;
-use payments_model::TransactionRecord;
+use payments_model::{TransactionId, TransactionRecord};
 
 use crate::resolve_error::Reason;
 use crate::{Intent, IntentKey, Journal, Resolution, ResolveError};
 
-/// The only attempt of this key, which no person has resolved.
-pub(crate) async fn only_attempt(journal: &Journal, key: &IntentKey) -> Result<Intent, ResolveError> {
+/// Looks up the transaction, and resolves the only attempt of this key, which no person has resolved, as it.
+pub(crate) async fn resolve_processed(
+    client: &Client,
+    journal: &Journal,
+    key: &IntentKey,
+    transaction_id: &TransactionId,
+    by: &str,
+    note: Option<&str>,
+) -> Result<(Intent, TransactionRecord), ResolveError> {
     let intent = journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
     if intent.decision_about(intent.attempts).is_some() {
         return Err(ResolveError(Reason::Known(intent.into())));
@@ -15,7 +22,9 @@ pub(crate) async fn only_attempt(journal: &Journal, key: &IntentKey) -> Result<I
     if intent.attempts > 1 {
         return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
     }
-    Ok(intent)
+    let resolution = Resolution::processed(transaction_id.clone(), by);
+    let resolution = note.into_iter().fold(resolution, Resolution::note);
+    look_up_and_resolve(client, journal, &intent, resolution).await
 }
 
 /// Looks up the transaction of the resolution, and resolves the intent if nothing contradicts it.

@@ -188,19 +188,6 @@ impl PostgresStore {
         Ok(Some(Self::new(OwnerId::new(), address, session, None, History::default(), false)))
     }
 
-    async fn over(
-        address: Address,
-        mut connection: Connection,
-        accepts_timelines: bool,
-    ) -> Result<Self, StoreError> {
-        let was_created = tables::create(&mut connection).await?;
-        let session = Session::new(connection).await?;
-        let owner = OwnerId::new();
-        let lock = OwnerLock::take(address.clone(), &owner).await?;
-        let history = History { accepts_timelines, ..History::default() };
-        Ok(Self::new(owner, address, session, Some(lock), history, was_created))
-    }
-
     fn new(
         owner: OwnerId,
         address: Address,
@@ -239,10 +226,9 @@ impl PostgresOptions {
     /// # Errors
     ///
     /// As [`PostgresStore::connect`].
+    #[expect(clippy::missing_panics_doc, reason = "missing tables are created")]
     pub async fn connect(&self, url: &str) -> Result<PostgresStore, StoreError> {
-        let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
-        PostgresStore::over(address, connection, self.accepts_timelines).await
+        Ok(self.open(url, false).await?.expect("missing tables are created"))
     }
 
     /// As [`PostgresStore::connect_to_existing`].
@@ -251,12 +237,21 @@ impl PostgresOptions {
     ///
     /// As [`PostgresStore::connect`].
     pub async fn connect_to_existing(&self, url: &str) -> Result<Option<PostgresStore>, StoreError> {
+        self.open(url, true).await
+    }
+
+    async fn open(&self, url: &str, must_exist: bool) -> Result<Option<PostgresStore>, StoreError> {
         let address = Address::parse(url)?;
-        let connection = Connection::open(&address, Access::Write).await?;
-        if tables::is_missing(&connection).await? {
+        let mut connection = Connection::open(&address, Access::Write).await?;
+        if must_exist && tables::is_missing(&connection).await? {
             return Ok(None);
         }
-        PostgresStore::over(address, connection, self.accepts_timelines).await.map(Some)
+        let was_created = tables::create(&mut connection).await?;
+        let session = Session::new(connection).await?;
+        let owner = OwnerId::new();
+        let lock = OwnerLock::take(address.clone(), &owner).await?;
+        let history = History { accepts_timelines: self.accepts_timelines, ..History::default() };
+        Ok(Some(PostgresStore::new(owner, address, session, Some(lock), history, was_created)))
     }
 }
 

@@ -49,6 +49,15 @@ pub enum Cell<T> {
     Unreadable,
 }
 
+impl<T> Cell<T> {
+    const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Read(value) => Some(value),
+            Self::Empty | Self::Absent | Self::Unreadable => None,
+        }
+    }
+}
+
 /// The time of a row: it lies between these two, which are included. A date alone is its whole day, and a time of which the zone
 /// is not known lies within 26 hours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

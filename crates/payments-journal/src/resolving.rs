@@ -1,10 +1,10 @@
 //! What persons may say about an intent, and what becomes of it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
+use thiserror::Error;
 
 use crate::{
     Ending, Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, StoreError, Verdict,
@@ -33,14 +33,9 @@ pub(crate) fn check_texts(by: &str, note: Option<&str>) -> Result<(), TooLong> {
 }
 
 /// A text is longer than a row keeps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("a note and a person's name have at most {} bytes each", Resolution::MAX_TEXT_BYTES)]
 pub(crate) struct TooLong;
-
-impl fmt::Display for TooLong {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a note and a person's name have at most {} bytes each", Resolution::MAX_TEXT_BYTES)
-    }
-}
 
 impl From<TooLong> for StoreError {
     fn from(error: TooLong) -> Self {
@@ -252,11 +247,8 @@ impl Intent {
                 let said = self.last_recorded(self.attempts);
                 said.and_then(|recorded| recorded.before.as_ref()).or(Some(failure))
             }
-            IntentState::Rejected(failure)
-            | IntentState::NotProcessed(failure)
-            | IntentState::Unknown(failure)
-            | IntentState::Resolved { before: failure, .. } => Some(failure),
-            IntentState::Sending | IntentState::Processed { .. } => None,
+            IntentState::Resolved { before, .. } => Some(before),
+            state => state.failure(),
         }
     }
 }

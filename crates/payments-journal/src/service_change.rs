@@ -112,16 +112,38 @@ pub(crate) const NAMED: u32 = 10;
 #[derive(Debug)]
 pub struct ServiceError(Reason);
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 enum Reason {
+    #[error(transparent)]
     Store(StoreError),
+    #[error("the journal has no intent of the service {0}: write it as `journal list` prints it")]
     None(String),
+    #[error(transparent)]
     TooLong(TooLong),
+    #[error("the new name {0}")]
     Name(&'static str),
+    #[error("no client would call the new name: write it as {0}")]
     Spelling(String),
+    #[error(
+        "a living process is sending {0} of the intents of this service, and money may move: wait until it ends"
+    )]
     InFlight(u64),
+    #[error(
+        "the service {} has {} intents now, and others than those that were seen: look at them and decide again",
+        .0.service,
+        .0.intents.count()
+    )]
     Changed(ServiceIntents),
+    #[error(
+        "the outcome of {0} of the intents of this service is unknown, and forgetting them would lose a possible charge: \
+         resolve them first"
+    )]
     Unknown(u64),
+    #[error(
+        "intents of both services have the same transaction, so they are not one service, or a payment was recorded twice: \
+         compare {}",
+        .0.iter().map(IntentKey::as_str).collect::<Vec<_>>().join(", ")
+    )]
     SameTransactions(Vec<IntentKey>),
 }
 
@@ -175,57 +197,18 @@ impl From<TooLong> for ServiceError {
 impl fmt::Display for ServiceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Store(error) if error.is_in_doubt() => {
-                return write!(
-                    f,
-                    "{error}; it may have been done: list the intents of the service before you repeat it"
-                );
-            }
-            Reason::Store(error) => write!(f, "{error}"),
-            Reason::None(service) => {
-                write!(
-                    f,
-                    "the journal has no intent of the service {service}: write it as `journal list` prints it"
-                )
-            }
-            Reason::TooLong(error) => write!(f, "{error}"),
-            Reason::Name(rule) => write!(f, "the new name {rule}"),
-            Reason::Spelling(right) => write!(f, "no client would call the new name: write it as {right}"),
-            Reason::InFlight(count) => write!(
+            Reason::Store(error) if error.is_in_doubt() => write!(
                 f,
-                "a living process is sending {count} of the intents of this service, and money may move: wait until it ends"
+                "{error}; it may have been done: list the intents of the service before you repeat it"
             ),
-            Reason::Changed(now) => write!(
-                f,
-                "the service {} has {} intents now, and others than those that were seen: look at them and decide again",
-                now.service,
-                now.intents.count()
-            ),
-            Reason::Unknown(count) => write!(
-                f,
-                "the outcome of {count} of the intents of this service is unknown, and forgetting them would lose a possible \
-                 charge: resolve them first"
-            ),
-            Reason::SameTransactions(keys) => {
-                let keys: Vec<_> = keys.iter().map(IntentKey::as_str).collect();
-                write!(
-                    f,
-                    "intents of both services have the same transaction, so they are not one service, or a payment was recorded \
-                     twice: compare {}",
-                    keys.join(", ")
-                )
-            }
-        }?;
-        f.write_str("; nothing was sent and nothing was changed")
+            reason => write!(f, "{reason}; nothing was sent and nothing was changed"),
+        }
     }
 }
 
 impl Error for ServiceError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        match &self.0 {
-            Reason::Store(error) => error.source(),
-            _ => None,
-        }
+        self.0.source()
     }
 }
 

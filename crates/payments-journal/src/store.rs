@@ -209,67 +209,39 @@ pub struct Page {
     pub next: Option<i64>,
 }
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// The dyn-compatible form of [`IntentStore`], so that `Journal` has no type parameter.
-pub(crate) trait ErasedStore: Send + Sync {
-    fn owner(&self) -> &OwnerId;
-    fn apply(&self, change: Change) -> Boxed<'_, Applied>;
-    fn find<'a>(&'a self, key: &'a IntentKey) -> Boxed<'a, Option<Intent>>;
-    fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page>;
-    fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool>;
-    fn purge(&self, age: Duration) -> Boxed<'_, Purged>;
-    fn summarize<'a>(&'a self, service: Option<&'a str>) -> Boxed<'a, Vec<Tally>>;
-    fn change_service(&self, change: ServiceChange) -> Boxed<'_, Option<ServiceError>>;
-    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>>;
-    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>, since: SystemTime) -> Boxed<'a, ()>;
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
+macro_rules! erased {
+    ($($name:ident<$life:lifetime>($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        /// The dyn-compatible form of [`IntentStore`], so that `Journal` has no type parameter.
+        pub(crate) trait ErasedStore: Send + Sync {
+            fn owner(&self) -> &OwnerId;
+            $(fn $name<$life>(&$life self, $($argument: $type),*) -> Boxed<$life, $result>;)*
+        }
+
+        impl<T: IntentStore> ErasedStore for T {
+            fn owner(&self) -> &OwnerId {
+                IntentStore::owner(self)
+            }
+
+            $(fn $name<$life>(&$life self, $($argument: $type),*) -> Boxed<$life, $result> {
+                Box::pin(IntentStore::$name(self, $($argument),*))
+            })*
+        }
+    };
 }
 
-impl<T: IntentStore> ErasedStore for T {
-    fn owner(&self) -> &OwnerId {
-        IntentStore::owner(self)
-    }
-
-    fn apply(&self, change: Change) -> Boxed<'_, Applied> {
-        Box::pin(IntentStore::apply(self, change))
-    }
-
-    fn find<'a>(&'a self, key: &'a IntentKey) -> Boxed<'a, Option<Intent>> {
-        Box::pin(IntentStore::find(self, key))
-    }
-
-    fn list<'a>(&'a self, states: &'a [StateName], after: Option<i64>, limit: usize) -> Boxed<'a, Page> {
-        Box::pin(IntentStore::list(self, states, after, limit))
-    }
-
-    fn is_live<'a>(&'a self, owner: &'a OwnerId) -> Boxed<'a, bool> {
-        Box::pin(IntentStore::is_live(self, owner))
-    }
-
-    fn purge(&self, age: Duration) -> Boxed<'_, Purged> {
-        Box::pin(IntentStore::purge(self, age))
-    }
-
-    fn summarize<'a>(&'a self, service: Option<&'a str>) -> Boxed<'a, Vec<Tally>> {
-        Box::pin(IntentStore::summarize(self, service))
-    }
-
-    fn change_service(&self, change: ServiceChange) -> Boxed<'_, Option<ServiceError>> {
-        Box::pin(IntentStore::change_service(self, change))
-    }
-
-    fn lost_since(&self) -> Boxed<'_, Option<SystemTime>> {
-        Box::pin(IntentStore::lost_since(self))
-    }
-
-    fn accept_history<'a>(&'a self, by: &'a str, sent: Option<u64>, since: SystemTime) -> Boxed<'a, ()> {
-        Box::pin(IntentStore::accept_history(self, by, sent, since))
-    }
-
-    fn close(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
-        Box::pin(IntentStore::close(self))
-    }
+erased! {
+    apply<'a>(change: Change) -> Result<Applied, StoreError>;
+    find<'a>(key: &'a IntentKey) -> Result<Option<Intent>, StoreError>;
+    list<'a>(states: &'a [StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
+    is_live<'a>(owner: &'a OwnerId) -> Result<bool, StoreError>;
+    purge<'a>(age: Duration) -> Result<Purged, StoreError>;
+    summarize<'a>(service: Option<&'a str>) -> Result<Vec<Tally>, StoreError>;
+    change_service<'a>(change: ServiceChange) -> Result<Option<ServiceError>, StoreError>;
+    lost_since<'a>() -> Result<Option<SystemTime>, StoreError>;
+    accept_history<'a>(by: &'a str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError>;
+    close<'a>() -> ();
 }
 
 impl fmt::Debug for dyn ErasedStore {

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::ops::ControlFlow;
+use std::future::{Future, ready};
 #[cfg(feature = "tokio")]
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -76,18 +76,23 @@ impl Unwritten {
             let running = Arc::new(());
             ends.retries = Arc::downgrade(&running);
             let (store, unwritten) = (Arc::downgrade(store), Arc::downgrade(self));
-            let retries = Retries { store, unwritten, pause: MIN_PAUSE, _running: running };
+            let retries = Retries { store, unwritten, _running: running };
             match self.background {
                 #[cfg(feature = "tokio")]
                 Background::Task => {
                     if let Ok(runtime) = Handle::try_current() {
-                        runtime.spawn(retries.run_in_a_task());
+                        // Tokio panics in a runtime without a timer.
+                        runtime.spawn(retries.run(|pause| catch_unwind(|| sleep(pause)).ok()));
                     }
                 }
                 Background::Thread => {
                     let thread = thread::Builder::new().name("payments-journal-retries".to_owned());
                     // Without a thread, the ends are written before anything new begins.
-                    let _ = thread.spawn(move || retries.run_on_a_thread());
+                    let wait = |pause| {
+                        thread::sleep(pause);
+                        Some(ready(()))
+                    };
+                    let _ = thread.spawn(move || block_on(retries.run(wait)));
                 }
             }
         }
@@ -207,49 +212,32 @@ fn refusal(error: &StoreError, key: &IntentKey) -> Option<StoreError> {
 struct Retries {
     store: Weak<dyn ErasedStore>,
     unwritten: Weak<Unwritten>,
-    pause: Duration,
     _running: Arc<()>,
 }
 
 impl Retries {
-    async fn try_once(&mut self) -> ControlFlow<()> {
-        let (Some(store), Some(unwritten)) = (self.store.upgrade(), self.unwritten.upgrade()) else {
-            return ControlFlow::Break(());
-        };
-        let is_due =
-            |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
-        match unwritten.write(&*store, is_due).await {
-            Ok(()) => {
-                let mut ends = unwritten.ends();
-                if !ends.waiting.values().any(is_due) {
-                    ends.retries = Weak::new();
-                    return ControlFlow::Break(());
+    /// `wait` is `None` where nothing can wait.
+    async fn run<W: Future<Output = ()>>(self, wait: impl Fn(Duration) -> Option<W>) {
+        let mut pause = MIN_PAUSE;
+        while let Some(waiting) = wait(pause) {
+            waiting.await;
+            let (Some(store), Some(unwritten)) = (self.store.upgrade(), self.unwritten.upgrade()) else {
+                return;
+            };
+            let is_due =
+                |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
+            match unwritten.write(&*store, is_due).await {
+                Ok(()) => {
+                    let mut ends = unwritten.ends();
+                    if !ends.waiting.values().any(is_due) {
+                        ends.retries = Weak::new();
+                        return;
+                    }
+                    pause = MIN_PAUSE;
                 }
-                self.pause = MIN_PAUSE;
-            }
-            // It accepts nothing until it is opened again.
-            Err(error) if error.is_poisoned() => return ControlFlow::Break(()),
-            Err(_) => self.pause = (self.pause * 2).min(MAX_PAUSE),
-        }
-        ControlFlow::Continue(())
-    }
-
-    #[cfg(feature = "tokio")]
-    async fn run_in_a_task(mut self) {
-        // Tokio panics in a runtime without a timer.
-        while let Ok(sleeping) = catch_unwind(|| sleep(self.pause)) {
-            sleeping.await;
-            if self.try_once().await.is_break() {
-                return;
-            }
-        }
-    }
-
-    fn run_on_a_thread(mut self) {
-        loop {
-            thread::sleep(self.pause);
-            if block_on(self.try_once()).is_break() {
-                return;
+                // It accepts nothing until it is opened again.
+                Err(error) if error.is_poisoned() => return,
+                Err(_) => pause = (pause * 2).min(MAX_PAUSE),
             }
         }
     }

@@ -4,6 +4,7 @@ use std::hash::BuildHasher as _;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
@@ -159,32 +160,23 @@ impl Address {
 
     fn without_hosts(&self) -> Config {
         let (from, mut to) = (&self.config, Config::new());
-        if let Some(user) = from.get_user() {
-            to.user(user);
+        macro_rules! copy {
+            ($($get:ident: $set:expr;)*) => {$(
+                if let Some(value) = from.$get() {
+                    $set(&mut to, value);
+                }
+            )*};
         }
-        if let Some(password) = from.get_password() {
-            to.password(password);
-        }
-        if let Some(database) = from.get_dbname() {
-            to.dbname(database);
-        }
-        if let Some(options) = from.get_options() {
-            to.options(options);
-        }
-        if let Some(name) = from.get_application_name() {
-            to.application_name(name);
-        }
-        if let Some(timeout) = from.get_connect_timeout() {
-            to.connect_timeout(*timeout);
-        }
-        if let Some(timeout) = from.get_tcp_user_timeout() {
-            to.tcp_user_timeout(*timeout);
-        }
-        if let Some(interval) = from.get_keepalives_interval() {
-            to.keepalives_interval(interval);
-        }
-        if let Some(retries) = from.get_keepalives_retries() {
-            to.keepalives_retries(retries);
+        copy! {
+            get_user: Config::user;
+            get_password: Config::password;
+            get_dbname: Config::dbname;
+            get_options: Config::options;
+            get_application_name: Config::application_name;
+            get_connect_timeout: |to: &mut Config, time: &Duration| _ = to.connect_timeout(*time);
+            get_tcp_user_timeout: |to: &mut Config, time: &Duration| _ = to.tcp_user_timeout(*time);
+            get_keepalives_interval: Config::keepalives_interval;
+            get_keepalives_retries: Config::keepalives_retries;
         }
         to.keepalives(from.get_keepalives())
             .keepalives_idle(from.get_keepalives_idle())
@@ -287,8 +279,6 @@ fn tls(root_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
 
     fn mode(url: &str) -> SslMode {

@@ -4,7 +4,6 @@ use std::time::SystemTime;
 use payments_model::TransactionId;
 use tokio::sync::OnceCell;
 use tokio::try_join;
-use tokio_postgres::error::SqlState;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
@@ -182,14 +181,7 @@ impl Session {
         since: SystemTime,
     ) -> Result<(), StoreError> {
         let client = &self.connection.client;
-        let timeline = execute(async {
-            match client.query_one(tables::TIMELINE, &[]).await {
-                Ok(row) => row.try_get::<_, Option<String>>(0),
-                Err(error) if is_forbidden(&error) => Ok(None),
-                Err(error) => Err(error),
-            }
-        });
-        let timeline = timeline.await?;
+        let timeline = execute(tables::timeline(client)).await?;
         execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
@@ -262,12 +254,8 @@ impl Session {
         self.observe
             .get_or_try_init(async || {
                 let client = &self.connection.client;
-                let asked = client.query_one(tables::TIMELINE, &[]).await;
-                let observe = match asked {
-                    Err(error) if is_forbidden(&error) => tables::OBSERVE_TABLE,
-                    asked => asked.map(|_| tables::OBSERVE)?,
-                };
-                client.prepare(observe).await
+                let may_ask = tables::timeline(client).await?.is_some();
+                client.prepare(if may_ask { tables::OBSERVE } else { tables::OBSERVE_TABLE }).await
             })
             .await
     }
@@ -290,11 +278,6 @@ impl Session {
     async fn row(&self, key: &str) -> Result<Option<Row>, Error> {
         self.connection.client.query_opt(&self.find, &[&key]).await
     }
-}
-
-/// Whether this role may not ask.
-fn is_forbidden(error: &Error) -> bool {
-    error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE)
 }
 
 /// What is known about the history of the server that a journal is in.

@@ -1,6 +1,7 @@
 use std::cmp::Ordering;
 
 use tokio_postgres::error::SqlState;
+use tokio_postgres::{Error, GenericClient};
 
 use super::connection::{Connection, execute};
 use crate::row::{ended, names};
@@ -23,11 +24,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
                 }
                 transaction.batch_execute(CREATE).await?;
                 let observing = transaction.savepoint("timeline").await?;
-                let timeline = match observing.query_one(TIMELINE, &[]).await {
-                    Ok(row) => row.get(0),
-                    Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => None::<String>,
-                    Err(error) => return Err(error),
-                };
+                let timeline = timeline(&observing).await?;
                 // Also if it was refused, which has ended the transaction up to here.
                 observing.rollback().await?;
                 let insert = "INSERT INTO payments_journal.meta
@@ -113,6 +110,15 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
+/// The server's timeline, or `None` if this user may not ask for it.
+pub(super) async fn timeline(client: &impl GenericClient) -> Result<Option<String>, Error> {
+    match client.query_one(TIMELINE, &[]).await {
+        Ok(row) => row.try_get(0),
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
 /// The version of the tables, and of the documents in them, that this crate writes and reads.
 const VERSION: i32 = 1;
 
@@ -177,7 +183,7 @@ pub(super) const LOCK_TEXT: &str = "
     SELECT pg_advisory_xact_lock(hashtextextended($1, $2)), current_setting('payments_journal.session', true)";
 
 /// The server's timeline. A promoted standby has a new one.
-pub(super) const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
 /// The timeline and the table that the journal has accepted, and those of now. A table that was restored from a dump is another
 /// one; after VACUUM FULL it is the same.

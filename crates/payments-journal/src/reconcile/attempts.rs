@@ -32,6 +32,12 @@ pub(super) enum State {
     Processed,
 }
 
+impl State {
+    pub(super) const fn is_open(self) -> bool {
+        matches!(self, Self::Unknown | Self::Sending)
+    }
+}
+
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
 pub(super) struct Attempt {
     pub(super) number: u32,
@@ -116,9 +122,8 @@ impl Subjects {
             _ => None,
         });
         let mut attempts: Vec<_> = others.collect();
-        let is_open = matches!(state, State::Unknown | State::Sending);
         let end = end_of(intent, number_shown, intent.begun_at, options.deadline);
-        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, is_open, end);
+        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, state.is_open(), end);
         // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
         let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
         newest.is_searched &= may_be_of_another || id.is_none_or(TransactionId::is_redacted);
@@ -155,33 +160,23 @@ impl Subjects {
 
     /// Why nothing is ever proposed for it.
     pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
-        if self.state == State::Sending {
-            Some(Undecidable::Sending)
-        } else if request.subject == Subject::Lost {
-            Some(Undecidable::Lost)
-        } else if request.operation == OperationName::Void {
-            Some(Undecidable::Void)
-        } else if request.subject == Subject::Account {
-            Some(Undecidable::Ach)
-        } else if request.convenience_fee != Some(ConvenienceFee::Inactive) {
-            Some(Undecidable::Fee)
-        } else if self.has_masked_id {
-            Some(Undecidable::MaskedId)
-        } else {
-            None
-        }
+        let reasons = [
+            (self.state == State::Sending, Undecidable::Sending),
+            (request.subject == Subject::Lost, Undecidable::Lost),
+            (request.operation == OperationName::Void, Undecidable::Void),
+            (request.subject == Subject::Account, Undecidable::Ach),
+            (request.convenience_fee != Some(ConvenienceFee::Inactive), Undecidable::Fee),
+            (self.has_masked_id, Undecidable::MaskedId),
+        ];
+        reasons.into_iter().find_map(|(applies, why)| applies.then_some(why))
     }
 
     /// Whether it certainly asked for a charge. What a card payment without a type does is not documented.
     pub(super) fn is_sale(&self) -> bool {
-        let IntentRequest { operation, transaction_type, .. } = &self.shown.request;
-        match operation {
-            OperationName::Void => false,
-            _ => match self.shown.request.subject {
-                Subject::Token(_) => true,
-                _ => *transaction_type == Some(TransactionType::Sale),
-            },
-        }
+        let IntentRequest { operation, subject, transaction_type, .. } = &self.shown.request;
+        let is_sale =
+            *transaction_type == Some(TransactionType::Sale) || matches!(subject, Subject::Token(_));
+        is_sale && *operation != OperationName::Void
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which rows may be which attempts, and what follows. Pure: no I/O, no clock.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::mem::discriminant;
 use std::time::Duration;
 
 use payments_model::{Amount, TransactionId};
@@ -48,6 +49,13 @@ struct Transaction {
 struct Slot {
     amount: Part<Amount>,
     mark: Part<Mark>,
+}
+
+impl Slot {
+    fn of_each(amounts: &[Part<Amount>], marks: &[Part<Mark>]) -> impl Iterator<Item = Self> {
+        let of = |amount: &Part<_>, mark: &Part<_>| Self { amount: amount.clone(), mark: mark.clone() };
+        amounts.iter().flat_map(move |amount| marks.iter().map(move |mark| of(amount, mark)))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -126,15 +134,12 @@ impl<'a> Matching<'a> {
             unreadable: self.rows.iter().filter(|row| !row.is_readable()).map(|row| row.line).collect(),
         };
         for index in 0..self.intents.len() {
-            match self.intents[index].state {
-                State::Unknown | State::Sending => self.decide(index, &found, &mut result),
-                State::MovedNothing | State::Processed => {}
+            if self.intents[index].state.is_open() {
+                self.decide(index, &found, &mut result);
             }
             self.explain(index, &found, &mut result);
         }
         for (transaction, intents) in found.intents_of.iter().enumerate() {
-            let is_open =
-                |index: &usize| matches!(self.intents[*index].state, State::Unknown | State::Sending);
             if self.owners.contains_key(&transaction)
                 || self.clear_status(transaction) != Some(RowStatus::Charged)
             {
@@ -148,7 +153,7 @@ impl<'a> Matching<'a> {
                     }
                     None => {}
                 }
-            } else if intents.len() > 1 && !intents.keys().any(is_open) {
+            } else if intents.len() > 1 && !intents.keys().any(|index| self.intents[*index].state.is_open()) {
                 let attempts = intents.iter().map(|(index, numbers)| self.attempt(*index, numbers));
                 let (attempts, rows) = (attempts.collect(), vec![self.lines(transaction)]);
                 result.unexplained.push(Unexplained { attempts, rows, proposal: None });
@@ -239,15 +244,12 @@ impl<'a> Matching<'a> {
     /// Adds the charged rows that only this intent can be, and that its state does not explain.
     fn explain(&self, index: usize, found: &Found, result: &mut Reconciliation) {
         let intent = &self.intents[index];
-        let charged: Candidates = found.rows_of[index]
-            .iter()
-            .filter(|(transaction, _)| {
-                found.belongs_only_to(index, **transaction)
-                    && self.clear_status(**transaction) == Some(RowStatus::Charged)
-            })
-            .map(|(transaction, numbers)| (*transaction, numbers.clone()))
-            .collect();
-        let is_open = matches!(intent.state, State::Unknown | State::Sending);
+        let mut charged = found.rows_of[index].clone();
+        charged.retain(|&transaction, _| {
+            found.belongs_only_to(index, transaction)
+                && self.clear_status(transaction) == Some(RowStatus::Charged)
+        });
+        let is_open = intent.state.is_open();
         let is_of_an_earlier = |numbers: &BTreeSet<u32>| !numbers.contains(&self.newest(index).attempt);
         let is_explained = match charged.len() {
             0 => true,
@@ -451,16 +453,12 @@ impl<'a> Matching<'a> {
     fn contradicts(&self, transaction: usize, attempt: &ReconciledAttempt) -> bool {
         let request = &attempt.request;
         self.report.transactions[transaction].rows.iter().map(|row| &self.rows[*row]).any(|row| {
-            let differs = |cell: Option<Mark>, mark: Option<&Mark>| matches!((cell, mark), (Some(one), Some(other)) if one != *other);
-            let mark = attempts::mark(request);
-            let [reference, last_four] = row.marks();
-            let shown = match &mark {
-                Some(Mark::Reference(_)) => reference,
-                Some(Mark::LastFour(_)) => last_four,
-                None => None,
+            let is_other_mark = |asked: &Mark| {
+                let mut shown = row.marks().into_iter().flatten();
+                shown.any(|shown| discriminant(&shown) == discriminant(asked) && shown != *asked)
             };
-            differs(shown, mark.as_ref())
-                || matches!((&row.amount, request.amount), (Cell::Read(shown), Some(asked)) if *shown != asked)
+            attempts::mark(request).as_ref().is_some_and(is_other_mark)
+                || row.amount.value().zip(request.amount).is_some_and(|(shown, asked)| *shown != asked)
         })
     }
 
@@ -475,10 +473,7 @@ impl<'a> Matching<'a> {
     }
 
     fn amount_of(&self, transaction: usize) -> Option<Amount> {
-        match self.rows[self.report.transactions[transaction].rows[0]].amount {
-            Cell::Read(amount) => Some(amount),
-            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
-        }
+        self.rows[self.report.transactions[transaction].rows[0]].amount.value().copied()
     }
 
     /// The newest of these attempts.
@@ -533,10 +528,8 @@ impl Report {
         };
         for (index, row) in rows.iter().enumerate() {
             let new = report.transactions.len();
-            let transaction = match &row.id {
-                Cell::Read(id) => *report.by_id.entry(id.clone()).or_insert(new),
-                Cell::Empty | Cell::Absent | Cell::Unreadable => new,
-            };
+            let known = row.id.value().map(|id| *report.by_id.entry(id.clone()).or_insert(new));
+            let transaction = known.unwrap_or(new);
             if transaction == new {
                 report.transactions.push(Transaction { rows: vec![index], is_clear: row.is_readable() });
             } else {
@@ -545,9 +538,7 @@ impl Report {
                 known.rows.push(index);
             }
             report.transaction_of.push(transaction);
-            if let Cell::Read(amount) = row.amount {
-                report.amounts.insert(amount);
-            }
+            report.amounts.extend(row.amount.value());
             report.marks.extend(row.marks().into_iter().flatten());
         }
         report
@@ -555,21 +546,16 @@ impl Report {
 
     /// Where a row can be found.
     fn slots_of(row: &ReportRow) -> Vec<Slot> {
-        let amounts = match row.amount {
-            Cell::Read(amount) => [Part::Is(amount), Part::Any],
-            Cell::Empty | Cell::Absent | Cell::Unreadable => [Part::Unreadable(Kind::Amount), Part::Any],
-        };
+        let amount = row.amount.value().map_or(Part::Unreadable(Kind::Amount), |amount| Part::Is(*amount));
+        let amounts = [amount, Part::Any];
         let unreadable = [(&row.reference, Kind::Reference), (&row.last_four, Kind::LastFour)];
         let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == Cell::Unreadable);
         let marks = row.marks().into_iter().flatten().map(Part::Is);
         let marks: Vec<_> = marks.chain(unreadable.map(|(_, kind)| Part::Unreadable(kind))).collect();
-        let by_mark = amounts
-            .iter()
-            .flat_map(|amount| marks.iter().map(|mark| Slot { amount: amount.clone(), mark: mark.clone() }));
         // A payment of which nothing but the amount can be compared has no reference.
         let by_amount = Slot { amount: amounts[0].clone(), mark: Part::Any };
         let has_reference = !matches!(row.reference, Cell::Empty | Cell::Absent);
-        by_mark.chain((!has_reference).then_some(by_amount)).collect()
+        Slot::of_each(&amounts, &marks).chain((!has_reference).then_some(by_amount)).collect()
     }
 
     /// What can be compared besides the amount.
@@ -595,10 +581,7 @@ impl Report {
         } else {
             vec![Part::Is(amount), Part::Unreadable(Kind::Amount)]
         };
-        let slots = amounts
-            .iter()
-            .flat_map(|amount| marks.iter().map(|mark| Slot { amount: amount.clone(), mark: mark.clone() }));
-        slots.collect()
+        Slot::of_each(&amounts, &marks).collect()
     }
 }
 
@@ -617,23 +600,12 @@ impl ReportRow {
 
     /// The reference and the last four digits.
     fn marks(&self) -> [Option<Mark>; 2] {
-        let reference = match &self.reference {
-            Cell::Read(text) => {
-                Some(text.split_whitespace().collect()).filter(|text: &String| !text.is_empty())
-            }
-            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
-        };
-        let last_four = match &self.last_four {
-            Cell::Read(text) => Some(text.clone()),
-            Cell::Empty | Cell::Absent | Cell::Unreadable => None,
-        };
-        [reference.map(Mark::Reference), last_four.map(Mark::LastFour)]
+        let reference = self.reference.value().map(|text| text.split_whitespace().collect::<String>());
+        let reference = reference.filter(|text| !text.is_empty());
+        [reference.map(Mark::Reference), self.last_four.value().cloned().map(Mark::LastFour)]
     }
 
     fn interval(&self) -> Interval {
-        match self.time {
-            Cell::Read(time) => Interval::between(time.earliest, time.latest),
-            Cell::Empty | Cell::Absent | Cell::Unreadable => Interval::ALWAYS,
-        }
+        self.time.value().map_or(Interval::ALWAYS, |time| Interval::between(time.earliest, time.latest))
     }
 }

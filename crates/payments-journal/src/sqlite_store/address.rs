@@ -40,7 +40,7 @@ pub(super) fn why_not_a_path(path: &Path) -> Option<&'static str> {
         return Some(PLACEHOLDER);
     }
     // A directory may be called `postgres`.
-    let has_scheme = after_scheme(first).is_some_and(|rest| !rest.is_empty() || first == text);
+    let has_scheme = after_postgres(first).is_some_and(|rest| !rest.is_empty() || first == text);
     let has_password = text.split_once('@').is_some_and(|(before, _)| before.contains(':'));
     if has_scheme || has_password || has_colon_of_an_address(first) {
         return Some(ADDRESS);
@@ -62,35 +62,12 @@ fn has_colon_of_an_address(first: &str) -> bool {
     })
 }
 
-/// What follows the name of a kind of database, as in `postgres:pay`, `PostgreSQL+psycopg:pay` or `pg`. A word such as `file` may
-/// be the name of one, unless a colon follows.
-fn after_scheme(text: &str) -> Option<&str> {
-    let end = text.find([':', '+', '@', ' ', '\t', '\n']).unwrap_or(text.len());
-    let (word, rest) = text.split_at(end);
-    let is_one_of = |words: &[&str]| words.iter().any(|known| word.eq_ignore_ascii_case(known));
-    let is_postgres = is_one_of(&["postgres", "postgresql", "postgre", "pgsql", "psql", "pg"]);
-    (is_postgres || (rest.starts_with([':', '+']) && is_one_of(OTHERS))).then_some(rest)
+/// What follows the name of PostgreSQL, as in `PostgreSQL+psycopg`, `postgres@db` or `pg`.
+fn after_postgres(text: &str) -> Option<&str> {
+    let (word, rest) = text.split_at(text.find([':', '+', '@', ' ', '\t', '\n']).unwrap_or(text.len()));
+    let names = ["postgres", "postgresql", "postgre", "pgsql", "psql", "pg"];
+    names.iter().any(|name| word.eq_ignore_ascii_case(name)).then_some(rest)
 }
-
-const OTHERS: &[&str] = &[
-    "cockroach",
-    "cockroachdb",
-    "file",
-    "http",
-    "https",
-    "jdbc",
-    "libsql",
-    "mariadb",
-    "mongodb",
-    "mssql",
-    "mysql",
-    "odbc",
-    "oracle",
-    "redis",
-    "sqlite",
-    "sqlite3",
-    "sqlserver",
-];
 
 const POSTGRES: &str = "is the address of a PostgreSQL database: open it as a PostgresStore";
 

@@ -12,10 +12,10 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::StoreError;
+use crate::sqlite_store::connection::until;
 use crate::sqlite_store::{place, problem};
 
 /// The witnesses of a journal: the one in the directory of owners, and one elsewhere if the caller named it.
@@ -154,19 +154,12 @@ fn make_durable(
 
 /// A process that was stopped while it held the lock must not stop the others for ever.
 fn lock(file: &File) -> io::Result<()> {
-    let until = Instant::now() + LOCK_WAIT;
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(()),
-            Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                thread::sleep(Duration::from_millis(1));
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::new(ErrorKind::TimedOut, "another process keeps it locked"));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
+    let locked = until(LOCK_WAIT, || match file.try_lock() {
+        Ok(()) => Ok(Some(())),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    })?;
+    locked.ok_or_else(|| io::Error::new(ErrorKind::TimedOut, "another process keeps it locked"))
 }
 
 /// Writing a slot takes microseconds.
@@ -278,6 +271,8 @@ const LENGTH: usize = JOURNAL + 1 + 19 + 1 + 16 + 1;
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
     #[test]

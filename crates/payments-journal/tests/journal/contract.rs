@@ -1095,8 +1095,8 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
     assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));
     let retries = [
-        Change::reopen(key("retried"), vec![429], "ada", None, at(5)),
-        Change::reopen_by_name(key("named"), "ada", None, at(5)),
+        Change::reopen(key("retried"), Some(&[429]), "ada", None, at(5)),
+        Change::reopen(key("named"), None, "ada", None, at(5)),
     ];
     for retry in retries {
         assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));

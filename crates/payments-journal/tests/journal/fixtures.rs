@@ -244,8 +244,8 @@ async fn story(store: &impl IntentStore) {
         apply(store, begin(name, attempt, token_request(20_00), OTHER)).await;
         apply(store, end(name, attempt, rejected())).await;
     }
-    apply(store, Change::reopen(key(name), vec![429], "ada", Some("the limit was raised"), at(400))).await;
-    apply(store, Change::reopen_by_name(key(name), "grace", None, at(401))).await;
+    apply(store, Change::reopen(key(name), Some(&[429]), "ada", Some("the limit was raised"), at(400))).await;
+    apply(store, Change::reopen(key(name), None, "grace", None, at(401))).await;
     let lost =
         apply(store, Change::lost(key(name), at(350), OwnerId::from_kept("owner"), "ada", at(402))).await;
     let resolution = Resolution::rejected(id("txn_declined"), "grace").note("declined");

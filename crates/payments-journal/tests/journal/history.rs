@@ -78,9 +78,9 @@ fn history_has_every_event_in_order_d48() {
     let row = step(&row, begin("b", 5));
     let row = step(&row, end("b", rejected(), 6));
     let reopen =
-        Change::reopen(key(), vec![429], "ada 4111111111111111", Some("the limit was raised"), at(7));
+        Change::reopen(key(), Some(&[429]), "ada 4111111111111111", Some("the limit was raised"), at(7));
     let row = step(&row, reopen);
-    let row = step(&row, Change::reopen_by_name(key(), "grace", None, at(8)));
+    let row = step(&row, Change::reopen(key(), None, "grace", None, at(8)));
     let row = step(&row, begin("c", 9));
     // Attempt 1 was sent after all, and its process is alive.
     let row = step(&row, end("a", Ending::Processed(id("txn_a")), 10));
@@ -144,7 +144,7 @@ fn history_says_who_named_a_key_of_the_lost_time_d49() {
 #[test]
 fn note_of_a_person_is_refused_and_not_lost_if_there_are_too_many_d48() {
     let mut row = after([begin("a", 1), end("a", rejected(), 2)]);
-    let reopen = |note: Option<&str>| Change::reopen(key(), vec![429], "ada", note, at(3));
+    let reopen = |note: Option<&str>| Change::reopen(key(), Some(&[429]), "ada", note, at(3));
     let again = |row: &Intent, name: &str| {
         let row = begin(name, 4).decide(Some(row)).unwrap();
         end(name, rejected(), 5).decide(Some(&row)).unwrap()
@@ -180,8 +180,8 @@ fn step(row: &Intent, what: u8, number: u64) -> Option<Intent> {
         7 => end(unknown("timeout")),
         8 => Change::orphan(key(), row.attempt.clone(), now).decide(Some(row)),
         9 => Change::resolve(row, Resolution::not_processed("ada").note(note), now).decide(Some(row)),
-        10 => Change::reopen(key(), vec![429], "ada", Some(&note), now).decide(Some(row)),
-        11 => Change::reopen_by_name(key(), "ada", None, now).decide(Some(row)),
+        10 => Change::reopen(key(), Some(&[429]), "ada", Some(&note), now).decide(Some(row)),
+        11 => Change::reopen(key(), None, "ada", None, now).decide(Some(row)),
         _ => Change::lost(key(), at(1), owner(), "ada", now).decide(Some(row)),
     }
 }

@@ -208,8 +208,8 @@ fn late_success_of_the_attempt_that_a_person_named_as_lost_is_recorded_d49() {
 #[test]
 fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     let refused = ended(&begin(None, "first"), Ending::Rejected(refused(429)));
-    let by_status = Change::reopen(key(), vec![429], "ada", None, at(8));
-    let by_name = Change::reopen_by_name(key(), "ada", None, at(8));
+    let by_status = Change::reopen(key(), Some(&[429]), "ada", None, at(8));
+    let by_name = Change::reopen(key(), None, "ada", None, at(8));
     let reopened = by_status.decide(Some(&refused)).unwrap();
     for (found, change) in [
         (&refused, begin_as(Begin::AfterRejection, "again")),
@@ -230,7 +230,7 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     // What changes nothing, and what is not about a rejected key.
     for (found, change) in [
         (Some(&refused), begin_as(Begin::First, "again")),
-        (Some(&refused), Change::reopen(key(), vec![400], "ada", None, at(8))),
+        (Some(&refused), Change::reopen(key(), Some(&[400]), "ada", None, at(8))),
         (Some(&ended(&begin(None, "first"), not_processed())), begin_as(Begin::First, "again")),
         (Some(&ended(&begin(None, "first"), processed("txn_1"))), begin_as(Begin::AfterRejection, "again")),
         (None, begin_as(Begin::First, "again")),

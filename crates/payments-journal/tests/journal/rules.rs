@@ -346,7 +346,7 @@ fn assert_never_sent(intent: &Intent) {
         }
     }
     assert_eq!(
-        Change::reopen(key(), vec![400, 401, 403, 429], "ada", None, at(9)).decide(Some(intent)),
+        Change::reopen(key(), Some(&[400, 401, 403, 429]), "ada", None, at(9)).decide(Some(intent)),
         None
     );
 }
@@ -463,7 +463,7 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
 
 #[test]
 fn person_reopens_rows_rejected_with_that_status() {
-    let change = |statuses: &[u16]| Change::reopen(key(), statuses.to_vec(), "ada", None, at(9));
+    let change = |statuses: &[u16]| Change::reopen(key(), Some(statuses), "ada", None, at(9));
     assert_changes(&change(&[401, 403, 429]), &[("rejected 429", StateName::NotProcessed)]);
     assert_changes(&change(&[]), &[]);
     let row = row("rejected 429");
@@ -490,8 +490,8 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
         // Nor after a person has reopened it.
         for (name, row) in rows() {
             let reopen = [
-                Change::reopen(key(), vec![400, 429], "ada", None, at(8)),
-                Change::reopen_by_name(key(), "ada", None, at(8)),
+                Change::reopen(key(), Some(&[400, 429]), "ada", None, at(8)),
+                Change::reopen(key(), None, "ada", None, at(8)),
             ];
             for reopened in reopen.iter().filter_map(|reopen| reopen.decide(Some(&row))) {
                 assert!(change.decide(Some(&reopened)).is_none(), "{name}");
@@ -507,12 +507,12 @@ fn no_call_for_another_service_begins_with_a_used_key_d47() {
 
 #[test]
 fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
-    let change = Change::reopen_by_name(key(), "ada", None, at(9));
+    let change = Change::reopen(key(), None, "ada", None, at(9));
     let rejected = ["rejected 400", "rejected 429", "resolved: rejected"];
     assert_changes(&change, &rejected.map(|row| (row, StateName::NotProcessed)));
     // A rejection that was already reopened with others is now named, once.
     let row = row("rejected 429");
-    let reopened = Change::reopen(key(), vec![429], "ada", None, at(2)).decide(Some(&row)).unwrap();
+    let reopened = Change::reopen(key(), Some(&[429]), "ada", None, at(2)).decide(Some(&row)).unwrap();
     let named = change.decide(Some(&reopened)).unwrap();
     let mut expected = refused(429);
     expected.kind = Failure::REOPENED_BY_NAME.into();
@@ -565,8 +565,8 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         reference: Some("order 17"),
     };
     const WITHOUT: Parts = Parts { reference: None, ..WITH };
-    let by_status = Change::reopen(key(), vec![400], "ada", None, at(2));
-    let by_name = Change::reopen_by_name(key(), "ada", None, at(2));
+    let by_status = Change::reopen(key(), Some(&[400]), "ada", None, at(2));
+    let by_name = Change::reopen(key(), None, "ada", None, at(2));
     for (recorded, corrected, is_taken_by_status, is_taken_by_name) in [
         (WITH, Parts { token: "tok_1", ..WITH }, true, true),
         (WITH, Parts { token: "tok_1", reference: Some(" order\u{a0} 17\n"), ..WITH }, true, true),
@@ -611,7 +611,7 @@ fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
         row.request = parts.request();
         assert!(corrected.begin().decide(Some(&row)).is_none(), "{name}");
     }
-    let reopened = parts.reopened(&Change::reopen_by_name(key(), "ada", None, at(2)));
+    let reopened = parts.reopened(&Change::reopen(key(), None, "ada", None, at(2)));
     let begun = corrected.begin().decide(Some(&reopened)).unwrap();
     let not_processed = Ending::NotProcessed(Failure::of_kind("connect"));
     let used_up = end("second", not_processed).decide(Some(&begun)).unwrap();
@@ -641,8 +641,8 @@ fn card_and_account_are_no_corrections_of_each_other_d44() {
     let (_, mut row) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();
     row.request = recorded;
     let reopened = |reopen: Change| reopen.decide(Some(&row)).unwrap();
-    let by_status = reopened(Change::reopen(key(), vec![400], "ada", None, at(2)));
-    let by_name = reopened(Change::reopen_by_name(key(), "ada", None, at(2)));
+    let by_status = reopened(Change::reopen(key(), Some(&[400]), "ada", None, at(2)));
+    let by_name = reopened(Change::reopen(key(), None, "ada", None, at(2)));
     assert_eq!(by_status.differences(&other_card), ["card"]);
     assert_eq!(by_name.differences(&other_card), [""; 0]);
     assert_eq!(by_name.differences(&account), ["card"]);
@@ -662,8 +662,8 @@ fn missing_row_can_only_be_begun() {
         end("first", Ending::Processed(id("txn_1"))),
         crashed("first", 9),
         Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
-        Change::reopen(key(), vec![429], "ada", None, at(9)),
-        Change::reopen_by_name(key(), "ada", None, at(9)),
+        Change::reopen(key(), Some(&[429]), "ada", None, at(9)),
+        Change::reopen(key(), None, "ada", None, at(9)),
     ] {
         assert!(change.decide(None).is_none(), "{change:?}");
     }

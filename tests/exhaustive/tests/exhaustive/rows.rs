@@ -115,7 +115,7 @@ impl Input {
                 read.revision = if is_same_revision { REVISION } else { REVISION + 1 };
                 Change::resolve(&read, finding.resolution(), at)
             }
-            Self::Reopen => Change::reopen(key, vec![401, 403, 429], "grace", None, at),
+            Self::Reopen => Change::reopen(key, Some(&[401, 403, 429]), "grace", None, at),
         }
     }
 }
