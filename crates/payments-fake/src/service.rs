@@ -16,6 +16,7 @@ use payments_model::{TokenId, TransactionId};
 use crate::armed_fault::ArmedFaults;
 use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
+use crate::fixtures::FixturesDocument;
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{RecordedRequest, RequestLog};
@@ -208,7 +209,7 @@ pub(crate) struct Service {
 
 impl Service {
     /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
-    pub(crate) fn load(&mut self, fixtures: &Fixtures) {
+    pub(crate) fn load(&mut self, Fixtures(fixtures): &Fixtures) {
         for tenant in 0..self.stores.len() {
             self.load_records(tenant, fixtures.clone());
         }
@@ -216,7 +217,7 @@ impl Service {
     }
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
-    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: Fixtures) {
+    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: FixturesDocument) {
         self.randomness.reserve(fixtures.transactions.keys().map(TransactionId::as_str));
         self.randomness.reserve(fixtures.tokens.keys().map(TokenId::as_str));
         self.stores[tenant].add_missing(fixtures);
