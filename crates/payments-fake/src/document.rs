@@ -147,6 +147,9 @@ member_types! {
         |time: String| humantime::parse_rfc3339(&time).ok();
     Number(Amount) from &RawValue, "must be a number with at most 18 digits",
         |amount: &RawValue| amount_in_json(amount.get());
+    Positive(Amount) from Number, "must be above zero", |Number(amount)| amount.is_positive().then_some(amount);
+    Price(Amount) from Positive, "must be written with at most two decimal places",
+        |Positive(amount)| has_at_most_two_decimals(amount).then_some(amount);
     /// An id is stored and shown unmasked.
     IdText(String) from String, "must not look like a card number",
         |id: String| matches!(mask(&id, &[]), Cow::Borrowed(_)).then_some(id);
@@ -159,23 +162,7 @@ member_types! {
         |IdText(id)| CustomerId::new(id).ok().filter(|id| id.path_segment().is_ok());
 }
 
-/// An amount above zero.
-pub(crate) struct Price(pub(crate) Amount);
-
-impl<'de> Deserialize<'de> for Price {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Number(amount) = Number::deserialize(deserializer)?;
-        if !amount.is_positive() {
-            Err(D::Error::custom("must be above zero"))
-        } else if !has_at_most_two_decimals(amount) {
-            Err(D::Error::custom("must be written with at most two decimal places"))
-        } else {
-            Ok(Self(amount))
-        }
-    }
-}
-
-/// Whether the amount is written so.
+/// Whether the amount is written with at most two decimal places.
 pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
     amount.to_string().split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2)
 }
