@@ -2,7 +2,7 @@ use std::fmt;
 
 use payments_core::OperationName;
 
-use crate::{Fault, fault_document};
+use crate::Fault;
 
 /// Identifies one armed fault of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -80,13 +80,6 @@ impl ArmedFaults {
         (!lines.is_empty()).then(|| {
             format!("armed faults that never fired, so the test did not test them:\n{}", lines.join("\n"))
         })
-    }
-}
-
-impl ArmedFault {
-    /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
-    pub fn to_json(&self) -> String {
-        fault_document::written(self)
     }
 }
 

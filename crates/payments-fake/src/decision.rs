@@ -1,13 +1,12 @@
 //! What the service would do with each request: a response and an effect, neither of which has happened yet.
 
 use std::collections::BTreeMap;
-use std::hash::Hash;
+use std::fmt;
 use std::str::FromStr;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use indexmap::IndexMap;
 use payments_core::OperationName;
 use payments_model::{
     Amount, CardTransaction, ConvenienceFee, CustomerId, Field, MaskedCard, TokenId, TokenTransaction,
@@ -134,12 +133,12 @@ impl TenantService<'_> {
         if approval.is_ok() && billing.postal_code == test_values::INVALID_POSTAL_CODE {
             return self.refused("invalid postal code");
         }
-        let id: TransactionId = self.new_id("txn_", &self.store.transactions);
+        let id: TransactionId = self.new_id("txn_");
         let declines = row.is_some_and(|row| row.effect == TestEffect::DeclinesAsToken);
         let creates_token =
             |card: &&CardTransaction| card.payment_tokenization() == Some(true) && approval.is_ok();
         let new_token = card.filter(creates_token).map(|card| StoredToken {
-            token_id: self.new_id("tok_", &self.store.tokens),
+            token_id: self.new_id("tok_"),
             gateway_customer_id: seeded_owner(),
             card: card.card_number().masked(),
             transaction_id: Some(id.clone()),
@@ -173,7 +172,7 @@ impl TenantService<'_> {
             return self.refused("invalid token");
         };
         let payer = seeded_customer();
-        let mut record = TransactionRecord::new(self.new_id("txn_", &self.store.transactions));
+        let mut record = TransactionRecord::new(self.new_id("txn_"));
         record.card_number = card.into();
         record.billing_email = payer.email;
         record.billing_customer_name = payer.customer_name;
@@ -296,7 +295,7 @@ impl TenantService<'_> {
         entry.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
         let void = (self.choices.void_response == VoidResponse::NewTransactionId).then(|| {
             let mut void = entry.clone();
-            void.record.transaction_id = self.new_id("txn_", &self.store.transactions);
+            void.record.transaction_id = self.new_id("txn_");
             (void.operation, void.kind, void.at) = (OperationName::Void, EntryKind::Void, self.now);
             void
         });
@@ -328,15 +327,9 @@ impl TenantService<'_> {
         }
     }
 
-    /// An unused id: a restored record may have an id that came from the same seed.
-    fn new_id<T: FromStr + Hash + Eq, R>(&mut self, prefix: &str, taken: &IndexMap<T, R>) -> T {
-        loop {
-            if let Ok(id) = self.randomness.identifier(prefix).parse()
-                && !taken.contains_key(&id)
-            {
-                return id;
-            }
-        }
+    /// An id that no record has or had.
+    fn new_id<T: FromStr<Err: fmt::Debug>>(&mut self, prefix: &str) -> T {
+        self.randomness.identifier(prefix).parse().expect("letters and digits are a valid id")
     }
 }
 

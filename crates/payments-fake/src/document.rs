@@ -15,7 +15,6 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
-use serde_json::de::StrRead;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use thiserror::Error;
@@ -31,10 +30,6 @@ pub struct DocumentError(pub(crate) String);
 
 /// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
-    // Keeping track of the place takes time, and is necessary only for the error.
-    if let Ok(Object(value)) = serde_json::from_str(json) {
-        return Ok(value);
-    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = read_from(&mut deserializer)?;
     deserializer.end().map_err(|error| DocumentError(words(&error)))?;
@@ -43,26 +38,14 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Docume
 
 /// Reads a value from each of the JSON objects in a text.
 pub(crate) fn read_all<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Vec<T>, DocumentError> {
-    each_in(json, |deserializer, _| Object::deserialize(deserializer).map(|Object(value)| value)).or_else(
-        |_: serde_json::Error| {
-            each_in(json, |deserializer, index| {
-                read_from(deserializer).map_err(|DocumentError(problem)| match index {
-                    0 => DocumentError(problem),
-                    _ => DocumentError(format!("document {}: {problem}", index + 1)),
-                })
-            })
-        },
-    )
-}
-
-fn each_in<'de, T, E>(
-    json: &'de str,
-    read: impl Fn(&mut serde_json::Deserializer<StrRead<'de>>, usize) -> Result<T, E>,
-) -> Result<Vec<T>, E> {
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let mut values = Vec::new();
     while deserializer.end().is_err() {
-        values.push(read(&mut deserializer, values.len())?);
+        let value = read_from(&mut deserializer).map_err(|DocumentError(problem)| match values.len() {
+            0 => DocumentError(problem),
+            earlier => DocumentError(format!("document {}: {problem}", earlier + 1)),
+        })?;
+        values.push(value);
     }
     Ok(values)
 }
@@ -164,66 +147,24 @@ member_types! {
         |time: String| humantime::parse_rfc3339(&time).ok();
     Number(Amount) from &RawValue, "must be a number with at most 18 digits",
         |amount: &RawValue| amount_in_json(amount.get());
+    Positive(Amount) from Number, "must be above zero", |Number(amount)| amount.is_positive().then_some(amount);
+    Price(Amount) from Positive, "must be written with at most two decimal places",
+        |Positive(amount)| has_at_most_two_decimals(amount).then_some(amount);
+    /// An id is stored and shown unmasked.
+    IdText(String) from String, "must not look like a card number",
+        |id: String| matches!(mask(&id, &[]), Cow::Borrowed(_)).then_some(id);
+    IdOfToken(TokenId) from IdText, "must be a string that is valid as an id", |IdText(id)| TokenId::new(id).ok();
+    IdOfOwner(GatewayCustomerId) from IdText, "must be a string that is valid as an id",
+        |IdText(id)| GatewayCustomerId::new(id).ok();
+    IdOfTransaction(TransactionId) from IdText, "must be a string that is valid as an id in a URL path",
+        |IdText(id)| TransactionId::new(id).ok().filter(|id| id.path_segment().is_ok());
+    IdOfCustomer(CustomerId) from IdText, "must be a string that is valid as an id in a URL path",
+        |IdText(id)| CustomerId::new(id).ok().filter(|id| id.path_segment().is_ok());
 }
 
-/// An amount above zero.
-pub(crate) struct Price(pub(crate) Amount);
-
-impl<'de> Deserialize<'de> for Price {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Number(amount) = Number::deserialize(deserializer)?;
-        if !amount.is_positive() {
-            Err(D::Error::custom("must be above zero"))
-        } else if !has_at_most_two_decimals(amount) {
-            Err(D::Error::custom("must be written with at most two decimal places"))
-        } else {
-            Ok(Self(amount))
-        }
-    }
-}
-
-/// Whether the amount is written so.
+/// Whether the amount is written with at most two decimal places.
 pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
     amount.to_string().split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2)
-}
-
-/// An id. It is stored and shown unmasked.
-pub(crate) struct Id<T>(pub(crate) T);
-
-/// What a document may have as an id.
-pub(crate) trait DocumentId: Sized {
-    const RULE: &'static str;
-
-    fn of(text: String) -> Option<Self>;
-}
-
-macro_rules! ids {
-    ($($id:ty, $rule:literal, $can_be_used:expr;)*) => {$(
-        impl DocumentId for $id {
-            const RULE: &'static str = $rule;
-
-            fn of(text: String) -> Option<Self> {
-                Self::new(text).ok().filter($can_be_used)
-            }
-        }
-    )*};
-}
-
-ids! {
-    TokenId, "must be a string that is valid as an id", |_| true;
-    GatewayCustomerId, "must be a string that is valid as an id", |_| true;
-    TransactionId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
-    CustomerId, "must be a string that is valid as an id in a URL path", |id| id.path_segment().is_ok();
-}
-
-impl<'de, T: DocumentId> Deserialize<'de> for Id<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if matches!(mask(&text, &[]), Cow::Owned(_)) {
-            return Err(D::Error::custom("must not look like a card number"));
-        }
-        T::of(text).map(Self).ok_or_else(|| D::Error::custom(T::RULE))
-    }
 }
 
 pub(crate) fn text_or_number(json: Value) -> Option<String> {

@@ -32,27 +32,17 @@ impl SuccessEnvelope {
     /// The response to a POST. `data` is JSON, for example from
     /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
     pub fn post(message: &str, data: &str) -> Vec<u8> {
-        to_json(&Success { status: Some("success"), status_code: 100, message, data: raw(data) })
+        reply::post(message, raw(data)).into_body().into()
     }
 
     /// The response to a GET, with `data` as for [`post`](Self::post).
     pub fn get(message: &str, data: &str) -> Vec<u8> {
-        to_json(&Success { status: None, status_code: 200, message, data: raw(data) })
+        reply::get(message, raw(data)).into_body().into()
     }
 }
 
 fn raw(data: &str) -> &RawValue {
     serde_json::from_str(data).unwrap_or(RawValue::NULL)
-}
-
-/// The members of every envelope with `data`.
-#[derive(Serialize)]
-pub(crate) struct Success<'a, T> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) status: Option<&'a str>,
-    pub(crate) status_code: u16,
-    pub(crate) message: &'a str,
-    pub(crate) data: T,
 }
 
 /// An error response. In its body, `status` is `failed`, `status_code` the HTTP status, and `msg` the message.

@@ -14,7 +14,7 @@ use crate::document::{SmallNumber, member_types, text_or_number, to_json, whole}
 use crate::fault::{Fault, FaultKind, FaultTarget, Phase};
 
 /// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
-/// [`written`] adds.
+/// [`ArmedFault::to_json`] adds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FaultDocument {
@@ -97,50 +97,52 @@ impl From<FaultDocument> for Fault {
     }
 }
 
-/// The JSON of [`ArmedFault::to_json`].
-pub(crate) fn written(armed: &ArmedFault) -> String {
-    #[derive(Serialize)]
-    struct Document<'a> {
-        id: String,
-        operation: &'a str,
-        phase: &'a str,
-        kind: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        bytes: Option<usize>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        delay_ms: Option<u128>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        status: Option<u16>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        retry_after: Option<&'a str>,
-        skip: u32,
-        times: u32,
-        seen: u32,
-        fired: u32,
-    }
+impl ArmedFault {
+    /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
+    pub fn to_json(&self) -> String {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            id: String,
+            operation: &'a str,
+            phase: &'a str,
+            kind: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            bytes: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            delay_ms: Option<u128>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            status: Option<u16>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            retry_after: Option<&'a str>,
+            skip: u32,
+            times: u32,
+            seen: u32,
+            fired: u32,
+        }
 
-    let ArmedFault { id, fault, seen, fired } = armed;
-    let Fault { operation, phase, kind, retry_after, skip, times } = fault;
-    let (bytes, delay, status) = match kind {
-        FaultKind::Drip { bytes, every } => (Some(bytes.get()), Some(every), None),
-        FaultKind::Truncate { bytes } => (Some(*bytes), None, None),
-        FaultKind::Delay { by } => (None, Some(by), None),
-        FaultKind::Html { status } | FaultKind::Status { status } => (None, None, Some(status.as_u16())),
-        _ => (None, None, None),
-    };
-    to_json(&Document {
-        id: id.to_string(),
-        operation: operation.map_or(ANY, OperationName::as_str),
-        phase: phase.as_str(),
-        kind: kind.as_str(),
-        bytes,
-        delay_ms: delay.map(Duration::as_millis),
-        status,
-        // It is visible ASCII.
-        retry_after: retry_after.as_ref().and_then(|value| value.to_str().ok()),
-        skip: *skip,
-        times: *times,
-        seen: *seen,
-        fired: *fired,
-    })
+        let Self { id, fault, seen, fired } = self;
+        let Fault { operation, phase, kind, retry_after, skip, times } = fault;
+        let (bytes, delay, status) = match kind {
+            FaultKind::Drip { bytes, every } => (Some(bytes.get()), Some(every), None),
+            FaultKind::Truncate { bytes } => (Some(*bytes), None, None),
+            FaultKind::Delay { by } => (None, Some(by), None),
+            FaultKind::Html { status } | FaultKind::Status { status } => (None, None, Some(status.as_u16())),
+            _ => (None, None, None),
+        };
+        to_json(&Document {
+            id: id.to_string(),
+            operation: operation.map_or(ANY, OperationName::as_str),
+            phase: phase.as_str(),
+            kind: kind.as_str(),
+            bytes,
+            delay_ms: delay.map(Duration::as_millis),
+            status,
+            // It is visible ASCII.
+            retry_after: retry_after.as_ref().and_then(|value| value.to_str().ok()),
+            skip: *skip,
+            times: *times,
+            seen: *seen,
+            fired: *fired,
+        })
+    }
 }

@@ -10,7 +10,9 @@ use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, 
 use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::document::{self, Code, Id, Object, SmallNumber, Text};
+use crate::document::{
+    self, Code, IdOfCustomer, IdOfOwner, IdOfToken, IdOfTransaction, Object, SmallNumber, Text,
+};
 use crate::fault_document::FaultDocument;
 use crate::test_values::{self, CUSTOMER, TestEffect, TestField, TestValue};
 use crate::transaction::{COUNTRY_ID, TransactionDocument};
@@ -36,12 +38,7 @@ use crate::{DocumentError, Fault, LedgerEntry};
 /// # Ok::<(), payments_fake::DocumentError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Fixtures {
-    pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
-    pub(crate) tokens: IndexMap<TokenId, StoredToken>,
-    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
-    pub(crate) faults: Vec<Fault>,
-}
+pub struct Fixtures(pub(crate) FixturesDocument);
 
 impl Fixtures {
     /// Reads the document, strictly: an unknown field is an error.
@@ -57,7 +54,7 @@ impl Fixtures {
     ///
     /// The first problem found, and its place.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        document::read::<FixturesDocument>(json).map(Into::into)
+        document::read(json).map(Self)
     }
 }
 
@@ -67,32 +64,30 @@ impl Fixtures {
 ///
 /// The first problem found. A problem with the JSON or a field names the number of its document if that is not the first.
 pub fn all_fixtures(json: &str) -> Result<Vec<Fixtures>, DocumentError> {
-    let documents = document::read_all::<FixturesDocument>(json)?;
-    Ok(documents.into_iter().map(Fixtures::from).collect())
+    Ok(document::read_all(json)?.into_iter().map(Fixtures).collect())
 }
 
-#[derive(Default, Deserialize)]
+/// Private, because an error of serde alone may quote a value.
+#[derive(Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct FixturesDocument {
+pub(crate) struct FixturesDocument {
     #[serde(deserialize_with = "records::<CustomerDocument, _>")]
-    customers: IndexMap<CustomerId, CustomerRecord>,
+    pub(crate) customers: IndexMap<CustomerId, CustomerRecord>,
     #[serde(deserialize_with = "records::<TokenDocument, _>")]
-    tokens: IndexMap<TokenId, StoredToken>,
+    pub(crate) tokens: IndexMap<TokenId, StoredToken>,
     #[serde(deserialize_with = "records::<TransactionDocument, _>")]
-    transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
-    faults: Vec<Object<FaultDocument>>,
+    pub(crate) transactions: IndexMap<TransactionId, Arc<LedgerEntry>>,
+    #[serde(deserialize_with = "faults")]
+    pub(crate) faults: Vec<Fault>,
 }
 
-impl From<FixturesDocument> for Fixtures {
-    fn from(document: FixturesDocument) -> Self {
-        let FixturesDocument { customers, tokens, transactions, faults } = document;
-        let faults = faults.into_iter().map(|Object(fault)| fault.into()).collect();
-        Self { customers, tokens, transactions, faults }
-    }
+fn faults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Fault>, D::Error> {
+    let faults = Vec::<Object<FaultDocument>>::deserialize(deserializer)?;
+    Ok(faults.into_iter().map(|Object(fault)| fault.into()).collect())
 }
 
 /// A record in a document.
-trait RecordDocument {
+pub(crate) trait RecordDocument {
     type Id: Hash + Eq;
     type Record;
 
@@ -141,39 +136,18 @@ where
     deserializer.deserialize_seq(List::<R>(PhantomData))
 }
 
-impl RecordDocument for CustomerDocument {
-    type Id = CustomerId;
-    type Record = CustomerRecord;
-
-    fn into_record(self) -> Result<(CustomerId, CustomerRecord), &'static str> {
-        Ok(self.into_record())
-    }
-}
-
-impl RecordDocument for TokenDocument {
-    type Id = TokenId;
-    type Record = StoredToken;
-
-    fn into_record(self) -> Result<(TokenId, StoredToken), &'static str> {
-        let token = StoredToken::from(self);
-        Ok((token.token_id.clone(), token))
-    }
-}
-
-impl RecordDocument for TransactionDocument {
-    type Id = TransactionId;
-    type Record = Arc<LedgerEntry>;
-
-    fn into_record(self) -> Result<(TransactionId, Arc<LedgerEntry>), &'static str> {
-        let entry = self.into_entry()?;
-        Ok((entry.transaction_id().clone(), Arc::new(entry)))
-    }
+/// One record as a document, and its id.
+pub(crate) fn record<'de, R>(json: &'de str) -> Result<(R::Id, R::Record), DocumentError>
+where
+    R: RecordDocument + Deserialize<'de>,
+{
+    document::read::<R>(json)?.into_record().map_err(|problem| DocumentError(problem.to_owned()))
 }
 
 /// Records hold personal data, so only their counts are shown.
 impl fmt::Debug for Fixtures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { customers, tokens, transactions, faults } = self;
+        let FixturesDocument { customers, tokens, transactions, faults } = &self.0;
         f.debug_struct("Fixtures")
             .field("customers", &customers.len())
             .field("tokens", &tokens.len())
@@ -186,8 +160,8 @@ impl fmt::Debug for Fixtures {
 /// A customer in a document. A lookup returns every field of the interface, so an omitted field is empty.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
-struct CustomerDocument {
-    customer_id: Id<CustomerId>,
+pub(crate) struct CustomerDocument {
+    customer_id: IdOfCustomer,
     customer_name: Option<Text>,
     email: Option<Text>,
     phone_number: Option<Text>,
@@ -199,13 +173,16 @@ struct CustomerDocument {
     state_id: Option<SmallNumber>,
 }
 
-impl CustomerDocument {
-    fn into_record(self) -> (CustomerId, CustomerRecord) {
+impl RecordDocument for CustomerDocument {
+    type Id = CustomerId;
+    type Record = CustomerRecord;
+
+    fn into_record(self) -> Result<(CustomerId, CustomerRecord), &'static str> {
         let text = |text: Option<Text>| text.map_or_else(String::new, |Text(text)| text).into();
         let code = |code: Option<Code>| code.map_or_else(String::new, |Code(code)| code).into();
         let number =
             |number: Option<SmallNumber>| number.map_or(0, |SmallNumber(number)| i64::from(number)).into();
-        let Id(id) = self.customer_id;
+        let IdOfCustomer(id) = self.customer_id;
         let mut record = CustomerRecord::new();
         record.customer_id = id.clone().into();
         record.customer_name = text(self.customer_name);
@@ -217,13 +194,8 @@ impl CustomerDocument {
         record.city = text(self.city);
         record.postal_code = code(self.postal_code);
         record.state_id = number(self.state_id);
-        (id, record)
+        Ok((id, record))
     }
-}
-
-/// The customer in a document, and its id.
-pub(crate) fn customer(json: &str) -> Result<(CustomerId, CustomerRecord), DocumentError> {
-    document::read(json).map(CustomerDocument::into_record)
 }
 
 /// A token that was created by a payment with `PaymentTokenization`, or by a test.
@@ -246,39 +218,48 @@ pub struct StoredToken {
     pub declines: bool,
 }
 
-impl StoredToken {
-    pub(crate) fn from_json(json: &str) -> Result<Self, DocumentError> {
-        document::read::<TokenDocument>(json).map(Into::into)
-    }
-}
-
 /// A token in a document. The interface does not show such a record, so the fake defines its own.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
-struct TokenDocument {
-    token_id: Id<TokenId>,
-    gateway_customer_id: Option<Id<GatewayCustomerId>>,
+pub(crate) struct TokenDocument {
+    token_id: IdOfToken,
+    gateway_customer_id: Option<IdOfOwner>,
     /// Masked by [`StoredToken`].
     card_number: Option<String>,
-    transaction_id: Option<Id<TransactionId>>,
+    transaction_id: Option<IdOfTransaction>,
     #[serde(default)]
     declines: bool,
 }
 
-/// Masks the card number. If it is a test card whose payments are declined, charges of the token are declined too.
-impl From<TokenDocument> for StoredToken {
-    fn from(document: TokenDocument) -> Self {
-        let number = document.card_number.as_deref().unwrap_or(test_values::VISA);
+impl RecordDocument for TokenDocument {
+    type Id = TokenId;
+    type Record = StoredToken;
+
+    /// Masks the card number. If it is a test card whose payments are declined, charges of the token are declined too.
+    fn into_record(self) -> Result<(TokenId, StoredToken), &'static str> {
+        let number = self.card_number.as_deref().unwrap_or(test_values::VISA);
         let row = TestValue::find(TestField::CardNumber, &number.replace([' ', '-'], ""));
         let card_declines =
             row.is_some_and(|row| matches!(row.effect, TestEffect::Declines | TestEffect::DeclinesAsToken));
-        Self {
-            token_id: document.token_id.0,
-            gateway_customer_id: document.gateway_customer_id.map_or_else(seeded_owner, |Id(owner)| owner),
+        let IdOfToken(token_id) = self.token_id;
+        let token = StoredToken {
+            token_id: token_id.clone(),
+            gateway_customer_id: self.gateway_customer_id.map_or_else(seeded_owner, |IdOfOwner(owner)| owner),
             card: MaskedCard::new(number),
-            transaction_id: document.transaction_id.map(|Id(id)| id),
-            declines: document.declines || card_declines,
-        }
+            transaction_id: self.transaction_id.map(|IdOfTransaction(id)| id),
+            declines: self.declines || card_declines,
+        };
+        Ok((token_id, token))
+    }
+}
+
+impl RecordDocument for TransactionDocument {
+    type Id = TransactionId;
+    type Record = Arc<LedgerEntry>;
+
+    fn into_record(self) -> Result<(TransactionId, Arc<LedgerEntry>), &'static str> {
+        let entry = self.into_entry()?;
+        Ok((entry.transaction_id().clone(), Arc::new(entry)))
     }
 }
 

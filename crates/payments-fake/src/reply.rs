@@ -9,7 +9,7 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 use serde::Serialize;
 
-use crate::envelope::{ErrorEnvelope, Success, to_json};
+use crate::envelope::{ErrorEnvelope, to_json};
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
 use crate::{DeclineShape, HeldRequest};
@@ -151,6 +151,16 @@ impl fmt::Debug for Reply {
         let (status, symptom) = (self.status(), self.symptom());
         f.debug_struct("Reply").field("status", &status).field("symptom", &symptom).finish_non_exhaustive()
     }
+}
+
+/// The members of every envelope with `data`.
+#[derive(Serialize)]
+struct Success<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a str>,
+    status_code: u16,
+    message: &'a str,
+    data: T,
 }
 
 /// HTTP 200 in the envelope of the POST operations.

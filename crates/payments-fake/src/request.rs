@@ -50,38 +50,35 @@ impl ParsedRequest {
         members: &Result<RequestMembers<'_>, ValidationError>,
         unknown_fields: UnknownFields,
     ) -> Self {
-        let route = Route::of(&head.method, head.uri.path());
+        let route = route(&head.method, head.uri.path());
         let mut keys = head.headers.get_all(AUTHORIZATION).iter();
         Self {
-            operation: route.operation(),
+            operation: route.as_ref().ok().map(|(operation, _)| *operation),
             fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
-            action: Action::of(route, head, body, members, unknown_fields),
+            action: match route {
+                Ok((operation, id)) => Action::of(operation, id, head, body, members, unknown_fields),
+                Err(refusal) => Action::NotFound(refusal),
+            },
         }
     }
 }
 
 impl Action {
     fn of(
-        route: Route<'_>,
+        operation: OperationName,
+        id: Cow<'_, str>,
         head: &Parts,
         body: &Bytes,
         members: &Result<RequestMembers<'_>, ValidationError>,
         unknown_fields: UnknownFields,
     ) -> Self {
-        let operation = match route {
-            Route::UnknownPath => {
-                return Self::NotFound(ErrorEnvelope::new(StatusCode::NOT_FOUND, "Path not found"));
-            }
-            Route::WrongMethod(allowed) => {
-                let allow = HeaderValue::from_static(allowed);
-                return Self::NotFound(ErrorEnvelope::wrong_method("Method not allowed", allow));
-            }
-            Route::To(OperationName::GetTransaction, id) => return Self::GetTransaction(id.into_owned()),
-            Route::To(OperationName::GetCustomer, id) => return Self::GetCustomer(id.into_owned()),
-            Route::To(operation, _) => operation,
-        };
+        match operation {
+            OperationName::GetTransaction => return Self::GetTransaction(id.into_owned()),
+            OperationName::GetCustomer => return Self::GetCustomer(id.into_owned()),
+            _ => {}
+        }
         if !is_json(&head.headers) {
             let msg = "Content-Type must be application/json";
             return Self::Refused(ErrorEnvelope::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, msg));
@@ -152,47 +149,29 @@ fn is_json(headers: &HeaderMap) -> bool {
 /// The path prefix of the interface version. Every base URL ends with it.
 const PATH_PREFIX: &str = "/api/v1/public";
 
-/// The target of a request line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Route<'a> {
-    /// An operation, and the id in the path.
-    To(OperationName, Cow<'a, str>),
-    /// The path exists, but only for this method.
-    WrongMethod(&'static str),
-    UnknownPath,
-}
-
-impl<'a> Route<'a> {
-    /// Routes by method and path; a query is not part of the path.
-    pub(crate) fn of(method: &Method, path: &'a str) -> Self {
-        let Some(path) = path.strip_prefix(PATH_PREFIX) else { return Self::UnknownPath };
-        let (operation, id) = match path {
-            "/transaction" => (OperationName::Transaction, ""),
-            "/token-transaction" => (OperationName::TokenTransaction, ""),
-            "/void" => (OperationName::Void, ""),
-            _ => match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
-                Some((_, id)) if id.is_empty() || id.contains('/') => return Self::UnknownPath,
-                Some(("transaction", id)) => (OperationName::GetTransaction, id),
-                Some(("customer", id)) => (OperationName::GetCustomer, id),
-                _ => return Self::UnknownPath,
-            },
-        };
-        let allowed = if operation.moves_money() { "POST" } else { "GET" };
-        // The response to a HEAD is that to a GET. A server sends only its head.
-        let is_head_of_get = method == Method::HEAD && allowed == "GET";
-        if method != allowed && !is_head_of_get {
-            return Self::WrongMethod(allowed);
-        }
-        // An invalid escape is kept unchanged, and finds no record.
-        Self::To(operation, percent_decode_str(id).decode_utf8_lossy())
+/// The operation for a method and a path, and the id in the path. A query is not part of the path.
+fn route<'a>(method: &Method, path: &'a str) -> Result<(OperationName, Cow<'a, str>), ErrorEnvelope> {
+    let unknown_path = || ErrorEnvelope::new(StatusCode::NOT_FOUND, "Path not found");
+    let (operation, id) = match path.strip_prefix(PATH_PREFIX).ok_or_else(unknown_path)? {
+        "/transaction" => (OperationName::Transaction, ""),
+        "/token-transaction" => (OperationName::TokenTransaction, ""),
+        "/void" => (OperationName::Void, ""),
+        path => match path.strip_prefix('/').and_then(|path| path.split_once('/')) {
+            Some((_, id)) if id.is_empty() || id.contains('/') => return Err(unknown_path()),
+            Some(("transaction", id)) => (OperationName::GetTransaction, id),
+            Some(("customer", id)) => (OperationName::GetCustomer, id),
+            _ => return Err(unknown_path()),
+        },
+    };
+    let allowed = if operation.moves_money() { "POST" } else { "GET" };
+    // The response to a HEAD is that to a GET. A server sends only its head.
+    let is_head_of_get = method == Method::HEAD && allowed == "GET";
+    if method != allowed && !is_head_of_get {
+        let allow = HeaderValue::from_static(allowed);
+        return Err(ErrorEnvelope::wrong_method("Method not allowed", allow));
     }
-
-    pub(crate) fn operation(&self) -> Option<OperationName> {
-        match self {
-            Self::To(operation, _) => Some(*operation),
-            Self::WrongMethod(_) | Self::UnknownPath => None,
-        }
-    }
+    // An invalid escape is kept unchanged, and finds no record.
+    Ok((operation, percent_decode_str(id).decode_utf8_lossy()))
 }
 
 #[cfg(test)]
@@ -208,17 +187,19 @@ mod tests {
         assert!(!super::is_json(&HeaderMap::new()));
     }
 
-    fn post(path: &str) -> Route<'_> {
-        Route::of(&Method::POST, path)
+    type Routed<'a> = Result<(OperationName, Cow<'a, str>), ErrorEnvelope>;
+
+    fn post(path: &str) -> Routed<'_> {
+        route(&Method::POST, path)
     }
 
-    fn get(path: &str) -> Route<'_> {
-        Route::of(&Method::GET, path)
+    fn get(path: &str) -> Routed<'_> {
+        route(&Method::GET, path)
     }
 
     #[test]
     fn the_five_operations_are_found() {
-        let to = |operation, id: &'static str| Route::To(operation, id.into());
+        let to = |operation, id: &'static str| Ok((operation, id.into()));
         assert_eq!(post("/api/v1/public/transaction"), to(OperationName::Transaction, ""));
         assert_eq!(post("/api/v1/public/token-transaction"), to(OperationName::TokenTransaction, ""));
         assert_eq!(post("/api/v1/public/void"), to(OperationName::Void, ""));
@@ -228,9 +209,13 @@ mod tests {
 
     #[test]
     fn a_wrong_method_and_an_unknown_path_are_distinct() {
-        assert_eq!(get("/api/v1/public/void"), Route::WrongMethod("POST"));
-        assert_eq!(post("/api/v1/public/customer/cus_1"), Route::WrongMethod("GET"));
-        assert_eq!(Route::of(&Method::HEAD, "/api/v1/public/void"), Route::WrongMethod("POST"));
+        let only = |allowed| {
+            Err(ErrorEnvelope::wrong_method("Method not allowed", HeaderValue::from_static(allowed)))
+        };
+        assert_eq!(get("/api/v1/public/void"), only("POST"));
+        assert_eq!(post("/api/v1/public/customer/cus_1"), only("GET"));
+        assert_eq!(route(&Method::HEAD, "/api/v1/public/void"), only("POST"));
+        let unknown_path = || Err(ErrorEnvelope::new(StatusCode::NOT_FOUND, "Path not found"));
         for path in [
             "/",
             "/transaction",
@@ -243,8 +228,8 @@ mod tests {
             "/api/v1/publictransaction",
             "/api/v2/public/transaction",
         ] {
-            assert_eq!(post(path), Route::UnknownPath, "{path}");
-            assert_eq!(get(path), Route::UnknownPath, "{path}");
+            assert_eq!(post(path), unknown_path(), "{path}");
+            assert_eq!(get(path), unknown_path(), "{path}");
         }
     }
 }

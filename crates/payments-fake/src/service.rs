@@ -16,6 +16,7 @@ use payments_model::{TokenId, TransactionId};
 use crate::armed_fault::ArmedFaults;
 use crate::decision::{self, Decision};
 use crate::fault::{FaultKind, Phase};
+use crate::fixtures::FixturesDocument;
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{RecordedRequest, RequestLog};
@@ -46,14 +47,7 @@ impl Shared {
         Self { settings, service, gates: Mutex::default() }
     }
 
-    /// What the network would carry back for this request at this time of day. It neither waits nor reads a clock.
-    pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = self.process(now, self.receive(request));
-        self.record_reply(number, &reply);
-        reply
-    }
-
-    fn receive(&self, request: Request<Bytes>) -> Received {
+    pub(crate) fn receive(&self, request: Request<Bytes>) -> Received {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
         let request = ParsedRequest::new(&head, &body, &members, self.settings.choices.unknown_fields);
@@ -63,8 +57,9 @@ impl Shared {
         Received { request, recorded }
     }
 
-    /// The reply, and the number of the recorded request; `None` if it never arrived.
-    fn process(&self, now: SystemTime, received: Received) -> (Reply, Option<u64>) {
+    /// What the network would carry back for this request at this time of day, and the number of the recorded request; `None` if
+    /// it never arrived. It neither waits nor reads a clock.
+    pub(crate) fn process(&self, now: SystemTime, received: Received) -> (Reply, Option<u64>) {
         let Received { request, mut recorded } = received;
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
@@ -95,14 +90,7 @@ impl Shared {
     }
 
     /// Processes a request that a fault held, unless the gateway was reset in the meantime.
-    pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let number = request.number;
-        let reply = self.process_held(now, request);
-        self.record_reply(Some(number), &reply);
-        reply
-    }
-
-    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
@@ -113,7 +101,7 @@ impl Shared {
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// [`process`](Self::process) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
     /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
     /// if it is recorded.
     ///
@@ -188,7 +176,7 @@ impl Shared {
 }
 
 /// A request that was parsed, and what is recorded of it. This is most of the work on a request, and is done without a lock.
-struct Received {
+pub(crate) struct Received {
     request: ParsedRequest,
     recorded: RecordedRequest,
 }
@@ -208,7 +196,7 @@ pub(crate) struct Service {
 
 impl Service {
     /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
-    pub(crate) fn load(&mut self, fixtures: &Fixtures) {
+    pub(crate) fn load(&mut self, Fixtures(fixtures): &Fixtures) {
         for tenant in 0..self.stores.len() {
             self.load_records(tenant, fixtures.clone());
         }
@@ -216,7 +204,7 @@ impl Service {
     }
 
     /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
-    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: Fixtures) {
+    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: FixturesDocument) {
         self.randomness.reserve(fixtures.transactions.keys().map(TransactionId::as_str));
         self.randomness.reserve(fixtures.tokens.keys().map(TokenId::as_str));
         self.stores[tenant].add_missing(fixtures);

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
-use crate::{Fixtures, LedgerEntry, RequestEffect, StoredToken};
+use crate::fixtures::FixturesDocument;
+use crate::{LedgerEntry, RequestEffect, StoredToken};
 
-/// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by the
-/// `put` methods, so whether a payment takes place is separate from what the client sees. Other modules only read its fields.
+/// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by
+/// what a test adds, so whether a payment takes place is separate from what the client sees.
 #[derive(Default)]
 pub(crate) struct Store {
     /// Shared with snapshots, so that taking one of a large ledger is quick.
@@ -48,17 +49,9 @@ impl Store {
             self.put_transaction(void);
         }
         if let Some(token) = new_token {
-            self.put_token(token);
+            self.tokens.insert(token.token_id.clone(), token);
         }
         (kind, Some(id))
-    }
-
-    pub(crate) fn put_token(&mut self, token: StoredToken) {
-        self.tokens.insert(token.token_id.clone(), token);
-    }
-
-    pub(crate) fn put_customer(&mut self, id: CustomerId, customer: CustomerRecord) {
-        self.customers.insert(id, customer);
     }
 
     fn put_transaction(&mut self, entry: LedgerEntry) {
@@ -72,8 +65,8 @@ impl Store {
     }
 
     /// Adds the records of the fixtures whose ids are new.
-    pub(crate) fn add_missing(&mut self, fixtures: Fixtures) {
-        let Fixtures { customers, tokens, transactions, faults: _ } = fixtures;
+    pub(crate) fn add_missing(&mut self, fixtures: FixturesDocument) {
+        let FixturesDocument { customers, tokens, transactions, faults: _ } = fixtures;
         add_missing(&mut self.customers, customers);
         add_missing(&mut self.tokens, tokens);
         add_missing(&mut self.transactions, transactions);

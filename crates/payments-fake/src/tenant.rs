@@ -5,6 +5,7 @@ use payments_model::{CustomerRecord, TransactionId};
 use serde::Serialize;
 
 use crate::document::to_json;
+use crate::fixtures::{CustomerDocument, TokenDocument};
 use crate::service::Shared;
 use crate::store::Store;
 use crate::transaction::WrittenTransaction;
@@ -50,9 +51,9 @@ impl Tenant {
     ///
     /// The first problem found.
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
-        let (id, customer) = fixtures::customer(json)?;
+        let (id, customer) = fixtures::record::<CustomerDocument>(json)?;
         let stored = customer.to_json();
-        self.change(|store| store.put_customer(id, customer));
+        self.gateway.service().stores[self.index].customers.insert(id, customer);
         Ok(stored)
     }
 
@@ -63,9 +64,11 @@ impl Tenant {
     ///
     /// The first problem found.
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
-        let token = StoredToken::from_json(json)?;
+        let (id, token) = fixtures::record::<TokenDocument>(json)?;
         let stored = to_json(&token);
-        self.change(|store| store.put_token(token));
+        let mut service = self.gateway.service();
+        service.randomness.reserve([id.as_str()].into_iter());
+        service.stores[self.index].tokens.insert(id, token);
         Ok(stored)
     }
 
@@ -99,7 +102,7 @@ impl Tenant {
 
     /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
     /// keys share.
-    pub fn load(&self, fixtures: Fixtures) {
+    pub fn load(&self, Fixtures(fixtures): Fixtures) {
         let mut service = self.gateway.service();
         service.arm_faults(&fixtures.faults);
         service.load_records(self.index, fixtures);
@@ -107,10 +110,6 @@ impl Tenant {
 
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
         read(&self.gateway.service().stores[self.index])
-    }
-
-    fn change(&self, change: impl FnOnce(&mut Store)) {
-        change(&mut self.gateway.service().stores[self.index]);
     }
 }
 

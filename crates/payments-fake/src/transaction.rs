@@ -3,11 +3,14 @@
 use std::time::UNIX_EPOCH;
 
 use payments_core::OperationName;
-use payments_model::{Field, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
+use payments_model::{Field, TokenId, TransactionRecord, TransactionTypeCode};
 use serde::{Deserialize, Serialize};
 
 use crate::StatusCodes;
-use crate::document::{Card, Code, Id, Number, Payment, Price, SmallNumber, Text, Time, TypeCode, timestamp};
+use crate::document::{
+    Card, Code, IdOfToken, IdOfTransaction, Number, Payment, Price, SmallNumber, Text, Time, TypeCode,
+    timestamp,
+};
 use crate::ledger::{EntryKind, EntryState, LedgerEntry, PaymentSource};
 
 /// A transaction in a document that a person may have written. Only `TransactionId` and `Amount` are required.
@@ -15,7 +18,7 @@ use crate::ledger::{EntryKind, EntryState, LedgerEntry, PaymentSource};
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "PascalCase")]
 pub(crate) struct TransactionDocument {
-    transaction_id: Id<TransactionId>,
+    transaction_id: IdOfTransaction,
     base_amount: Option<Number>,
     amount: Price,
     card_number: Option<Card>,
@@ -33,7 +36,7 @@ pub(crate) struct TransactionDocument {
     operation: Option<Payment>,
     reference_no: Option<Text>,
     description: Option<Text>,
-    token_id: Option<Id<TokenId>>,
+    token_id: Option<IdOfToken>,
     #[serde(default)]
     voided: bool,
     #[serde(default)]
@@ -68,7 +71,7 @@ impl TransactionDocument {
             (None, None) => OperationName::Transaction,
         };
         let source = match (self.token_id, &self.card_number) {
-            (Some(Id(token)), _) => PaymentSource::Token(token),
+            (Some(IdOfToken(token)), _) => PaymentSource::Token(token),
             (None, Some(Card(card))) => PaymentSource::Card(card.clone()),
             (None, None) => PaymentSource::Account,
         };

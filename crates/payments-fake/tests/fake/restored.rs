@@ -57,6 +57,15 @@ fn a_loaded_id_is_never_given_out_again() {
     third.reset();
     let new = pay(&third, KEYS[0]);
     assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "after a reset");
+
+    let fourth = with_seed(3);
+    for token in first.tokens() {
+        let id = json!({"TokenId": token.token_id}).to_string();
+        fourth.first_tenant().add_token_json(&id).unwrap();
+    }
+    let new = pay(&fourth, KEYS[0]);
+    let tokens: HashSet<_> = first.tokens().iter().map(|token| token.token_id.to_string()).collect();
+    assert_eq!((new.len(), new.intersection(&tokens).count()), (20, 0), "after tokens were added");
 }
 
 #[test]

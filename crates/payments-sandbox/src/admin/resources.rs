@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use payments_core::OperationName;
 use payments_fake::{ArmedFault, DocumentError, Fault, RecordedRequest, Tenant};
@@ -10,7 +11,7 @@ use serde_json::json;
 
 use super::Admin;
 use super::request::{AdminRequest, Refusal, bad_request};
-use crate::body::{self, Body, full};
+use crate::body::{Body, full};
 use crate::page;
 use crate::wall_clock::WallClock;
 
@@ -64,7 +65,8 @@ fn done(json: impl Into<String>) -> HandlerResult {
     if !line.ends_with('\n') {
         line.push('\n');
     }
-    Ok(body::json(StatusCode::OK, line).map(full))
+    let response = Response::builder().header(CONTENT_TYPE, "application/json");
+    Ok(response.body(full(line)).expect("the header is valid"))
 }
 
 impl Admin {
