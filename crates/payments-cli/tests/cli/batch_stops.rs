@@ -13,7 +13,7 @@ use payments_fake::block_on;
 use serde_json::json;
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at};
+use crate::support::{TOKEN_PAYMENT, full_pipe, message, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -76,7 +76,7 @@ fn locked_journal_does_not_delay_the_second_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-    let running = billing.command(&["--concurrency", "2"]).stdout(Stdio::piped()).spawn();
+    let running = billing.command(&["--concurrency", "2"]).start();
     block_on(gate.arrivals(2));
     let other = rusqlite::Connection::open(billing.workspace.journal()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
@@ -94,7 +94,7 @@ fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let billing = Billing::open();
     billing.good(3);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let running = billing.command(&[]).stdout(Stdio::piped()).spawn();
+    let running = billing.command(&[]).start();
     block_on(gate.arrivals(3));
     // As if another process were opening or closing the journal and hung.
     let journal = billing.workspace.journal();
@@ -160,7 +160,7 @@ fn unresponsive_journal_does_not_block_a_signal() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("postgres://{}/books", silent.local_addr().unwrap());
     let arguments = ["batch", "run", &billing.path("rows.csv"), "--journal", &place];
-    let running = payments_at(billing.workspace.sandbox.base_url(), arguments).stdout(Stdio::piped()).spawn();
+    let running = payments_at(billing.workspace.sandbox.base_url(), arguments).start();
     let _connection = silent.accept().unwrap();
     running.signal("INT");
     let ended = running.end();
@@ -173,7 +173,7 @@ fn rows_added_during_a_run_are_charged_by_the_next_run() {
     let billing = Billing::open();
     billing.good(60);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
+    let running = billing.command(&["--concurrency", "1"]).start();
     block_on(gate.arrived());
     let mut file = OpenOptions::new().append(true).open(billing.path("rows.csv")).unwrap();
     for number in 1..=5 {
@@ -204,7 +204,7 @@ fn journal_under_another_name_is_refused_as_input_or_results() {
     let refuses = |results: &str| {
         let error = run(&billing.path("rows.csv"), results).failed(2, "invalid");
         assert_eq!(error["kind"], "results", "{results}: {error}");
-        assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+        assert!(message(&error).contains("is the journal"), "{error}");
     };
     // Before the journal exists.
     for name in ["billing.db", "./billing.db", "billing.db-wal", "./billing.db-shm", &round, &link] {
@@ -219,7 +219,7 @@ fn journal_under_another_name_is_refused_as_input_or_results() {
     }
     let error = run("x/../billing.db", "results.jsonl").failed(2, "invalid");
     assert_eq!(error["kind"], "batch_file", "{error}");
-    assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+    assert!(message(&error).contains("is the journal"), "{error}");
     assert_eq!(billing.workspace.requests(), 1);
 }
 

@@ -8,7 +8,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Ended, KEY, Peer, Run, TemporaryFile, Then, payments, payments_at, response, responses,
+    Ended, KEY, Peer, Run, TemporaryFile, Then, has, payments, payments_at, response, responses,
 };
 use crate::tls::https;
 
@@ -86,8 +86,7 @@ fn cut_response_is_named_and_the_base_url_is_not_blamed_d10() {
 #[test]
 fn service_404_proves_the_key_with_one_lookup() {
     let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
-    let ended = payments_at(&peer.base_url, ["check"]).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let ended = payments_at(&peer.base_url, ["check"]).end().quiet(0);
     let document = ended.json();
     assert_eq!((&document["outcome"], &document["http_status"]), (&json!("processed"), &json!(404)));
     assert_eq!(step_states(&ended).0, ["passed", "skipped", "passed"]);
@@ -125,8 +124,7 @@ fn settings_are_shown_with_their_sources_without_the_key() {
 #[test]
 fn text_of_a_failure_ends_with_its_step() {
     let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
-    let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(6), ""));
+    let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end().quiet(6);
     let last = ended.stdout.lines().last().unwrap_or_default();
     assert!(
         last.starts_with("FAILED   key         get-transaction: the service returned HTTP 401"),
@@ -245,8 +243,7 @@ fn connection_failure_skips_the_later_steps() {
 fn valid_certificate_passes_the_tls_step() {
     let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let file = TemporaryFile::new(&pem);
-    let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = payments_at(&base_url, ["check", "--ca-cert", file.path()]).end().exits(0);
     assert_eq!(step_states(&ended).0, ["passed", "passed", "passed"]);
     let document = ended.json();
     assert_eq!(document["data"]["steps"][2]["message"], "the certificate is valid for localhost");
@@ -268,8 +265,7 @@ fn invalid_certificate_fails_the_tls_step() {
     let states = ["passed", "failed", "skipped"];
     let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));
     let sentence = failed(payments_at(&base_url, ["check"]), 3, "not_processed", states);
-    assert!(sentence.contains("is not signed by a trusted authority"), "{sentence}");
-    assert!(sentence.contains("--ca-cert"), "{sentence}");
+    has(&sentence, ["is not signed by a trusted authority", "--ca-cert"]);
 
     let file = TemporaryFile::new(pem);
     let by_address = base_url.replace("localhost", "127.0.0.1");
@@ -310,8 +306,7 @@ fn wrong_settings_skip_the_later_steps() {
         ),
     ] {
         let ended = run.end();
-        let error = ended.failed(2, "invalid");
-        assert_eq!(error["kind"], "configuration");
+        assert_eq!(ended.failed(2, "invalid")["kind"], "configuration");
         let document = ended.json();
         let states: Vec<_> =
             document["data"]["steps"].as_array().unwrap().iter().map(|step| &step["state"]).collect();
@@ -324,23 +319,17 @@ fn wrong_settings_skip_the_later_steps() {
 
 #[test]
 fn check_with_closed_stdout_exits_1_or_keeps_its_code() {
-    use crate::support::broken_pipe;
-
     let peer = Peer::responding("404 Not Found", responses::NOT_FOUND);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
-    assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
+    payments_at(&peer.base_url, ["check"]).end_unread().quiet(1);
     let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
-    let ended = payments_at(&peer.base_url, ["check"]).stdout(broken_pipe()).end_with_given_stdout();
-    assert_eq!(ended.code, Some(6), "{ended:?}");
+    payments_at(&peer.base_url, ["check"]).end_unread().exits(6);
 }
 
 #[cfg(unix)]
 #[test]
 fn signal_interrupts_a_check() {
-    use std::process::Stdio;
-
     let peer = Peer::new(Then::Wait);
-    let running = payments_at(&peer.base_url, ["check"]).stdout(Stdio::piped()).spawn();
+    let running = payments_at(&peer.base_url, ["check"]).start();
     peer.request();
     running.signal("INT");
     let ended = running.end();
@@ -353,9 +342,7 @@ fn signal_interrupts_a_check() {
 #[cfg(unix)]
 #[test]
 fn sandbox_passes_the_check() {
-    use std::process::Stdio;
-
-    let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
+    let mut sandbox = payments(["sandbox"]).start();
     let ready: Value = serde_json::from_str(&sandbox.first_line()).expect("the ready line");
     let run = payments(["check", "--base-url", ready["base_url"].as_str().expect("a text")])
         .env("PAYMENTS_API_KEY", ready["api_key"].as_str().expect("a text"));
@@ -373,8 +360,7 @@ fn settings_step_checks_the_key_files_permissions() {
     let step = |mode, code| {
         set_permissions(file.path(), Permissions::from_mode(mode)).unwrap();
         let run = payments(["check", "--api-key-file", file.path()]);
-        let ended = run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        assert_eq!(ended.code, Some(code), "{ended:?}");
+        let ended = run.env("PAYMENTS_BASE_URL", &peer.base_url).end().exits(code);
         let steps = &ended.json()["data"]["steps"];
         (steps[0]["state"].clone(), steps[0]["message"].as_str().unwrap().to_owned())
     };

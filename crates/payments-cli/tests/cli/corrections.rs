@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::batch_runs::{Billing, counts};
 use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT};
+use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT, authorization};
 
 const HEADER: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
@@ -25,8 +25,7 @@ impl Billing {
     }
 
     fn journal(&self, arguments: &[&str]) {
-        let ended = self.workspace.journal_command(arguments);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        self.workspace.journal_command(arguments).exits(0);
     }
 }
 
@@ -120,7 +119,7 @@ fn card_is_corrected_after_a_retry_by_key_d44() {
     assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 1);
     assert_eq!(charge(CARD_PAYMENT).failed(2, "invalid")["kind"], "key_reused");
     assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).json()["reopened"]["count"], 1);
-    let authorization = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let authorization = authorization();
     assert_eq!(charge(&authorization).failed(2, "invalid")["kind"], "key_reused");
     assert_eq!(charge(&TOKEN_PAYMENT.replace("45.00", "10.50")).failed(2, "invalid")["kind"], "validation");
     charge(CARD_PAYMENT).processed();
@@ -135,12 +134,15 @@ fn retry_by_key_reopens_any_rejection_and_nothing_else_d44() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     workspace.charging("declined", &declined).end().failed(4, "rejected");
     for key in ["paid", "lost"] {
-        let error = workspace.journal_command(&["retry", "--key", key]).failed(2, "invalid");
-        assert_eq!(error["kind"], "not_rejected_so", "{error}");
+        assert_eq!(
+            workspace.journal_command(&["retry", "--key", key]).failed(2, "invalid")["kind"],
+            "not_rejected_so"
+        );
     }
-    let error =
-        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2, "invalid");
-    assert_eq!(error["kind"], "not_rejected_so", "{error}");
+    assert_eq!(
+        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2, "invalid")["kind"],
+        "not_rejected_so"
+    );
     workspace.journal_command(&["retry", "--key", "nobody"]).failed(2, "invalid");
     workspace.journal_command(&["retry"]).failed(2, "invalid");
     assert_eq!(workspace.journal_command(&["retry", "--key", "declined"]).json()["reopened"]["count"], 1);

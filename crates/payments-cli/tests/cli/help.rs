@@ -2,7 +2,7 @@
 
 use payments_fake::test_values;
 
-use crate::support::payments;
+use crate::support::{has, payments};
 
 fn help(command: &[&str]) -> String {
     let ended = payments(command.iter().copied().chain(["--help"])).end();
@@ -47,11 +47,10 @@ fn help_explains_the_exit_codes() {
 fn help_of_resolve_explains_every_verdict_and_option_d48() {
     let text = help(&["journal", "resolve"]);
     let (prose, _) = text.split_once("\nUsage:").expect("the options follow");
-    for option in
-        ["--processed", "--rejected", "--not-processed", "--unverified", "--attempt N", "--replace ID"]
-    {
-        assert!(prose.contains(option), "{option}: {prose}");
-    }
+    has(
+        &prose,
+        ["--processed", "--rejected", "--not-processed", "--unverified", "--attempt N", "--replace ID"],
+    );
     for verdict in ["processed", "rejected", "not processed", "empty"] {
         assert!(prose.contains(&format!("\n  {verdict} ")), "{verdict}: {prose}");
     }
@@ -124,9 +123,7 @@ fn sandbox_help_has_the_main_test_values() {
 #[cfg(unix)]
 #[test]
 fn help_examples_are_processed_by_the_sandbox() {
-    use std::process::Stdio;
-
-    let mut sandbox = payments(["sandbox"]).stdout(Stdio::piped()).spawn();
+    let mut sandbox = payments(["sandbox"]).start();
     let ready: serde_json::Value = serde_json::from_str(&sandbox.first_line()).expect("the ready line");
     for command in ["transaction", "token-transaction"] {
         let text = help(&[command, "create"]);

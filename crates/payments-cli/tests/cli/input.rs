@@ -3,7 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    CARD, CARD_PAYMENT, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, payments_at, responses,
+    CARD, CARD_PAYMENT, CHARGE, CREATE, CVV, Peer, TOKEN_PAYMENT, TemporaryFile, Then, has, message,
+    payments_at, responses,
 };
 
 /// The fields of the violations, in order.
@@ -21,7 +22,7 @@ fn every_violation_is_named_without_its_value_d01() {
         .replace(r#""+1""#, r#""canary-country""#)
         .replace(r#""Amount":10.50"#, r#""Amount":"10.50""#)
         .replace(r#""ConvenienceFeeActive":false,"#, r#""Surprise":"canary","#);
-    let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(request).end();
+    let ended = payments_at(&peer.base_url, CREATE).stdin(request).end();
     let error = ended.failed(2, "invalid");
     assert_eq!(error["kind"], "validation");
     assert_eq!(
@@ -54,26 +55,21 @@ fn non_object_is_refused_without_quoting_it() {
     for text in
         ["", "[]", "null", "{\"CardNumber\": 4111111111111111", "\u{feff}\u{feff}{}", "4111111111111111"]
     {
-        let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
-            .stdin(text)
-            .end();
+        let ended = payments_at("http://127.0.0.1:1", CHARGE).stdin(text).end();
         let error = ended.failed(2, "invalid");
         assert_eq!(fields(&error), ["body"], "{text}");
         let message = error["message"].as_str().unwrap();
         assert_eq!(message.ends_with("(the request of --file is empty)"), text.is_empty(), "{message}");
         assert!(!ended.stdout.contains(CARD));
     }
-    let ended = payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"])
-        .stdin(b"\xff{}")
-        .end();
+    let ended = payments_at("http://127.0.0.1:1", CHARGE).stdin(b"\xff{}").end();
     ended.failed(2, "invalid");
 }
 
 #[test]
 fn repeated_member_is_a_violation_d30() {
     let twice = TOKEN_PAYMENT.replace(r#""Amount":45.00"#, r#""Amount":45.00,"Amount":1.00"#);
-    let ended =
-        payments_at("http://127.0.0.1:1", ["token-transaction", "create", "--file", "-"]).stdin(twice).end();
+    let ended = payments_at("http://127.0.0.1:1", CHARGE).stdin(twice).end();
     assert_eq!(fields(&ended.failed(2, "invalid")), ["Amount"]);
 }
 
@@ -90,11 +86,7 @@ fn unreadable_file_is_named_unless_it_may_be_card_data() {
         let error = ended.failed(2, "invalid");
         assert_eq!(error["kind"], "input");
         assert!(error["cause"].is_string(), "it says why: {error}");
-        assert_eq!(
-            error["message"].as_str().unwrap().contains(&format!("--file ({path})")),
-            is_named,
-            "{error}"
-        );
+        assert_eq!(message(&error).contains(&format!("--file ({path})")), is_named, "{error}");
         assert_eq!(ended.json().to_string().contains(path), is_named, "{error}");
     }
 }
@@ -176,10 +168,10 @@ fn text_hints_at_a_truncated_request() {
 #[test]
 fn reading_from_a_terminal_is_announced() {
     let peer = Peer::responding("200 OK", responses::RECEIPT);
-    let run = || payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]);
+    let run = || payments_at(&peer.base_url, CHARGE);
     let aloud = "reading the request from the terminal; end it with Ctrl-D";
     let shown = run().typed(TOKEN_PAYMENT).on_terminal();
-    assert!(shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
+    has(&shown, [aloud, "PROCESSED"]);
     let shown = run().stdin(TOKEN_PAYMENT).on_terminal();
     assert!(!shown.contains(aloud) && shown.contains("PROCESSED"), "{shown}");
 }

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, OpenOptions};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use payments_core::OperationName;
 use payments_fake::block_on;
@@ -11,30 +11,28 @@ use serde_json::{Value, json};
 use crate::batch_runs::{Billing, counts, ends};
 use crate::http::Http;
 use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
+use crate::support::{CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
 fn signal_during_a_charge_or_void_is_unknown_d22() {
-    let create = ["transaction", "create", "--file", "-"];
-    let create_by_token = ["token-transaction", "create", "--file", "-"];
     let cases = [
-        ("INT", &create[..], CARD_PAYMENT),
-        ("TERM", &create, CARD_PAYMENT),
-        ("HUP", &create, CARD_PAYMENT),
-        ("INT", &create_by_token, TOKEN_PAYMENT),
+        ("INT", &CREATE[..], CARD_PAYMENT),
+        ("TERM", &CREATE, CARD_PAYMENT),
+        ("HUP", &CREATE, CARD_PAYMENT),
+        ("INT", &CHARGE, TOKEN_PAYMENT),
         ("INT", &["void", "txn_1"], ""),
         ("HUP", &["void", "txn_1"], ""),
-        ("XCPU", &create, CARD_PAYMENT),
-        ("ALRM", &create, CARD_PAYMENT),
-        ("USR1", &create, CARD_PAYMENT),
-        ("USR2", &create, CARD_PAYMENT),
+        ("XCPU", &CREATE, CARD_PAYMENT),
+        ("ALRM", &CREATE, CARD_PAYMENT),
+        ("USR1", &CREATE, CARD_PAYMENT),
+        ("USR2", &CREATE, CARD_PAYMENT),
     ];
     for (signal, arguments, stdin) in cases {
         let peer = Peer::new(Then::Wait);
-        let run = payments_at(&peer.base_url, arguments.iter().copied());
-        let running = run.stdin(stdin).stdout(Stdio::piped()).spawn();
+        let run = payments_at(&peer.base_url, arguments.iter());
+        let running = run.stdin(stdin).start();
         peer.request();
         running.signal(signal);
         let ended = running.end();
@@ -68,7 +66,7 @@ fn signal_during_a_lookup_is_not_processed() {
         [("INT", ["transaction", "get", "txn_1"]), ("HUP", ["customer", "get", "cus_1"])]
     {
         let peer = Peer::new(Then::Wait);
-        let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+        let running = payments_at(&peer.base_url, arguments).start();
         peer.request();
         running.signal(signal);
         assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
@@ -82,12 +80,11 @@ fn signal_while_reading_the_request_is_not_processed() {
     let fifo = folder.path().join("request");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let arguments = ["transaction", "create", "--file", fifo.to_str().unwrap()];
-    let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+    let running = payments_at(&peer.base_url, arguments).start();
     // Opening succeeds once the command has opened the other end, so the command is reading now.
     let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
     running.signal("INT");
-    let error = running.end().failed(3, "not_processed");
-    assert_eq!(error["kind"], "interrupted");
+    assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
     assert_eq!(peer.requests_left(), 0);
 }
 
@@ -111,13 +108,12 @@ fn ends_nothing(signal: &str, starter: &[&str]) {
     let workspace = Workspace::open();
     for arguments in [&[][..], &["--key", "invoice-17"]] {
         let gate = workspace.sandbox.gateway().gate_after_commit(TOKENS);
-        let create = ["token-transaction", "create", "--file", "-"];
-        let mut run = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
+        let mut run = payments_at(workspace.sandbox.base_url(), CHARGE).stdin(TOKEN_PAYMENT);
         if !arguments.is_empty() {
             run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().expect("a plain path"));
         }
-        let run = run.arguments(arguments.iter().copied()).started_by(starter());
-        let running = run.stdout(Stdio::piped()).spawn();
+        let run = run.arguments(arguments.iter()).started_by(starter());
+        let running = run.start();
         block_on(gate.arrived());
         running.signal(signal);
         gate.release();
@@ -129,7 +125,7 @@ fn ends_nothing(signal: &str, starter: &[&str]) {
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let run = billing.command(&["--concurrency", "3"]).started_by(starter());
-    let running = run.stdout(Stdio::piped()).spawn();
+    let running = run.start();
     block_on(gate.arrivals(3));
     running.signal(signal);
     gate.release();
@@ -147,7 +143,7 @@ fn second_signal_of_the_system_does_not_abandon_a_run_and_another_signal_does() 
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-        let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
+        let mut running = billing.command(&["--concurrency", "3"]).start();
         block_on(gate.arrivals(3));
         running.signal(repeated);
         let line = running.error_line();
@@ -212,11 +208,10 @@ fn closed_terminal_leaves_a_journaled_charge_recorded() {
 
 #[test]
 fn hang_up_stops_the_sandbox_as_sigterm_does() {
-    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
+    let mut running = payments(["sandbox", "--log", "off"]).start();
     running.first_line();
     running.signal("HUP");
-    let ended = running.end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = running.end().exits(0);
     assert!(ended.stderr.contains("SIGHUP: finishing the requests in flight"), "{ended:?}");
 }
 
@@ -266,7 +261,7 @@ fn sandbox_that_cannot_save_keeps_the_old_state_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("state.json");
     let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16);
-    let mut running = run.stdout(Stdio::piped()).spawn();
+    let mut running = run.start();
     let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
     let key = ready["api_key"].as_str().unwrap();
     let headers = format!("authorization: {key}\r\n");
@@ -290,7 +285,6 @@ fn output_at_the_file_limit_is_a_failed_write() {
     fs::write(&out, vec![b'x'; 1024 * 1024]).unwrap();
     let appended = OpenOptions::new().append(true).open(&out).unwrap();
     let export = ["journal", "export"];
-    let ended = workspace.run(export).with_file_limit(1024).stdout(appended).end_with_given_stdout();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let ended = workspace.run(export).with_file_limit(1024).stdout(appended).end_with_given_stdout().exits(1);
     assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
 }

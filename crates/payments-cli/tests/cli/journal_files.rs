@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, broken_pipe, payments_at, responses,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, broken_pipe, has,
+    message, payments_at, responses,
 };
 
 impl Workspace {
@@ -44,8 +45,7 @@ impl Workspace {
     }
 
     fn exported(&self, arguments: &[&str]) -> Vec<String> {
-        let ended = self.journal_command(&[&["export"], arguments].concat());
-        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+        let ended = self.journal_command(&[&["export"], arguments].concat()).quiet(0);
         let key = |line: &str| {
             let intent: Value = serde_json::from_str(line).unwrap();
             intent["key"].as_str().unwrap().to_owned()
@@ -59,7 +59,7 @@ impl Workspace {
 fn wrong_rows(ended: &Ended) -> Vec<String> {
     let error = ended.failed(2, "invalid");
     assert_eq!(error["kind"], "resolve_file", "{error}");
-    assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
+    assert!(message(&error).contains("nothing was changed"), "{error}");
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let violations = error["violations"].as_array().unwrap();
     violations
@@ -83,7 +83,7 @@ fn export_filters_by_state_time_and_run() {
     let second = format!("\u{feff}{BILLING}second,tok_approved,4,false,\n\n");
     let second = workspace.write("second.csv", second);
     let results = [workspace.path("results.csv"), workspace.path("results.jsonl")];
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    workspace.arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
     let run = |file, results: &str| {
         workspace.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
     };
@@ -130,10 +130,9 @@ fn export_filters_by_state_time_and_run() {
     ] {
         let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
         assert_eq!(error["kind"], "run_file");
-        assert!(error["message"].as_str().unwrap().contains(expected), "{error}");
+        assert!(message(&error).contains(expected), "{error}");
     }
-    let error = workspace.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("must be a date such as"), "{error}");
+    workspace.journal_command(&["export", "--since", "yesterday"]).refused("must be a date such as");
 }
 
 #[test]
@@ -156,8 +155,7 @@ fn completed_export_resolves_its_rows() {
     let filled = format!("\u{feff}{filled}\r\n,,\r\n");
     let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
 
-    let ended = workspace.resolving(&filled).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let ended = workspace.resolving(&filled).end().quiet(0);
     let document = ended.json();
     assert!(ended.stdout.starts_with(
         "{\"resolved\":{\"not_processed\":{\"count\":1,\"sum\":45.00},\"processed\":{\"count\":2,\"sum\":90.00}},"
@@ -213,13 +211,10 @@ fn apostrophes_are_stripped_from_exports_only() {
 #[test]
 fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let workspace = Workspace::open();
-    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let authorisation = authorization();
     let create = ["transaction", "create", "--file", "-", "--key", "payment"];
-    let id = workspace.run(create).stdin(authorisation).end().processed()["TransactionId"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    workspace.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
+    let id = workspace.run(create).stdin(authorisation).end().paid_id();
+    workspace.arm(Fault::request_lost(OperationName::Void));
     workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
     let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
     let unchanged = workspace.resolving(export).end();
@@ -264,8 +259,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     let file = format!(
         "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,{two},,\nthree,,in no report,not processed\n"
     );
-    let text = workspace.resolving(file).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
+    let text = workspace.resolving(file).text().exits(0);
     assert_eq!(
         text.stdout,
         format!(
@@ -289,8 +283,7 @@ fn dry_run_checks_and_looks_up_every_row_and_changes_nothing() {
          three,{three},declined,rejected\n"
     );
     let trial = |file: &str| workspace.resolving(file).arguments(["--dry-run"]);
-    let text = trial(&file).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
+    let text = trial(&file).text().exits(0);
     assert_eq!(
         text.stdout,
         format!(
@@ -323,23 +316,22 @@ fn file_with_semicolons_is_read_with_decimal_commas() {
     let file = |amount: &str| format!("\u{feff}key;transaction_id;note;amount\none;{one};a, b;{amount}\n");
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     assert_eq!(wrong_rows(&workspace.resolving(file("46,00")).end()), [expected]);
-    let resolved = workspace.resolving(file("45,00")).end();
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    workspace.resolving(file("45,00")).end().exits(0);
     assert_eq!(workspace.show("one")["note"], "a, b");
 }
 
 #[test]
 fn every_wrong_row_is_named_and_nothing_is_written() {
     let workspace = Workspace::open();
-    let paid = workspace.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let paid = workspace.charge("paid").paid_id();
     let [one, two, three, _, _, _, _, before] =
         workspace.lose_responses(["one", "two", "three", "four", "five", "six", "seven", "before"]);
     assert_eq!(workspace.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
     // Not in this journal.
-    let larger = payments_at(workspace.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
+    let larger = payments_at(workspace.sandbox.base_url(), CHARGE)
         .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
         .end();
-    let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
+    let larger = larger.paid_id();
     let content = format!(
         "note,AMOUNT,KEY,Transaction_ID,VERDICT\n,1,one,{one},\n,1,one,{two},\n,1,two,{one},\n,1,three,{paid},\n\
          ,1,four,{larger},\n,1,five,txn_of_nobody,\n ,1,six,,not processed\n,1,nobody,{three},\n,1,paid,{paid},\n\
@@ -373,7 +365,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     assert_eq!(seen, expected);
     assert_eq!(workspace.export_all(), before);
 
-    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(&content).text();
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
@@ -416,8 +408,7 @@ fn file_without_columns_or_rows_is_refused() {
         assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
     }
     let folder = workspace.path("");
-    let error = workspace.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("is a directory"), "{error}");
+    workspace.journal_command(&["resolve", "--from", &folder]).refused("is a directory");
     for arguments in [
         &["resolve", "one", "--from", "found.csv"][..],
         &["resolve", "--from", "found.csv", "--not-processed", "--note", "n"],
@@ -434,12 +425,12 @@ fn file_without_columns_or_rows_is_refused() {
     let witness = ["--witness", &own[2]];
     for path in &own {
         let arguments = ["accept-history", "--sent", path, "--by", "ada"];
-        let error = workspace.journal_command(&[&arguments[..], &witness].concat()).failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+        workspace
+            .journal_command(&[&arguments[..], &witness].concat())
+            .refused(" is the journal or belongs to it; ");
     }
     for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
-        let error = workspace.journal_command(&arguments).failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+        workspace.journal_command(&arguments).refused(" is the journal or belongs to it; ");
     }
     assert_eq!(workspace.export_all(), before);
 }
@@ -489,8 +480,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
         let content = format!("Key,TransactionId,Note\n{kind},{one},\n");
         let before = workspace.export_all();
         let error = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        let error = error.failed(3, "not_processed");
-        assert_eq!(error["kind"], kind, "{error}");
+        assert_eq!(error.failed(3, "not_processed")["kind"], kind);
         assert_eq!(workspace.export_all(), before);
     }
 
@@ -553,12 +543,12 @@ fn unresolved_rows_are_reported_when_stdout_is_closed() {
 #[test]
 fn void_shares_its_transaction_with_the_payment_only() {
     let workspace = Workspace::open();
-    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
+    let authorisation = authorization();
     let authorise = |key: &str| {
         let create = ["transaction", "create", "--file", "-", "--key", key];
         workspace.run(create).stdin(authorisation.as_str()).end()
     };
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
+    workspace.arm(Fault::response_lost(OperationName::Transaction));
     authorise("payment").failed(5, "unknown");
     let id = workspace.last_id();
     // The second void would be refused, so its request is lost on the way.
@@ -566,7 +556,7 @@ fn void_shares_its_transaction_with_the_payment_only() {
         ("void-1", Fault::response_lost(OperationName::Void)),
         ("void-2", Fault::request_lost(OperationName::Void)),
     ] {
-        workspace.sandbox.gateway().arm(fault);
+        workspace.arm(fault);
         workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
@@ -588,8 +578,7 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     workspace.charge("other").processed();
     let billing = workspace.write("rows.csv", format!("{BILLING}{LIKE_A_CARD},tok_approved,1,false,\n"));
     let export = ["export", "--run", &billing];
-    let error = workspace.journal_command(&export).failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
+    let message = workspace.journal_command(&export).refusal();
     assert!(
         message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD),
         "{message}"
@@ -618,20 +607,17 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
          378282246310005,{KEY},\n"
     );
     for output in ["json", "text"] {
-        let ended = workspace.resolving(&mixed_up).arguments(["--output", output]).end();
-        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let ended = workspace.resolving(&mixed_up).arguments(["--output", output]).end().exits(2);
         for digits in ["4111111111", "4242424242", "5555555555", "3782822463"] {
             assert!(!format!("{ended:?}").contains(digits), "{ended:?}");
         }
     }
 
     // Once it is in the journal, every command accepts it.
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let run = ["batch", "run", &billing];
-    let ended = workspace.run(run).arguments(["--ids-are-not-cards"]).end();
-    assert_eq!(ended.code, Some(5), "{ended:?}");
-    let again = workspace.run(run).end();
-    assert_eq!(again.code, Some(5), "{again:?}");
+    workspace.run(run).arguments(["--ids-are-not-cards"]).end().exits(5);
+    workspace.run(run).end().exits(5);
     assert_eq!(workspace.exported(&export[1..]), [LIKE_A_CARD]);
     assert_eq!(workspace.show(LIKE_A_CARD)["state"], "unknown");
     assert_eq!(workspace.resolving(&resolutions).end().code, Some(0));
@@ -648,12 +634,8 @@ fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
     let [one, two] = workspace.lose_responses(["one", "two"]);
     let rows = format!("one,{one},,\ntwo,,\"asked support, no answer yet\",\nnot-in-the-journal,,,\n");
     let content = format!("Key,TransactionId,Note,Verdict\n{rows}");
-    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
-    assert!(
-        text.stdout.contains("\nleft alone, without a Verdict or a new TransactionId: 2 rows\n"),
-        "{text:?}"
-    );
+    let text = workspace.resolving(&content).text().exits(0);
+    has(&text.stdout, ["\nleft alone, without a Verdict or a new TransactionId: 2 rows\n"]);
     assert_eq!(workspace.show("one")["state"], "resolved");
     let left_alone = workspace.show("two");
     let events = left_alone["history"].as_array().map(Vec::len);
@@ -687,8 +669,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
         "key,transaction_id,note,verdict,Verdict\none,{one},,,PROCESSED\ntwo,,portal: declined,Rejected,\n\
          three,{three},portal: declined,rejected,\nfour,,in no report,, not_processed \n"
     );
-    let ended = workspace.resolving(right).end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = workspace.resolving(right).end().exits(0);
     let counts = |name: &str| ended.json()["resolved"][name]["count"].clone();
     assert_eq!(
         [counts("processed"), counts("rejected"), counts("not_processed")],
@@ -830,7 +811,7 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         let peer = Peer::responding("200 OK", &unclear_response(id));
         let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
         let resolve = |key: &str, arguments: &[&str]| {
-            at(workspace.run(["journal", "resolve", key]).arguments(arguments.iter().copied()))
+            at(workspace.run(["journal", "resolve", key]).arguments(arguments.iter()))
         };
         let keys =
             [format!("looked-up-{number}"), format!("unverified-{number}"), format!("rejected-{number}")];
@@ -882,8 +863,7 @@ fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
     let found = format!(
         "Key,TransactionId,Verdict,Note\none,{one},processed,\ntwo,{two},processed,\nthree,,rejected,declined there\n"
     );
-    let resolved = workspace.resolving(found).end();
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    workspace.resolving(found).end().exits(0);
     for key in ["one", "two", "three"] {
         assert!(workspace.show(key)["service"].is_string(), "{key}");
     }
@@ -900,11 +880,10 @@ fn unverified_verdict_of_a_lost_key_needs_its_service_d47_d49() {
         let sent = workspace.write("sent.csv", "Key\nlost\n");
         workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
         let arguments = [&["journal", "resolve", "lost", "--by", "ada"][..], verdict].concat();
-        let nowhere = workspace.run(arguments.iter().copied()).env("PAYMENTS_BASE_URL", "").end();
+        let nowhere = workspace.run(arguments.iter()).env("PAYMENTS_BASE_URL", "").end();
         nowhere.failed(2, "invalid");
         assert!(format!("{nowhere:?}").contains("does not know its service"), "{nowhere:?}");
-        let resolved = workspace.run(arguments.iter().copied()).arguments(["--merchant", "toys"]).end();
-        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        workspace.run(arguments.iter()).arguments(["--merchant", "toys"]).end().exits(0);
         assert!(workspace.show("lost")["service"].as_str().unwrap().ends_with("#toys"));
         workspace.charge("lost").failed(5, "unknown");
     }
@@ -959,11 +938,9 @@ fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
     let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
     workspace.charging("declined", &declined).end().failed(4, "rejected");
     let authorized = CARD_PAYMENT.replace("\"TransactionType\":\"1\"", "\"TransactionType\":\"2\"");
-    let made = payments_at(workspace.sandbox.base_url(), ["transaction", "create", "--file", "-"])
-        .stdin(authorized)
-        .end();
-    let id = made.processed()["TransactionId"].as_str().unwrap().to_owned();
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    let made = payments_at(workspace.sandbox.base_url(), CREATE).stdin(authorized).end();
+    let id = made.paid_id();
+    workspace.arm(Fault::response_lost(OperationName::Void));
     assert_eq!(workspace.run(["void", &id, "--reason", "twice", "--key", "void"]).end().code, Some(5));
     let note = ["--not-processed", "--note", "support: still authorized"];
     assert_eq!(workspace.journal_command(&[&["resolve", "void"][..], &note].concat()).code, Some(0));

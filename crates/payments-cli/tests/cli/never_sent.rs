@@ -10,7 +10,9 @@ use rcgen::CertifiedKey;
 use serde_json::{Value, json};
 
 use crate::cases::{Case, every_command};
-use crate::support::{CARD_PAYMENT, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at};
+use crate::support::{
+    CARD_PAYMENT, CHARGE, CREATE, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at, sandbox,
+};
 
 /// Every command in JSON and text, in parallel because they mostly wait for a deadline or a pause.
 fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, hint: &str) {
@@ -152,7 +154,7 @@ fn certificate_for_another_host_is_not_processed_d02() {
 
 #[test]
 fn server_without_tls_is_not_processed_d02_d56() {
-    let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
+    let sandbox = sandbox();
     let https = sandbox.base_url().replace("http://", "https://");
     every_command_is_not_processed(&https, &[], "tls", "does the server speak TLS there?");
     assert_nothing_came(&sandbox);
@@ -160,21 +162,20 @@ fn server_without_tls_is_not_processed_d02_d56() {
 
 #[test]
 fn invalid_request_is_not_sent_d01() {
-    let sandbox = Sandbox::builder().api_key(KEY).start_blocking().unwrap();
-    let create = ["transaction", "create", "--file", "-"];
+    let sandbox = sandbox();
     let without_amount = |payment: &str| payment.replace("\"Amount\":", "\"Amuont\":");
     let cases: [(&[&str], String); 7] = [
-        (&create, without_amount(CARD_PAYMENT)),
-        (&create, without_amount(&ach_payment())),
-        (&create, "{".to_owned()),
-        (&["token-transaction", "create", "--file", "-"], without_amount(TOKEN_PAYMENT)),
+        (&CREATE, without_amount(CARD_PAYMENT)),
+        (&CREATE, without_amount(&ach_payment())),
+        (&CREATE, "{".to_owned()),
+        (&CHARGE, without_amount(TOKEN_PAYMENT)),
         (&["void", "a "], String::new()),
         (&["transaction", "get", ".."], String::new()),
         (&["customer", "get", "a/../b"], String::new()),
     ];
     for (arguments, stdin) in cases {
         let run = |shape| {
-            let run = payments_at(sandbox.base_url(), arguments.iter().copied());
+            let run = payments_at(sandbox.base_url(), arguments.iter());
             run.arguments(["--output", shape]).stdin(&*stdin).end()
         };
         let error = run("json").failed(2, "invalid");

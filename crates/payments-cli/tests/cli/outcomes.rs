@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::cases::every_command;
 use crate::support::{
-    CARD, CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, payments_at, response,
-    responses,
+    CARD, CARD_PAYMENT, CHARGE, CREATE, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment,
+    payments_at, response, responses,
 };
 
 fn body(request: &str) -> Value {
@@ -35,8 +35,7 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
 #[test]
 fn ach_payment_is_processed_with_its_account_fields_d39() {
     let peer = Peer::responding("200 OK", responses::RECORD);
-    let ended =
-        payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(ach_payment()).end();
+    let ended = payments_at(&peer.base_url, CREATE).stdin(ach_payment()).end();
     assert_eq!(ended.processed()["TransactionId"], "txn_1");
     let sent = body(&peer.request());
     assert_eq!((&sent["AccountNumber"], &sent["SuggestedMode"]), (&json!("000123456789"), &json!("ach")));
@@ -46,8 +45,7 @@ fn ach_payment_is_processed_with_its_account_fields_d39() {
 #[test]
 fn token_payment_is_processed() {
     let peer = Peer::responding("200 OK", responses::RECEIPT);
-    let run =
-        payments_at(&peer.base_url, ["token-transaction", "create", "--file", "-"]).stdin(TOKEN_PAYMENT);
+    let run = payments_at(&peer.base_url, CHARGE).stdin(TOKEN_PAYMENT);
     assert_eq!(run.end().processed(), json!({"TransactionId": "txn_2"}));
     assert!(peer.request().starts_with("POST /api/v1/public/token-transaction "));
 }
@@ -112,7 +110,7 @@ fn declined_card_is_rejected_with_its_transaction_d06() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::responding("200 OK", declined);
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_9"), &json!(200)));
 }
@@ -125,7 +123,7 @@ fn retry_after_and_request_id_are_reported_d64() {
         body.len()
     );
     let peer = Peer::new(Then::Respond(response.into_bytes()));
-    let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
+    let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
     let error = run.end().failed(4, "rejected");
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
 }
@@ -140,9 +138,8 @@ fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
         let response =
             format!("HTTP/1.1 400 Bad Request\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         let peer = Peer::new(Then::Respond(response.into_bytes()));
-        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
-        let error = run.end().failed(5, "unknown");
-        assert!(error["message"].as_str().unwrap().contains(what), "{error}");
+        let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
+        let error = run.end().fails(5, "unknown", what);
         assert_eq!(error.get("body_snippet"), None, "{error}");
     }
     for (head, body) in [
@@ -152,9 +149,8 @@ fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
     ] {
         let response = format!("HTTP/1.1 400 Bad Request\r\n{head}\r\n\r\n{body}");
         let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
-        let run = payments_at(&peer.base_url, ["transaction", "create", "--file", "-"]).stdin(CARD_PAYMENT);
-        let error = run.end().failed(5, "unknown");
-        assert!(error["message"].as_str().unwrap().contains("the response was truncated"), "{error}");
+        let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
+        run.end().fails(5, "unknown", "the response was truncated");
     }
 }
 
@@ -202,14 +198,9 @@ fn is_utc_time(text: &Value) -> bool {
 fn unknown_outcome_reports_amount_reference_and_time() {
     let token_payment = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843 sk_canary_8Zk3Qw"}"#);
     for (arguments, stdin, amount, reference) in [
-        (["transaction", "create", "--file", "-"], CARD_PAYMENT, "10.50", Value::Null),
-        (["transaction", "create", "--file", "-"], &ach_payment(), "10.50", Value::Null),
-        (
-            ["token-transaction", "create", "--file", "-"],
-            &token_payment,
-            "45.00",
-            json!("invoice 1843 [redacted]"),
-        ),
+        (CREATE, CARD_PAYMENT, "10.50", Value::Null),
+        (CREATE, &ach_payment(), "10.50", Value::Null),
+        (CHARGE, &token_payment, "45.00", json!("invoice 1843 [redacted]")),
     ] {
         let peer = Peer::new(Then::Close);
         let ended = payments_at(&peer.base_url, arguments).stdin(stdin).end();

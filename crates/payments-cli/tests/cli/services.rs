@@ -8,11 +8,11 @@ use serde_json::Value;
 
 use crate::batch_runs::Billing;
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, TOKEN_PAYMENT, responses};
+use crate::support::{Ended, KEY, Peer, Run, TOKEN_PAYMENT, has, message, responses, sandbox};
 
 /// A second service, such as production after a rehearsal.
 fn another_service() -> BlockingSandbox {
-    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free")
+    sandbox()
 }
 
 trait At {
@@ -32,9 +32,7 @@ fn requests(service: &BlockingSandbox) -> usize {
 /// Checks that the text names both services, and no transaction.
 #[track_caller]
 fn names_both(text: &str, workspace: &Workspace, other: &BlockingSandbox) {
-    for service in [workspace.sandbox.base_url(), other.base_url()] {
-        assert!(text.contains(service), "{service}: {text}");
-    }
+    has(&text, [workspace.sandbox.base_url(), other.base_url()]);
     for entry in workspace.sandbox.gateway().ledger().entries() {
         assert!(!text.contains(entry.transaction_id().as_str()), "{text}");
     }
@@ -51,7 +49,7 @@ fn is_of_another_service(ended: &Ended, workspace: &Workspace, other: &BlockingS
     );
     assert_eq!(ended.json().get("recorded"), None, "{ended:?}");
     names_both(&format!("{ended:?}"), workspace, other);
-    assert!(error["message"].as_str().unwrap().contains("nothing was sent now"), "{error}");
+    assert!(message(&error).contains("nothing was sent now"), "{error}");
 }
 
 #[test]
@@ -76,10 +74,10 @@ fn key_in_any_state_is_unknown_at_another_service_d47() {
         for token in ["tok_approved", "tok_declined"] {
             for explicit in [&[][..], &["--after-rejection"]] {
                 let run = workspace.charging(key, &request(token)).at(&other);
-                is_of_another_service(&run.arguments(explicit.iter().copied()).end(), &workspace, &other);
+                is_of_another_service(&run.arguments(explicit.iter()).end(), &workspace, &other);
             }
         }
-        let text = workspace.charging(key, TOKEN_PAYMENT).at(&other).arguments(["--output", "text"]).end();
+        let text = workspace.charging(key, TOKEN_PAYMENT).at(&other).text();
         assert!(text.stderr.starts_with("KEY OF ANOTHER SERVICE, nothing was sent now: "), "{text:?}");
         names_both(&text.stderr, &workspace, &other);
     }
@@ -99,8 +97,7 @@ fn billing_file_with_a_key_of_another_service_is_refused_whole_d47() {
     billing.good(4);
     for options in [&[][..], &["--dry-run"]] {
         let ended = billing.command_at(other.base_url(), options).end();
-        let error = ended.failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains("nothing was sent"), "{error}");
+        let error = ended.refused("nothing was sent");
         let violations = error["violations"].as_array().unwrap();
         assert_eq!(violations.len(), 3, "{error}");
         for (violation, number) in violations.iter().zip(1..) {
@@ -111,7 +108,7 @@ fn billing_file_with_a_key_of_another_service_is_refused_whole_d47() {
             assert_eq!(violation["field"], "Key");
             names_both(&violation.to_string(), &billing.workspace, &other);
         }
-        let text = billing.command_at(other.base_url(), options).arguments(["--output", "text"]).end();
+        let text = billing.command_at(other.base_url(), options).text();
         assert!(text.stderr.contains("  line 2: k1: Key belongs to another service: "), "{text:?}");
         names_both(&text.stderr, &billing.workspace, &other);
     }
@@ -157,9 +154,7 @@ fn transaction_is_not_looked_up_at_another_service_d47() {
     let error = run.env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2, "invalid");
     assert_eq!(error["kind"], "other_service", "{error}");
     let message = error["message"].as_str().unwrap();
-    for part in [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"] {
-        assert!(message.contains(part), "{part}: {message}");
-    }
+    has(&message, [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"]);
 
     let path = workspace.journal().with_file_name("found.csv");
     std::fs::write(&path, format!("Key,TransactionId,Note\nlost,{id},\n")).unwrap();
@@ -185,7 +180,7 @@ fn transaction_ids_of_two_services_do_not_clash_d47() {
         let service = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
         service.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
         let at = |arguments: &[&str]| {
-            crate::support::payments_at(service.base_url(), arguments.iter().copied())
+            crate::support::payments_at(service.base_url(), arguments.iter())
                 .env("PAYMENTS_JOURNAL", journal)
                 .env("USER", "ada")
         };
@@ -196,12 +191,12 @@ fn transaction_ids_of_two_services_do_not_clash_d47() {
         let id = service.gateway().ledger().entries().last().unwrap().transaction_id().to_string();
         let file = folder.path().join("found.csv");
         std::fs::write(&file, format!("Key,TransactionId,Note\n{key},{id},\n")).unwrap();
-        let resolved = if key == "one" {
+        if key == "one" {
             at(&["journal", "resolve", key, "--processed", &id]).end()
         } else {
             at(&["journal", "resolve", "--from", file.to_str().unwrap()]).end()
-        };
-        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        }
+        .exits(0);
         let again = Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap();
         let charge = ["token-transaction", "create", "--file", "-", "--key", &format!("{key}-again")];
         let charged = at(&charge).env("PAYMENTS_BASE_URL", again.base_url()).stdin(TOKEN_PAYMENT).end();
@@ -231,7 +226,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
             "{error}"
         );
         let both = format!("first used for {}, and this call is for {};", service("#books"), service(name));
-        assert!(error["message"].as_str().unwrap().contains(&both), "{error}");
+        assert!(message(&error).contains(&both), "{error}");
     }
     assert_eq!(workspace.requests(), 1);
 
@@ -240,8 +235,8 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     assert_eq!(billing.run(&["--merchant", "toys"]).code, Some(0));
     let error = billing.run(&["--merchant", "books"]).failed(2, "invalid");
     let rule = error["violations"][0]["rule"].as_str().unwrap();
-    assert!(rule.contains(&service("#toys")) && rule.contains(&service("#books")), "{rule}");
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    has(&rule, [&service("#toys"), &service("#books")]);
+    workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let unanswered = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
     unanswered.end().failed(5, "unknown");
     let entries = workspace.sandbox.gateway().ledger();
@@ -320,7 +315,7 @@ fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
     let error = workspace.journal_command(&forget).failed(2, "invalid");
     assert_eq!(error["kind"], "service_changed");
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains(&format!("--shown {code}")) && message.contains("1 processed, "), "{message}");
+    has(&message, [&format!("--shown {code}"), "1 processed, "]);
     assert_eq!(workspace.show("invoice-17")["state"], "processed");
 }
 
@@ -343,12 +338,12 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     let text = journal(&["rename-service", &old, NEW, "--output", "text"]).stdout;
     let code = shown["shown"].as_str().unwrap();
     let given = format!("--count 1 --shown {code} --by NAME");
-    assert!(text.contains(&given) && text.contains("nothing was changed"), "{text}");
+    has(&text, [&given, "nothing was changed"]);
     // The new numbers are shown.
     let refused = journal(&["rename-service", &old, NEW, "--count", "2", "--by", "ada"]);
     let error = refused.failed(2, "invalid");
     assert_eq!(error["kind"], "service_changed");
-    assert!(error["message"].as_str().unwrap().contains("1 processed, "), "{error}");
+    assert!(message(&error).contains("1 processed, "), "{error}");
     for without in [&["--count", "1"][..], &["--by", "ada"]] {
         journal(&[&["rename-service", &*old, NEW][..], without].concat()).failed(2, "invalid");
     }
@@ -367,7 +362,7 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
         (&"renamed".into(), &old.clone().into(), &"ada".into())
     );
     let text = journal(&["show", "paid", "--output", "text"]).stdout;
-    assert!(text.contains(&format!("ada: renamed from {old} with 1 intent")) && text.contains(NEW), "{text}");
+    has(&text, [&format!("ada: renamed from {old} with 1 intent"), NEW]);
     let csv = journal(&["export", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().filter(|line| line.contains(&old)).count(), 1, "{csv}");
     let gone = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
@@ -375,10 +370,8 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
 
     // A possible charge is not forgotten.
     let forget = ["forget-service", "https://old.example.com", "--count", "1", "--by", "ada"];
-    let error = journal(&forget).failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("resolve them first"), "{error}");
-    let resolved = journal(&["resolve", "lost", "--not-processed", "--note", "a rehearsal"]);
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    journal(&forget).refused("resolve them first");
+    journal(&["resolve", "lost", "--not-processed", "--note", "a rehearsal"]).exits(0);
     assert_eq!(journal(&forget).json()["done"], true);
     journal(&["show", "lost"]).failed(2, "invalid");
     // The key is new.

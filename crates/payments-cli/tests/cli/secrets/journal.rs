@@ -5,7 +5,6 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use payments_canary::Canaries;
 use payments_journal::SqliteStore;
@@ -34,7 +33,7 @@ struct Workspace {
 impl Workspace {
     fn payments(&mut self, arguments: &[&str], stdin: &str) -> Ended {
         let journal = self.folder.join("journal.db");
-        let run = payments(arguments.iter().copied())
+        let run = payments(arguments.iter())
             .arguments(["--journal", journal.to_str().unwrap()])
             .env("PAYMENTS_BASE_URL", &self.base_url)
             .env("PAYMENTS_API_KEY", &self.key)
@@ -67,7 +66,7 @@ const FAULTS: [&str; 9] =
 fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let run = payments(["sandbox", "--log", "off", "--api-key", canaries.key()]);
-    let mut sandbox = run.stdout(Stdio::piped()).spawn();
+    let mut sandbox = run.start();
     let ready: Value = serde_json::from_str(&sandbox.first_line()).unwrap();
     let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
     let mut arm = |kind: &str| {
@@ -165,8 +164,7 @@ fn run_files_with_card_numbers(canaries: &Canaries, workspace: &mut Workspace) {
          wrong-1,tok_approved,3.00,false,one,{card}\n\
          wrong-2,tok_approved,4.00,false,two,exp {card} or {grouped}\n"
     );
-    let ended = workspace.batch("accepted.csv", &accepted, "results.csv");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    workspace.batch("accepted.csv", &accepted, "results.csv").exits(0);
     for (row, refused) in [
         format!("{HEADER}{card},tok_approved,1.00,false,\n"),
         format!("{HEADER},tok_approved,1.00,false,{card}\n"),

@@ -143,7 +143,7 @@ fn s5_secrets_in_invalid_requests_are_not_repeated() {
     for request in requests {
         for arguments in [&["--verbose", "--output", "text"][..], &["--dry-run"]] {
             let run = payments(["transaction", "create", "--file", "-", "--base-url", "http://127.0.0.1:1"]);
-            let run = run.arguments(arguments.iter().copied()).env("PAYMENTS_API_KEY", canaries.key());
+            let run = run.arguments(arguments.iter()).env("PAYMENTS_API_KEY", canaries.key());
             let ended = run.stdin(request.clone()).end();
             assert_eq!(ended.code, Some(2), "{request}: {ended:?}");
             shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);

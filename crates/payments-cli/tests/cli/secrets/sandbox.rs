@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
 use std::time::Duration;
 
 use payments_canary::Canaries;
@@ -28,7 +27,7 @@ fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let start = || {
         let run =
             payments(["sandbox", "--data", data.to_str().unwrap(), "--log", log, "--allow-unknown-fields"]);
-        let mut running = run.stdout(Stdio::piped()).spawn();
+        let mut running = run.start();
         let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
         (running, Service::of(&ready))
     };
@@ -201,7 +200,7 @@ fn admin_responses(service: &Service) -> Vec<u8> {
 #[test]
 fn s5_fault_header_of_these_tests_works() {
     // Otherwise the faults above would prove nothing.
-    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
+    let mut running = payments(["sandbox", "--log", "off"]).start();
     let service = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
     let canaries = Canaries::set(0);
     let response = service.post(
