@@ -1,8 +1,6 @@
 //! The long help.
 
-use payments_fake::test_values;
-
-use crate::support::{has, payments};
+use crate::support::{has, payments, started};
 
 fn help(command: &[&str]) -> String {
     let ended = payments(command.iter().copied().chain(["--help"])).end();
@@ -90,41 +88,10 @@ fn help_omits_refused_options() {
     }
 }
 
-#[test]
-fn ids_have_the_interfaces_names() {
-    for (command, name) in [
-        (&["transaction", "get"][..], "TransactionId of"),
-        (&["void"], "TransactionId of"),
-        (&["customer", "get"], "CustomerId of"),
-    ] {
-        let text = help(command);
-        assert!(text.contains(name), "{text}");
-    }
-}
-
-#[test]
-fn sandbox_help_has_the_main_test_values() {
-    let text = help(&["sandbox"]);
-    for (value, result) in [
-        (test_values::VISA, "approved"),
-        (test_values::DECLINED, "declined"),
-        (test_values::INSUFFICIENT_FUNDS, "insufficient funds"),
-        (test_values::TOK_APPROVED, "approved"),
-        (test_values::TOK_DECLINED, "declined"),
-        (test_values::TOK_THEN_DECLINED, "approved twice, then declined"),
-        (test_values::INVALID_POSTAL_CODE, "refused: invalid postal code"),
-        (test_values::CUSTOMER, "the customer that is always there"),
-    ] {
-        let is_row = |line: &str| line.contains(value) && line.ends_with(result);
-        assert!(text.lines().any(is_row), "{value}: {text}");
-    }
-}
-
 #[cfg(unix)]
 #[test]
 fn help_examples_are_processed_by_the_sandbox() {
-    let mut sandbox = payments(["sandbox"]).start();
-    let ready: serde_json::Value = serde_json::from_str(&sandbox.first_line()).expect("the ready line");
+    let (_sandbox, ready) = started(payments(["sandbox"]));
     for command in ["transaction", "token-transaction"] {
         let text = help(&[command, "create"]);
         let start = format!("\npayments {command} create --file - <<'END'\n");

@@ -11,7 +11,9 @@ use serde_json::{Value, json};
 use crate::batch_runs::{Billing, counts, ends};
 use crate::http::Http;
 use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
+use crate::support::{
+    CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, payments, payments_at, started,
+};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -36,7 +38,7 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
         peer.request();
         running.signal(signal);
         let ended = running.end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!(error["kind"], "interrupted");
         assert!(error["sent_at"].is_string(), "{error}");
         let to_look_up = if arguments[0] == "void" { Value::from("txn_1") } else { Value::Null };
@@ -69,7 +71,7 @@ fn signal_during_a_lookup_is_not_processed() {
         let running = payments_at(&peer.base_url, arguments).start();
         peer.request();
         running.signal(signal);
-        assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+        assert_eq!(running.end().failed(3)["kind"], "interrupted");
     }
 }
 
@@ -84,7 +86,7 @@ fn signal_while_reading_the_request_is_not_processed() {
     // Opening succeeds once the command has opened the other end, so the command is reading now.
     let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
     running.signal("INT");
-    assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+    assert_eq!(running.end().failed(3)["kind"], "interrupted");
     assert_eq!(peer.requests_left(), 0);
 }
 
@@ -143,8 +145,7 @@ fn second_signal_of_the_system_does_not_abandon_a_run_and_another_signal_does() 
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-        let mut running = billing.command(&["--concurrency", "3"]).start();
-        block_on(gate.arrivals(3));
+        let mut running = billing.in_flight(&["--concurrency", "3"], &gate, 3);
         running.signal(repeated);
         let line = running.error_line();
         let expected = format!("SIG{repeated}: no new charge is started; waiting for 3 ");
@@ -207,15 +208,6 @@ fn closed_terminal_leaves_a_journaled_charge_recorded() {
 }
 
 #[test]
-fn hang_up_stops_the_sandbox_as_sigterm_does() {
-    let mut running = payments(["sandbox", "--log", "off"]).start();
-    running.first_line();
-    running.signal("HUP");
-    let ended = running.end().exits(0);
-    assert!(ended.stderr.contains("SIGHUP: finishing the requests in flight"), "{ended:?}");
-}
-
-#[test]
 fn results_at_the_file_limit_are_reported_as_on_a_full_disk() {
     const LIMIT_KIB: u32 = 2048;
     let billing = Billing::open();
@@ -251,7 +243,7 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 
     // A journal that is already larger.
     let ended = billing.workspace.charging("single", TOKEN_PAYMENT).with_file_limit(16).end();
-    assert_eq!(ended.failed(5, "unknown")["kind"], "journal");
+    assert_eq!(ended.failed(5)["kind"], "journal");
     assert_eq!(ended.stderr, FILE_LIMIT);
     billing.workspace.charge("single").processed();
 }
@@ -260,9 +252,8 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 fn sandbox_that_cannot_save_keeps_the_old_state_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("state.json");
-    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16);
-    let mut running = run.start();
-    let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+    let (running, ready) =
+        started(payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16));
     let key = ready["api_key"].as_str().unwrap();
     let headers = format!("authorization: {key}\r\n");
     let mut service = Http::connect(ready["base_url"].as_str().unwrap(), &headers).unwrap();

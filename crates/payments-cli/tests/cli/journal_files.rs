@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, broken_pipe, has,
-    message, payments_at, responses,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, broken_pipe,
+    declined_payment, has, message, payments_at, responses,
 };
 
 impl Workspace {
@@ -57,7 +57,7 @@ impl Workspace {
 /// The violations of a refused file, as `line key: field rule`.
 #[track_caller]
 fn wrong_rows(ended: &Ended) -> Vec<String> {
-    let error = ended.failed(2, "invalid");
+    let error = ended.failed(2);
     assert_eq!(error["kind"], "resolve_file", "{error}");
     assert!(message(&error).contains("nothing was changed"), "{error}");
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
@@ -128,7 +128,7 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("long.jsonl", " ".repeat(200_000)), "line 1: must be at most 128 KiB"),
         (workspace.path("missing.csv"), "cannot be read"),
     ] {
-        let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
+        let error = workspace.journal_command(&["export", "--run", &file]).failed(2);
         assert_eq!(error["kind"], "run_file");
         assert!(message(&error).contains(expected), "{error}");
     }
@@ -140,7 +140,7 @@ fn completed_export_resolves_its_rows() {
     let workspace = Workspace::open();
     let [one, two, _] = workspace.lose_responses(["@1+1", "two", "not-there"]);
     workspace.charge("paid").processed();
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
@@ -211,12 +211,10 @@ fn apostrophes_are_stripped_from_exports_only() {
 #[test]
 fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let workspace = Workspace::open();
-    let authorisation = authorization();
-    let create = ["transaction", "create", "--file", "-", "--key", "payment"];
-    let id = workspace.run(create).stdin(authorisation).end().paid_id();
+    let id = workspace.creating("payment").stdin(authorization()).end().paid_id();
     workspace.arm(Fault::request_lost(OperationName::Void));
-    workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    workspace.run(["void", &id, "--key", "void"]).end().failed(5);
+    let export = workspace.csv(&["--state", "unknown"]);
     let unchanged = workspace.resolving(export).end();
     assert_eq!(
         (unchanged.code, unchanged.json()["left_alone"].as_u64()),
@@ -226,8 +224,8 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     // Nor is another id that an unclear response named.
     let peer = Peer::responding("200 OK", &unclear_response("txn_2"));
     let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
-    at(workspace.run(["void", &id, "--key", "named"])).failed(5, "unknown");
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    at(workspace.run(["void", &id, "--key", "named"])).failed(5);
+    let export = workspace.csv(&["--state", "unknown"]);
     assert!(export.contains(",txn_2,"), "{export}");
     let noted = at(workspace.resolving("key,transaction_id,note\nnamed,txn_2,asked support\n"));
     assert_eq!((noted.code, noted.json()["left_alone"].as_u64()), (Some(0), Some(1)), "{noted:?}");
@@ -418,7 +416,7 @@ fn file_without_columns_or_rows_is_refused() {
         &["resolve", "--by", "ada"],
         &["resolve", "one", "--not-processed", "--note", "n", "--dry-run"],
     ] {
-        workspace.journal_command(arguments).failed(2, "invalid");
+        workspace.journal_command(arguments).failed(2);
     }
     let journal = workspace.path("billing.db");
     let own = [journal.clone(), format!("{journal}-owners/witness"), workspace.path("witness")];
@@ -461,7 +459,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
     let before = workspace.export_all();
     let stops = |run: Run, kind: &str| {
         let ended = run.end();
-        let error = ended.failed(3, "not_processed");
+        let error = ended.failed(3);
         assert_eq!(error["kind"], kind, "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
@@ -480,7 +478,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
         let content = format!("Key,TransactionId,Note\n{kind},{one},\n");
         let before = workspace.export_all();
         let error = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        assert_eq!(error.failed(3, "not_processed")["kind"], kind);
+        assert_eq!(error.failed(3)["kind"], kind);
         assert_eq!(workspace.export_all(), before);
     }
 
@@ -514,7 +512,7 @@ fn changed_meanwhile(workspace: &Workspace, shape: &str, stdout: impl Into<Stdio
 fn key_resolved_by_someone_else_meanwhile_is_kept() {
     let workspace = Workspace::open();
     let (ended, [_, three]) = changed_meanwhile(&workspace, "json", Stdio::piped());
-    let error = ended.failed(3, "not_processed");
+    let error = ended.failed(3);
     assert_eq!(
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
         (
@@ -543,13 +541,9 @@ fn unresolved_rows_are_reported_when_stdout_is_closed() {
 #[test]
 fn void_shares_its_transaction_with_the_payment_only() {
     let workspace = Workspace::open();
-    let authorisation = authorization();
-    let authorise = |key: &str| {
-        let create = ["transaction", "create", "--file", "-", "--key", key];
-        workspace.run(create).stdin(authorisation.as_str()).end()
-    };
+    let authorise = |key: &str| workspace.creating(key).stdin(authorization()).end();
     workspace.arm(Fault::response_lost(OperationName::Transaction));
-    authorise("payment").failed(5, "unknown");
+    authorise("payment").failed(5);
     let id = workspace.last_id();
     // The second void would be refused, so its request is lost on the way.
     for (key, fault) in [
@@ -557,7 +551,7 @@ fn void_shares_its_transaction_with_the_payment_only() {
         ("void-2", Fault::request_lost(OperationName::Void)),
     ] {
         workspace.arm(fault);
-        workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
+        workspace.run(["void", &id, "--key", key]).end().failed(5);
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
     let seen = wrong_rows(&workspace.resolving(twice).end());
@@ -594,12 +588,12 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
 
     // No card number of another column is looked up.
     workspace.lose_response("one");
-    let looked_up = workspace.sandbox.gateway().requests().len();
+    let looked_up = workspace.requests();
     let ended = workspace.resolving("Key,TransactionId,Note\none,4111111111111111,\n").end();
     let refused =
         "2 one: TransactionId must not be a card number; if it only looks like one, give --ids-are-not-cards";
     assert_eq!(wrong_rows(&ended), [refused]);
-    assert_eq!(workspace.sandbox.gateway().requests().len(), looked_up);
+    assert_eq!(workspace.requests(), looked_up);
 
     // Nor does a row with another problem show a key that may be a card number.
     let mixed_up = format!(
@@ -623,7 +617,7 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     assert_eq!(workspace.resolving(&resolutions).end().code, Some(0));
     assert_eq!(workspace.show(LIKE_A_CARD)["state"], "resolved");
     // And a mistyped one is not repeated.
-    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2, "invalid");
+    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2);
     assert!(!error.to_string().contains("4111111111111111"), "{error}");
 }
 
@@ -688,7 +682,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
 fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
     let workspace = Workspace::open();
     let [one, two] = workspace.lose_responses(["one", "two"]);
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     let mut reader = csv::Reader::from_reader(export.as_bytes());
     let headings = reader.headers().unwrap().clone();
     let column = |name: &str| headings.iter().position(|it| it == name).unwrap();
@@ -723,7 +717,7 @@ fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
         ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"]
     );
     assert_eq!(workspace.export_all(), before);
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     let mut reader = csv::Reader::from_reader(export.as_bytes());
     let new = fill(reader.records().map(Result::unwrap).collect(), &[&second, &two]);
     assert_eq!(workspace.resolving(new).end().code, Some(0));
@@ -742,8 +736,8 @@ fn exported_id_without_a_verdict_resolves_nothing_d48() {
     for (key, id) in [("one", "txn_1"), ("two", " lead"), ("three", "txn/.."), ("four", "\u{202e}abc")] {
         let peer = Peer::responding("200 OK", &unclear_response(id));
         let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
-        let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+        at(workspace.charging(key, TOKEN_PAYMENT)).failed(5);
+        let export = workspace.csv(&["--state", "unknown"]);
         let mut reader = csv::Reader::from_reader(export.as_bytes());
         let headings = reader.headers().unwrap().clone();
         let row = reader.records().map(Result::unwrap).find(|row| row[0] == *key).unwrap();
@@ -816,7 +810,7 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         let keys =
             [format!("looked-up-{number}"), format!("unverified-{number}"), format!("rejected-{number}")];
         for key in &keys {
-            at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
+            at(workspace.charging(key, TOKEN_PAYMENT)).failed(5);
         }
         let typed = id.replace('\u{202e}', "\\u{202e}");
         let rejected = format!("--rejected={typed}");
@@ -829,7 +823,7 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         // Another key does not hold it.
         workspace.add_unknown(&format!("other-{number}"), &peer.base_url);
         if id != "\u{202e}abc" {
-            resolve(&format!("other-{number}"), &["--processed", id, "--unverified"]).failed(2, "invalid");
+            resolve(&format!("other-{number}"), &["--processed", id, "--unverified"]).failed(2);
         }
     }
 }
@@ -845,8 +839,7 @@ fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
         workspace.last_id()
     });
     fs::write(workspace.path("billing.db"), copy).expect("it can be written");
-    let sent = workspace.write("sent.csv", "Key\none\ntwo\nthree\n");
-    let accepted = workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+    let accepted = workspace.accept("Key\none\ntwo\nthree\n");
     assert_eq!(accepted.json()["unknown"], 3, "{accepted:?}");
     let [one, two] = ids;
     let kept = workspace.show("kept")["transaction_id"].as_str().unwrap().to_owned();
@@ -868,7 +861,7 @@ fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
         assert!(workspace.show(key)["service"].is_string(), "{key}");
     }
     assert_eq!(workspace.charge("one").code, Some(0), "it is recorded");
-    workspace.charge("three").failed(4, "rejected");
+    workspace.charge("three").failed(4);
     assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
 }
 
@@ -877,15 +870,14 @@ fn unverified_verdict_of_a_lost_key_needs_its_service_d47_d49() {
     for verdict in [&["--processed", "txn_9", "--unverified"][..], &["--rejected", "--note", "declined"]] {
         let workspace = Workspace::open();
         workspace.charge("kept").processed();
-        let sent = workspace.write("sent.csv", "Key\nlost\n");
-        workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+        workspace.accept("Key\nlost\n");
         let arguments = [&["journal", "resolve", "lost", "--by", "ada"][..], verdict].concat();
         let nowhere = workspace.run(arguments.iter()).env("PAYMENTS_BASE_URL", "").end();
-        nowhere.failed(2, "invalid");
+        nowhere.failed(2);
         assert!(format!("{nowhere:?}").contains("does not know its service"), "{nowhere:?}");
         workspace.run(arguments.iter()).arguments(["--merchant", "toys"]).end().exits(0);
         assert!(workspace.show("lost")["service"].as_str().unwrap().ends_with("#toys"));
-        workspace.charge("lost").failed(5, "unknown");
+        workspace.charge("lost").failed(5);
     }
 }
 
@@ -928,15 +920,15 @@ fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
         assert!(said.contains("quotation mark"), "{command:?}: {said}");
         assert_eq!(workspace.export_all(), before, "{command:?}");
     }
-    assert_eq!(workspace.sandbox.gateway().requests().len(), 1);
+    assert_eq!(workspace.requests(), 1);
 }
 
 /// What an export says about a key is no new finding, however its headings are written.
 #[test]
 fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
     let workspace = Workspace::open();
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    workspace.charging("declined", &declined).end().failed(4, "rejected");
+    let declined = declined_payment();
+    workspace.charging("declined", &declined).end().failed(4);
     let authorized = CARD_PAYMENT.replace("\"TransactionType\":\"1\"", "\"TransactionType\":\"2\"");
     let made = payments_at(workspace.sandbox.base_url(), CREATE).stdin(authorized).end();
     let id = made.paid_id();

@@ -129,7 +129,7 @@ fn command_that_needs_a_journal_creates_none_in_an_empty_file() {
         let before = fs::read(workspace.journal()).unwrap();
         for command in commands {
             let ended = workspace.run([&["journal"], command].concat()).end();
-            assert_eq!(ended.failed(2, "invalid")["kind"], "no_journal");
+            assert_eq!(ended.failed(2)["kind"], "no_journal");
             assert_eq!(fs::read(workspace.journal()).unwrap(), before, "{command:?}");
         }
     }
@@ -235,11 +235,11 @@ fn damaged_index_of_the_journal_stops_every_command_that_may_send() {
         let sent = workspace.requests();
         let charge = TOKEN_PAYMENT.replace("45.00", "1.00");
         let run = batch(&workspace, &folder, &[]);
-        run.failed(2, "invalid");
+        run.failed(2);
         let charge = workspace.charging("invoice-1", &charge).end();
-        charge.failed(5, "unknown");
+        charge.failed(5);
         let retry = workspace.run(["journal", "retry", "--status", "401"]).end();
-        retry.failed(2, "invalid");
+        retry.failed(2);
         for ended in [&run, &charge, &retry] {
             let message = ended.json()["error"]["message"].as_str().unwrap().to_owned();
             has(&message, [index, "A damaged index"]);

@@ -14,8 +14,8 @@ use payments_sandbox::BlockingSandbox;
 use serde_json::Value;
 
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Run, TOKEN_PAYMENT, ach_payment, authorization, has, message,
-    payments, payments_at, sandbox,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Run, Running, TOKEN_PAYMENT, ach_payment, authorization,
+    declined_payment, has, message, payments, payments_at, sandbox,
 };
 
 /// A sandbox, and a folder for a journal.
@@ -69,7 +69,50 @@ impl Workspace {
     }
 
     pub(crate) fn arm(&self, fault: Fault) {
-        self.sandbox.gateway().arm(fault);
+        self.arm(fault);
+    }
+
+    /// A payment by card or account with this key.
+    pub(crate) fn creating(&self, key: &str) -> Run {
+        self.run(CREATE).arguments(["--key", key])
+    }
+
+    /// A charge with this key whose response is held back.
+    pub(crate) fn in_flight(&self, key: &str) -> (Running, Gate) {
+        let gate = self.hold_responses();
+        let running = self.charging(key, TOKEN_PAYMENT).start();
+        block_on(gate.arrived());
+        (running, gate)
+    }
+
+    /// Says that the keys of these rows were sent.
+    pub(crate) fn accept(&self, rows: impl AsRef<[u8]>) -> Ended {
+        let file = self.journal().with_file_name("sent.csv");
+        fs::write(&file, rows).expect("it is writable");
+        self.run(["journal", "accept-history", "--by", "ada", "--sent"]).arguments([file]).end()
+    }
+
+    pub(crate) fn csv(&self, arguments: &[&str]) -> String {
+        self.run(["journal", "export", "--format", "csv"]).arguments(arguments).end().stdout
+    }
+
+    /// A column of the whole export.
+    pub(crate) fn column(&self, name: &str) -> Vec<String> {
+        let csv = self.csv(&[]);
+        let mut rows = csv::Reader::from_reader(csv.as_bytes());
+        let column = rows.headers().expect("a header").iter().position(|it| it == name).expect("it is there");
+        rows.records().map(|row| row.expect("a row")[column].to_owned()).collect()
+    }
+
+    /// Checks that no file beside the journal holds it.
+    #[track_caller]
+    pub(crate) fn assert_not_stored(&self, secret: &str) {
+        for entry in self.folder.path().read_dir().expect("a folder") {
+            let path = entry.expect("an entry").path();
+            let stored = fs::read(&path).unwrap_or_default();
+            let has_it = stored.windows(secret.len()).any(|part| part == secret.as_bytes());
+            assert!(!has_it, "{secret} in {}", path.display());
+        }
     }
 
     pub(crate) fn requests(&self) -> usize {
@@ -118,9 +161,7 @@ fn every_operation_that_moves_money_takes_a_key() {
         assert_eq!(first["data"]["TransactionId"], again["data"]["TransactionId"], "{first} {again}");
         assert_eq!((first.get("recorded"), &again["recorded"]), (None, &Value::from(true)));
     }
-    let authorisation = authorization();
-    let authorised =
-        workspace.run(["transaction", "create", "--file", "-", "--key", "auth"]).stdin(authorisation).end();
+    let authorised = workspace.creating("auth").stdin(authorization()).end();
     let id = authorised.paid_id();
     let void = || workspace.run(["void", &id, "--key", "void-1"]).end().json();
     let (first, again) = (void(), void());
@@ -131,14 +172,9 @@ fn every_operation_that_moves_money_takes_a_key() {
     assert_eq!(workspace.show("account")["subject"], "account");
     assert_eq!(workspace.show("void-1")["voids"], *id);
 
-    let folder = fs::read_dir(workspace.journal().parent().unwrap()).unwrap();
-    for entry in folder.map(|entry| entry.unwrap()).filter(|entry| entry.file_type().unwrap().is_file()) {
-        let bytes = fs::read(entry.path()).unwrap();
-        // `secrets::journal` searches for codes and expiry dates, which other digits can match by chance.
-        for secret in ["378282246310005", "000123456789", KEY] {
-            let has_it = bytes.windows(secret.len()).any(|window| window == secret.as_bytes());
-            assert!(!has_it, "{secret} in {}", entry.path().display());
-        }
+    // `secrets::journal` searches for codes and expiry dates, which other digits can match by chance.
+    for secret in ["378282246310005", "000123456789", KEY] {
+        workspace.assert_not_stored(secret);
     }
 }
 
@@ -146,11 +182,9 @@ fn every_operation_that_moves_money_takes_a_key() {
 fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
     let workspace = Workspace::open();
     let id = workspace.charge("invoice-17").processed()["TransactionId"].clone();
-    for other in
-        [TOKEN_PAYMENT.replace("45.00", "45.01"), TOKEN_PAYMENT.replace("tok_approved", "tok_declined")]
-    {
+    for other in [TOKEN_PAYMENT.replace("45.00", "45.01"), declined_payment()] {
         let ended = workspace.charging("invoice-17", &other).end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!((&error["kind"], &error["transaction_id"]), (&"key_reused".into(), &id));
         let message = error["message"].as_str().unwrap();
         let paid =
@@ -164,7 +198,7 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
         assert!(text.starts_with(heading), "{text}");
         // The explicit call for a new attempt does not help either.
         let again = workspace.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
-        assert_eq!(again.failed(5, "unknown")["kind"], "key_reused");
+        assert_eq!(again.failed(5)["kind"], "key_reused");
     }
     assert_eq!(workspace.requests(), 1);
     workspace.sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(45_00));
@@ -173,12 +207,12 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
 #[test]
 fn second_card_after_a_decline_needs_after_rejection_d44() {
     let workspace = Workspace::open();
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    workspace.charging("order-4711", &declined).end().failed(4, "rejected");
+    let declined = declined_payment();
+    workspace.charging("order-4711", &declined).end().failed(4);
 
     // A plain call sends neither card again.
     assert_eq!(workspace.charging("order-4711", &declined).end().json()["recorded"], true);
-    let error = workspace.charge("order-4711").failed(2, "invalid");
+    let error = workspace.charge("order-4711").failed(2);
     assert_eq!(error["kind"], "key_reused");
     assert!(message(&error).contains("that one moved no money"), "{error}");
     for (request, heading) in [
@@ -202,12 +236,12 @@ fn second_card_after_a_decline_needs_after_rejection_d44() {
 fn new_attempt_needs_a_known_key_d44() {
     let workspace = Workspace::open();
     let error = workspace.charging("order-1", TOKEN_PAYMENT).arguments(["--after-rejection"]).end();
-    let error = error.failed(2, "invalid");
+    let error = error.failed(2);
     assert_eq!(error["kind"], "no_such_key");
     assert!(message(&error).contains("nothing was sent"), "{error}");
     let create = ["token-transaction", "create", "--file", "-", "--after-rejection"];
     let without_a_key = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT).end();
-    assert_eq!(without_a_key.failed(2, "invalid")["kind"], "usage");
+    assert_eq!(without_a_key.failed(2)["kind"], "usage");
     assert_eq!(workspace.requests(), 0);
 }
 
@@ -215,12 +249,10 @@ fn new_attempt_needs_a_known_key_d44() {
 fn every_operation_takes_a_new_attempt_after_a_rejection_d44() {
     let workspace = Workspace::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
-    let create = ["transaction", "create", "--file", "-", "--key", "card"];
-    workspace.run(create).stdin(declined).end().failed(4, "rejected");
-    let authorisation = authorization();
-    let paid = workspace.run(create).arguments(["--after-rejection"]).stdin(authorisation).end();
+    workspace.creating("card").stdin(declined).end().failed(4);
+    let paid = workspace.creating("card").arguments(["--after-rejection"]).stdin(authorization()).end();
     let id = paid.paid_id();
-    workspace.run(["void", "txn_nothing", "--key", "void"]).end().failed(4, "rejected");
+    workspace.run(["void", "txn_nothing", "--key", "void"]).end().failed(4);
     workspace.run(["void", &id, "--key", "void", "--after-rejection"]).end().processed();
     assert_eq!(workspace.requests(), 4);
 }
@@ -260,7 +292,7 @@ fn secret_key_is_refused_and_not_repeated() {
     let workspace = Workspace::open();
     for (secret, exit) in [(KEY, "secret_in_key"), ("4111111111111111", "usage")] {
         let ended = workspace.charge(&format!("invoice-{secret}"));
-        assert_eq!(ended.failed(2, "invalid")["kind"], exit, "{ended:?}");
+        assert_eq!(ended.failed(2)["kind"], exit, "{ended:?}");
         assert!(!format!("{ended:?}").contains(secret), "{ended:?}");
     }
     assert_eq!(workspace.requests(), 0);
@@ -270,9 +302,7 @@ fn secret_key_is_refused_and_not_repeated() {
 #[test]
 fn outcome_is_recorded_after_a_long_lock_of_the_journal() {
     let workspace = Workspace::open();
-    let gate = workspace.hold_responses();
-    let running = workspace.charging("invoice-17", TOKEN_PAYMENT).start();
-    block_on(gate.arrived());
+    let (running, gate) = workspace.in_flight("invoice-17");
     let other = rusqlite::Connection::open(workspace.journal()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     gate.release();
@@ -298,7 +328,7 @@ fn dry_run_creates_no_journal() {
     assert!(text.contains("\nthe journal has this key: "), "{text}");
     workspace.remove_journal();
     // A refused request does not create one either.
-    workspace.charging("invoice-17", "{}").end().failed(2, "invalid");
+    workspace.charging("invoice-17", "{}").end().failed(2);
     assert!(!workspace.journal().exists());
 }
 
@@ -308,12 +338,12 @@ fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
     workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 17"}"#);
     let first = workspace.charging("invoice-17", &request).end();
-    let error = first.failed(5, "unknown");
+    let error = first.failed(5);
     assert!(error["sent_at"].is_string(), "{error}");
     assert_eq!((&first.json()["key"], first.json().get("recorded")), (&"invoice-17".into(), None));
 
     let again = workspace.charging("invoice-17", &request).end();
-    let error = again.failed(5, "unknown");
+    let error = again.failed(5);
     assert_eq!(again.json()["recorded"], true);
     let shown = workspace.show("invoice-17");
     assert_eq!(error["kind"], shown["kind"]);
@@ -329,21 +359,21 @@ fn unknown_outcome_stays_unknown_and_is_not_sent_again() {
 #[test]
 fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     let workspace = Workspace::open();
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    let declined = declined_payment();
     let codes = [0, 1].map(|_| workspace.charging("invoice-17", &declined).end());
     for ended in &codes {
-        ended.failed(4, "rejected");
+        ended.failed(4);
     }
     assert_eq!(codes[1].json()["recorded"], true);
 
     let wrong_key =
         || workspace.charging("invoice-18", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong_key").end();
     for _ in 0..2 {
-        let error = wrong_key().failed(6, "rejected");
+        let error = wrong_key().failed(6);
         assert_eq!(error["http_status"], 401, "{error}");
     }
     // With the right API key it stays rejected.
-    workspace.charge("invoice-18").failed(6, "rejected");
+    workspace.charge("invoice-18").failed(6);
     let text = workspace.charging("invoice-18", TOKEN_PAYMENT).text();
     assert!(text.stderr.contains("payments journal retry --status 401"), "{}", text.stderr);
 
@@ -351,7 +381,7 @@ fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     assert_eq!((retried.code, &*retried.stdout), (Some(0), "{\"reopened\":{\"count\":1,\"sum\":45.00}}\n"));
     assert_eq!(workspace.show("invoice-18")["state"], "not_processed");
     workspace.charge("invoice-18").processed();
-    workspace.charging("invoice-17", &declined).end().failed(4, "rejected");
+    workspace.charging("invoice-17", &declined).end().failed(4);
     assert_eq!(workspace.show("invoice-18")["attempts"], 2);
 }
 
@@ -380,7 +410,7 @@ fn not_processed_key_is_sent_again() {
     let workspace = Workspace::open();
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let run = || workspace.charging("invoice-17", TOKEN_PAYMENT);
-    run().env("PAYMENTS_PROXY", &format!("http://{closed}")).end().failed(3, "not_processed");
+    run().env("PAYMENTS_PROXY", &format!("http://{closed}")).end().failed(3);
     assert_eq!(workspace.show("invoice-17")["state"], "not_processed");
     run().end().processed();
 }
@@ -396,7 +426,7 @@ fn journal_that_cannot_be_created_sends_nothing_d43() {
         let run =
             workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place.to_str().unwrap());
         let ended = run.end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{ended:?}");
     }
     assert_eq!(workspace.requests(), 0);
@@ -414,7 +444,7 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     mode(0o644);
     let advice = "nothing was sent now: an earlier call with this key may have paid, \
                   so run the same command again when the journal is available";
-    let error = workspace.charge("invoice-17").failed(5, "unknown");
+    let error = workspace.charge("invoice-17").failed(5);
     assert_eq!((&error["kind"], error.get("sent_at")), (&"journal".into(), None), "{error}");
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let heading = "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same \
@@ -422,13 +452,13 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     let text = workspace.charging("invoice-17", TOKEN_PAYMENT).text().stderr;
     assert!(text.starts_with(heading), "{text}");
     mode(0o600);
-    workspace.charge("invoice-17").failed(5, "unknown");
+    workspace.charge("invoice-17").failed(5);
 
     // The same with an unreachable database.
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let url = format!("postgres://ada@{closed}/books");
     let run = || workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &url);
-    let error = run().end().failed(5, "unknown");
+    let error = run().end().failed(5);
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let text = run().text().stderr;
     assert!(text.starts_with(heading), "{text}");
@@ -465,26 +495,16 @@ fn journal_password_is_never_shown() {
 }
 
 #[test]
-fn verbose_names_the_journal() {
-    let workspace = Workspace::open();
-    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--verbose"]).end();
-    let journal = format!("payments: journal {} (PAYMENTS_JOURNAL)", workspace.journal().display());
-    assert!(ended.stderr.contains(&journal), "{}", ended.stderr);
-}
-
-#[test]
 fn key_in_flight_is_in_progress_for_another_process() {
     let workspace = Workspace::open();
-    let gate = workspace.hold_responses();
-    let first = workspace.charging("invoice-17", TOKEN_PAYMENT).start();
-    block_on(gate.arrived());
+    let (first, gate) = workspace.in_flight("invoice-17");
     let second = workspace.charge("invoice-17");
-    let error = second.failed(5, "unknown");
+    let error = second.failed(5);
     assert_eq!((&error["kind"], workspace.requests()), (&"in_progress".into(), 1), "{error}");
     assert_eq!(workspace.show("invoice-17")["state"], "sending");
     let resolving =
         workspace.run(["journal", "resolve", "invoice-17", "--not-processed", "--note", "gone"]).end();
-    assert_eq!(resolving.failed(2, "invalid")["kind"], "not_unknown");
+    assert_eq!(resolving.failed(2)["kind"], "not_unknown");
     gate.release();
     first.end().processed();
     assert_eq!(workspace.charge("invoice-17").json()["recorded"], true);
@@ -494,7 +514,7 @@ fn key_in_flight_is_in_progress_for_another_process() {
 #[cfg(unix)]
 #[test]
 fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
+    let declined = declined_payment();
     for (request, code, outcome) in [(TOKEN_PAYMENT, 0, "processed"), (&*declined, 4, "rejected")] {
         for shape in ["json", "text"] {
             let workspace = Workspace::open();
@@ -527,9 +547,7 @@ mod interrupted {
     fn first_signal_waits_for_the_response_and_records_it() {
         for signal in ["INT", "TERM", "HUP"] {
             let workspace = Workspace::open();
-            let gate = workspace.hold_responses();
-            let running = workspace.charging("invoice-17", TOKEN_PAYMENT).start();
-            block_on(gate.arrived());
+            let (running, gate) = workspace.in_flight("invoice-17");
             running.signal(signal);
             // The line on stderr comes before the response.
             let mut running = running;
@@ -552,7 +570,7 @@ mod interrupted {
         let _connection = deaf.accept().unwrap();
         running.signal("INT");
         let ended = running.end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!((&error["kind"], &error["sent_at"]), (&"journal".into(), &Value::Null), "{error}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("an earlier call with this key may have paid"), "{message}");
@@ -562,29 +580,25 @@ mod interrupted {
     #[test]
     fn second_signal_exits_at_once_and_the_key_stays_unresolved() {
         let workspace = Workspace::open();
-        let gate = workspace.hold_responses();
-        let mut running = workspace.charging("invoice-17", TOKEN_PAYMENT).start();
-        block_on(gate.arrived());
+        let (mut running, gate) = workspace.in_flight("invoice-17");
         running.signal("INT");
         running.error_line();
         running.signal("INT");
         let ended = running.end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!((&error["kind"], &ended.json()["key"]), (&"interrupted".into(), &"invoice-17".into()));
         assert!(error["sent_at"].is_string(), "{error}");
         drop(gate);
         let shown = workspace.show("invoice-17");
         assert_eq!((&shown["state"], &shown["kind"]), (&"unknown".into(), &"crash".into()));
-        workspace.charge("invoice-17").failed(5, "unknown");
+        workspace.charge("invoice-17").failed(5);
         assert_eq!(workspace.requests(), 1);
     }
 
     #[test]
     fn killed_call_leaves_an_unknown_key() {
         let workspace = Workspace::open();
-        let gate = workspace.hold_responses();
-        let running = workspace.charging("invoice-17", TOKEN_PAYMENT).start();
-        block_on(gate.arrived());
+        let (running, gate) = workspace.in_flight("invoice-17");
         running.signal("KILL");
         running.end();
         drop(gate);
@@ -595,7 +609,7 @@ mod interrupted {
             (&"invoice-17".into(), &"unknown".into(), &"crash".into()),
             "{ended:?}"
         );
-        workspace.charge("invoice-17").failed(5, "unknown");
+        workspace.charge("invoice-17").failed(5);
         assert_eq!(workspace.requests(), 1);
     }
 }
@@ -606,7 +620,7 @@ fn key_like_a_card_number_is_accepted_if_it_is_none_or_in_the_journal_d52() {
     const LIKE_A_CARD: &str = "4539578763621486";
     let workspace = Workspace::open();
     let refused = workspace.charge(LIKE_A_CARD);
-    let message = refused.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+    let message = refused.failed(2)["message"].as_str().unwrap().to_owned();
     has(&message, ["give --ids-are-not-cards", "nothing was sent"]);
     assert!(!format!("{refused:?}").contains(LIKE_A_CARD), "{refused:?}");
     assert!(!workspace.journal().exists());
@@ -644,6 +658,6 @@ fn ids_of_any_form_are_looked_up_voided_and_resolved_d41() {
     // No path can hold it, but a void has it in its body.
     let workspace = Workspace::open();
     workspace.run(["transaction", "get", "a/../b"]).end().refused("nothing was sent");
-    let error = workspace.run(["void", "--key", "void", "a/../b"]).end().failed(4, "rejected");
+    let error = workspace.run(["void", "--key", "void", "a/../b"]).end().failed(4);
     assert_eq!(error["reason"], "invalid transaction id");
 }

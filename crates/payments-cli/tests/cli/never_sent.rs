@@ -28,7 +28,7 @@ fn every_command_is_not_processed(base_url: &str, options: &[&str], kind: &str, 
 
 fn is_not_processed(case: &Case, base_url: &str, options: &[&str], kind: &str) {
     let ended = case.run(base_url, options);
-    let error = ended.failed(3, "not_processed");
+    let error = ended.failed(3);
     assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &Value::Null), "{error}");
     assert_eq!((error.get("sent_at"), error.get("amount")), (None, None), "nothing to reconcile");
     let what = match kind {
@@ -139,7 +139,7 @@ fn unknown_certificate_authority_is_not_processed_d02_d56() {
     let (sandbox, _) = https_sandbox("127.0.0.1");
     let hint = "the certificate is not signed by a trusted authority: if the authority is your own, give its";
     every_command_is_not_processed(sandbox.base_url(), &[], "tls", hint);
-    let error = payments_at(sandbox.base_url(), ["void", "txn_1"]).end().failed(3, "not_processed");
+    let error = payments_at(sandbox.base_url(), ["void", "txn_1"]).end().failed(3);
     assert!(error["cause"].as_str().is_some_and(|cause| cause.contains("UnknownIssuer")), "{error}");
     assert_nothing_came(&sandbox);
 }
@@ -178,7 +178,7 @@ fn invalid_request_is_not_sent_d01() {
             let run = payments_at(sandbox.base_url(), arguments.iter());
             run.arguments(["--output", shape]).stdin(&*stdin).end()
         };
-        let error = run("json").failed(2, "invalid");
+        let error = run("json").failed(2);
         assert!(error["message"].as_str().is_some_and(|it| it.contains("nothing was sent")), "{error}");
         let text = run("text").stderr;
         assert!(text.starts_with("INVALID, nothing was sent (exit code 2)\n"), "{text}");

@@ -95,7 +95,7 @@ fn failures_have_their_kind_and_reason_d03_d09_d11_d20_d23() {
         let ended = payments_at(&peer.base_url, ["void", "txn_1", "--timeout", "3.5"]).end();
         peer.request();
         let is_unknown = code == 5;
-        let error = ended.failed(code, if is_unknown { "unknown" } else { "rejected" });
+        let error = ended.failed(code);
         assert_eq!((&error["kind"], error.get("reason")), (&json!(kind), reason.map(Value::from).as_ref()));
         assert_eq!(error["transaction_id"], json!(is_unknown.then_some("txn_1")), "{error}");
         assert_eq!((error["violations"].clone(), error.get("amount")), (json!([]), None), "{error}");
@@ -111,7 +111,7 @@ fn declined_card_is_rejected_with_its_transaction_d06() {
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::responding("200 OK", declined);
     let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-    let error = run.end().failed(4, "rejected");
+    let error = run.end().failed(4);
     assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_9"), &json!(200)));
 }
 
@@ -124,7 +124,7 @@ fn retry_after_and_request_id_are_reported_d64() {
     );
     let peer = Peer::new(Then::Respond(response.into_bytes()));
     let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-    let error = run.end().failed(4, "rejected");
+    let error = run.end().failed(4);
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
 }
 
@@ -139,7 +139,7 @@ fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
             format!("HTTP/1.1 400 Bad Request\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         let peer = Peer::new(Then::Respond(response.into_bytes()));
         let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-        let error = run.end().fails(5, "unknown", what);
+        let error = run.end().fails(5, what);
         assert_eq!(error.get("body_snippet"), None, "{error}");
     }
     for (head, body) in [
@@ -150,7 +150,7 @@ fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
         let response = format!("HTTP/1.1 400 Bad Request\r\n{head}\r\n\r\n{body}");
         let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
         let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-        run.end().fails(5, "unknown", "the response was truncated");
+        run.end().fails(5, "the response was truncated");
     }
 }
 
@@ -160,16 +160,14 @@ fn refusal_has_its_body_masked_d63_d64() {
     for case in every_command() {
         let peer = Peer::responding("400 Bad Request", &body);
         let ended = case.run(&peer.base_url, &[]);
-        let error = ended.failed(4, "rejected");
+        let error = ended.failed(4);
         let snippet = error["body_snippet"].as_str().expect("a body").to_owned();
         assert!(snippet.starts_with(r#"{"status":"failed","fault":{"why":"card blocked"}"#), "{snippet}");
         assert!(!ended.stdout.contains(CARD) && !ended.stdout.contains(KEY), "{ended:?}");
     }
-    for (status, body, code, outcome) in
-        [("400 Bad Request", "", 4, "rejected"), ("502 Bad Gateway", "<html>", 5, "unknown")]
-    {
+    for (status, body, code) in [("400 Bad Request", "", 4), ("502 Bad Gateway", "<html>", 5)] {
         let peer = Peer::responding(status, body);
-        let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(code, outcome);
+        let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(code);
         assert_eq!((error.get("body_snippet"), &error["kind"]), (None, &json!("intermediary")), "{error}");
     }
 }
@@ -183,8 +181,8 @@ fn redirect_is_not_followed_d20() {
             format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
         let peer = Peer::new(Then::Respond(redirect.into_bytes()));
         let ended = case.run(&peer.base_url, &[]);
-        let (code, outcome) = if case.moves_money() { (5, "unknown") } else { (3, "not_processed") };
-        assert_eq!(ended.failed(code, outcome)["http_status"], 307);
+        let code = if case.moves_money() { 5 } else { 3 };
+        assert_eq!(ended.failed(code)["http_status"], 307);
     }
     assert_eq!(elsewhere.requests_left(), 0);
 }
@@ -204,7 +202,7 @@ fn unknown_outcome_reports_amount_reference_and_time() {
     ] {
         let peer = Peer::new(Then::Close);
         let ended = payments_at(&peer.base_url, arguments).stdin(stdin).end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert!(ended.stdout.contains(&format!("\"amount\":{amount},")), "exactly: {}", ended.stdout);
         assert_eq!(error["reference"], reference, "{error}");
         assert!(is_utc_time(&error["sent_at"]), "{error}");

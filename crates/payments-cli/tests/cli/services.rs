@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::batch_runs::Billing;
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, TOKEN_PAYMENT, has, message, responses, sandbox};
+use crate::support::{
+    Ended, KEY, Peer, Run, TOKEN_PAYMENT, declined_payment, has, message, responses, sandbox,
+};
 
 /// A second service, such as production after a rehearsal.
 fn another_service() -> BlockingSandbox {
@@ -41,7 +43,7 @@ fn names_both(text: &str, workspace: &Workspace, other: &BlockingSandbox) {
 /// Checks that a charge was refused because its key belongs to the workspace's service.
 #[track_caller]
 fn is_of_another_service(ended: &Ended, workspace: &Workspace, other: &BlockingSandbox) {
-    let error = ended.failed(5, "unknown");
+    let error = ended.failed(5);
     assert_eq!(
         (&error["kind"], &error["transaction_id"]),
         (&"other_service".into(), &Value::Null),
@@ -57,9 +59,9 @@ fn key_in_any_state_is_unknown_at_another_service_d47() {
     let (workspace, other) = (Workspace::open(), another_service());
     let request = |token: &str| TOKEN_PAYMENT.replace("tok_approved", token);
     workspace.charge("paid").processed();
-    workspace.charging("declined", &request("tok_declined")).end().failed(4, "rejected");
+    workspace.charging("declined", &request("tok_declined")).end().failed(4);
     let wrong_key = workspace.charging("unauthorized", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong");
-    wrong_key.end().failed(6, "rejected");
+    wrong_key.end().failed(6);
     workspace.lose_response("lost");
     workspace.lose_response("found");
     workspace.lose_response("gone");
@@ -136,7 +138,7 @@ fn spelling_of_the_base_url_makes_no_other_service_d47() {
         format!("http://localhost:{port}/api/v2/public"),
         format!("http://localhost:{port}"),
     ] {
-        assert_eq!(at(&other).failed(5, "unknown")["kind"], "other_service", "{other}");
+        assert_eq!(at(&other).failed(5)["kind"], "other_service", "{other}");
     }
     assert_eq!(workspace.requests(), 1);
 }
@@ -151,7 +153,7 @@ fn transaction_is_not_looked_up_at_another_service_d47() {
     let found = responses::TRANSACTION_FOUND.replace("10.50", "45.00").replace("txn_1", &id);
     let other = Peer::responding("200 OK", &found);
     let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
-    let error = run.env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2, "invalid");
+    let error = run.env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2);
     assert_eq!(error["kind"], "other_service", "{error}");
     let message = error["message"].as_str().unwrap();
     has(&message, [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"]);
@@ -159,7 +161,7 @@ fn transaction_is_not_looked_up_at_another_service_d47() {
     let path = workspace.journal().with_file_name("found.csv");
     std::fs::write(&path, format!("Key,TransactionId,Note\nlost,{id},\n")).unwrap();
     let from = ["journal", "resolve", "--from", path.to_str().unwrap()];
-    let error = workspace.run(from).env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2, "invalid");
+    let error = workspace.run(from).env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2);
     let violation = &error["violations"][0];
     assert_eq!((&violation["line"], &violation["key"]), (&2.into(), &"lost".into()), "{error}");
     for service in [workspace.sandbox.base_url(), &*other.base_url] {
@@ -187,7 +189,7 @@ fn transaction_ids_of_two_services_do_not_clash_d47() {
         at(&["token-transaction", "create", "--file", "-", "--key", key])
             .stdin(TOKEN_PAYMENT)
             .end()
-            .failed(5, "unknown");
+            .failed(5);
         let id = service.gateway().ledger().entries().last().unwrap().transaction_id().to_string();
         let file = folder.path().join("found.csv");
         std::fs::write(&file, format!("Key,TransactionId,Note\n{key},{id},\n")).unwrap();
@@ -219,7 +221,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
         assert_eq!(same.end().json()["recorded"], true);
     }
     for (other, name) in [(charge("toys"), "#toys"), (charge("Books"), "#Books"), (charge(""), "")] {
-        let error = other.end().failed(5, "unknown");
+        let error = other.end().failed(5);
         assert_eq!(
             (&error["kind"], &error["transaction_id"]),
             (&"other_service".into(), &Value::Null),
@@ -233,26 +235,22 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     // A file, a lookup and every listing have the label too.
     billing.good(2);
     assert_eq!(billing.run(&["--merchant", "toys"]).code, Some(0));
-    let error = billing.run(&["--merchant", "books"]).failed(2, "invalid");
+    let error = billing.run(&["--merchant", "books"]).failed(2);
     let rule = error["violations"][0]["rule"].as_str().unwrap();
     has(&rule, [&service("#toys"), &service("#books")]);
     workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let unanswered = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
-    unanswered.end().failed(5, "unknown");
+    unanswered.end().failed(5);
     let entries = workspace.sandbox.gateway().ledger();
     let id = entries.entries().last().unwrap().transaction_id().to_string();
     let resolve = || workspace.run(["journal", "resolve", "order-2", "--processed", &*id]);
-    assert_eq!(resolve().end().failed(2, "invalid")["kind"], "other_service");
+    assert_eq!(resolve().end().failed(2)["kind"], "other_service");
     assert_eq!(resolve().arguments(["--merchant", "books"]).end().code, Some(0));
 
     assert_eq!(workspace.show("order-1")["service"], service("#books"));
     let text = workspace.journal_command(&["show", "k1", "--output", "text"]).stdout;
     assert!(text.contains(&format!("  service          {}\n", service("#toys"))), "{text}");
-    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
-    let mut rows = csv::Reader::from_reader(csv.as_bytes());
-    let column = rows.headers().unwrap().iter().position(|name| name == "service").unwrap();
-    let services: Vec<_> = rows.records().map(|row| row.unwrap()[column].to_owned()).collect();
-    assert_eq!(services, ["#books", "#toys", "#toys", "#books"].map(service));
+    assert_eq!(workspace.column("service"), ["#books", "#toys", "#toys", "#books"].map(service));
     let list = workspace.journal_command(&["list", "--output", "text"]).stdout;
     for line in [
         format!("at {}: 2 intents, 90.00\n", service("#books")),
@@ -272,11 +270,7 @@ fn every_listing_shows_the_service_d47() {
         let text = workspace.journal_command(&["show", key, "--output", "text"]).stdout;
         assert!(text.contains(&format!("  service          {}\n", service.base_url())), "{text}");
     }
-    let csv = workspace.journal_command(&["export", "--format", "csv"]).stdout;
-    let mut rows = csv::Reader::from_reader(csv.as_bytes());
-    let column = rows.headers().unwrap().iter().position(|name| name == "service").unwrap();
-    let services: Vec<_> = rows.records().map(|row| row.unwrap()[column].to_owned()).collect();
-    assert_eq!(services, [workspace.sandbox.base_url(), other.base_url()]);
+    assert_eq!(workspace.column("service"), [workspace.sandbox.base_url(), other.base_url()]);
     let list = workspace.journal_command(&["list", "--output", "text"]).stdout;
     for service in [&workspace.sandbox, &other] {
         let line = format!("at {}: 1 intent, 45.00\n", service.base_url());
@@ -295,7 +289,7 @@ fn api_key_in_the_base_url_is_not_stored_d47() {
     };
     at(KEY).processed();
     assert_eq!(at(KEY).json()["recorded"], true);
-    assert_eq!(at("another-tenant").failed(5, "unknown")["kind"], "other_service");
+    assert_eq!(at("another-tenant").failed(5)["kind"], "other_service");
     assert_eq!(workspace.show("invoice-17")["service"], format!("{}/[redacted]", peer.base_url));
     let listed = workspace.journal_command(&["export"]).stdout;
     assert!(!listed.contains(KEY), "{listed}");
@@ -305,14 +299,14 @@ fn api_key_in_the_base_url_is_not_stored_d47() {
 #[test]
 fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
     let workspace = Workspace::open();
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    workspace.charging("invoice-17", &declined).end().failed(4, "rejected");
+    let declined = declined_payment();
+    workspace.charging("invoice-17", &declined).end().failed(4);
     let service = workspace.sandbox.base_url().to_owned();
     let shown = workspace.journal_command(&["forget-service", &service]).json();
     let code = shown["shown"].as_str().unwrap();
     workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--after-rejection"]).end().processed();
     let forget = ["forget-service", &service, "--count", "1", "--shown", code, "--by", "ada"];
-    let error = workspace.journal_command(&forget).failed(2, "invalid");
+    let error = workspace.journal_command(&forget).failed(2);
     assert_eq!(error["kind"], "service_changed");
     let message = error["message"].as_str().unwrap();
     has(&message, [&format!("--shown {code}"), "1 processed, "]);
@@ -341,15 +335,15 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     has(&text, [&given, "nothing was changed"]);
     // The new numbers are shown.
     let refused = journal(&["rename-service", &old, NEW, "--count", "2", "--by", "ada"]);
-    let error = refused.failed(2, "invalid");
+    let error = refused.failed(2);
     assert_eq!(error["kind"], "service_changed");
     assert!(message(&error).contains("1 processed, "), "{error}");
     for without in [&["--count", "1"][..], &["--by", "ada"]] {
-        journal(&[&["rename-service", &*old, NEW][..], without].concat()).failed(2, "invalid");
+        journal(&[&["rename-service", &*old, NEW][..], without].concat()).failed(2);
     }
     let misspelt =
         journal(&["rename-service", &old, "https://new.example.com/", "--count", "1", "--by", "ada"]);
-    assert_eq!(misspelt.failed(2, "invalid")["kind"], "service_refused");
+    assert_eq!(misspelt.failed(2)["kind"], "service_refused");
     assert_eq!(journal(&["list"]).stdout, before);
 
     let renamed = journal(&["rename-service", &old, NEW, "--count", "1", "--shown", code, "--by", "ada"]);
@@ -366,14 +360,14 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     let csv = journal(&["export", "--format", "csv"]).stdout;
     assert_eq!(csv.lines().filter(|line| line.contains(&old)).count(), 1, "{csv}");
     let gone = journal(&["rename-service", &old, NEW, "--count", "1", "--by", "ada"]);
-    assert_eq!(gone.failed(2, "invalid")["kind"], "service_refused");
+    assert_eq!(gone.failed(2)["kind"], "service_refused");
 
     // A possible charge is not forgotten.
     let forget = ["forget-service", "https://old.example.com", "--count", "1", "--by", "ada"];
     journal(&forget).refused("resolve them first");
     journal(&["resolve", "lost", "--not-processed", "--note", "a rehearsal"]).exits(0);
     assert_eq!(journal(&forget).json()["done"], true);
-    journal(&["show", "lost"]).failed(2, "invalid");
+    journal(&["show", "lost"]).failed(2);
     // The key is new.
     workspace.charge("lost").processed();
 }

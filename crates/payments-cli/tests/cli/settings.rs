@@ -49,14 +49,11 @@ fn key_file_option_overrides_variable_overrides_variable_file() {
 fn timeout_option_overrides_the_variable() {
     let peer = Peer::new(Then::Wait);
     let run = |timeout: &str| payments_at(&peer.base_url, lookup()).env("PAYMENTS_TIMEOUT", timeout);
-    assert_eq!(run("0.5").end().failed(3, "not_processed")["kind"], "timeout");
-    assert_eq!(
-        run("3000").arguments(["--timeout", "0.5"]).end().failed(3, "not_processed")["kind"],
-        "timeout"
-    );
+    assert_eq!(run("0.5").end().failed(3)["kind"], "timeout");
+    assert_eq!(run("3000").arguments(["--timeout", "0.5"]).end().failed(3)["kind"], "timeout");
     for wrong in ["0", "-1", "canary", "30s", "86401"] {
         let ended = run(wrong).end();
-        let message = ended.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+        let message = ended.failed(2)["message"].as_str().unwrap().to_owned();
         assert!(message.starts_with("PAYMENTS_TIMEOUT must be a number of seconds above 0"), "{message}");
         assert!(message.ends_with("nothing was sent"), "{message}");
         assert!(!message.contains("canary"), "{message}");
@@ -80,17 +77,17 @@ fn invalid_key_is_refused_and_not_shown_d25() {
         let file = TemporaryFile::new(content);
         let run = payments(lookup()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
         let ended = run.end();
-        assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{content:?}");
+        assert_eq!(ended.failed(2)["kind"], "configuration", "{content:?}");
         assert!(!ended.stdout.contains("canary"));
     }
     let file = TemporaryFile::new(b"\xff\xfe");
     let run = payments(lookup()).arguments(["--base-url", &peer.base_url, "--api-key-file", file.path()]);
-    run.end().failed(2, "invalid");
+    run.end().failed(2);
     let ended = payments(lookup())
         .env("PAYMENTS_BASE_URL", &peer.base_url)
         .env("PAYMENTS_API_KEY", "canary key")
         .end();
-    ended.failed(2, "invalid");
+    ended.failed(2);
     assert!(!ended.stdout.contains("canary"));
     assert_eq!(peer.requests_left(), 0);
 }
@@ -119,7 +116,7 @@ fn label_of_a_merchant_has_no_space_or_control_character_d47() {
     let long = "x".repeat(65);
     for label in ["", " ", "books ", "two words", "books\n", "a\tb", "a#b", "b\u{fc}cher", &long] {
         let by_option = at().arguments(["--merchant", label]).end();
-        assert_eq!(by_option.failed(2, "invalid")["kind"], "configuration", "{label:?}");
+        assert_eq!(by_option.failed(2)["kind"], "configuration", "{label:?}");
         let text = at().arguments(["--merchant", label, "--output", "text"]).end().stderr;
         has(&text, [RULE, "the label came from --merchant\n"]);
         // As with the other settings, an empty variable counts as unset.
@@ -130,7 +127,7 @@ fn label_of_a_merchant_has_no_space_or_control_character_d47() {
     // A key there would be shown, and two merchants would be one service.
     let key =
         at().arguments(["--merchant", "a-secret-api-key"]).env("PAYMENTS_API_KEY", "a-secret-api-key").end();
-    let message = key.failed(2, "invalid")["message"].as_str().unwrap().to_owned();
+    let message = key.failed(2)["message"].as_str().unwrap().to_owned();
     assert!(message.starts_with("the label of a merchant contains an API key"), "{message}");
     assert!(!message.contains("a-secret"), "{message}");
     let message = payments(lookup()).arguments(["--merchant", "a b"]).end().refusal();
@@ -157,21 +154,18 @@ fn text_names_the_source_of_a_refused_key() {
         assert!(ended.stderr.contains(&hint), "{source}: {}", ended.stderr);
     }
     let ended = run().env("PAYMENTS_API_KEY", KEY).end();
-    ended.failed(6, "rejected");
+    ended.failed(6);
     assert!(!ended.stdout.contains("came from"), "{}", ended.stdout);
 }
 
 #[test]
 fn unsafe_base_address_is_refused_d24() {
-    for url in [
-        "http://192.0.2.1/api",
-        "https://user:canary@127.0.0.1/",
-        "ftp://127.0.0.1",
-        "127.0.0.1",
-        "https://127.0.0.1/?x",
-    ] {
+    for url in
+        "http://192.0.2.1/api https://user:canary@127.0.0.1/ ftp://127.0.0.1 127.0.0.1 https://127.0.0.1/?x"
+            .split(' ')
+    {
         let ended = payments_at(url, lookup()).end();
-        assert_eq!(ended.failed(2, "invalid")["kind"], "configuration", "{url}");
+        assert_eq!(ended.failed(2)["kind"], "configuration", "{url}");
         assert!(!ended.stdout.contains("canary"));
     }
 }
@@ -179,30 +173,20 @@ fn unsafe_base_address_is_refused_d24() {
 #[test]
 fn unreadable_settings_files_are_refused() {
     for arguments in [["--api-key-file", "/nonexistent/key"], ["--ca-cert", "/nonexistent/ca.pem"]] {
-        let error =
-            payments_at("https://127.0.0.1:1", lookup()).arguments(arguments).end().failed(2, "invalid");
+        let error = payments_at("https://127.0.0.1:1", lookup()).arguments(arguments).end().failed(2);
         assert_eq!(error["kind"], "configuration");
         let named = format!("{} ({}) cannot be read", arguments[0], arguments[1]);
         assert!(message(&error).contains(&named), "{error}");
     }
     let with_key_file = |path: &str| {
         let run = payments(lookup()).env("PAYMENTS_BASE_URL", "https://127.0.0.1:1");
-        let error = run.env("PAYMENTS_API_KEY_FILE", path).end().failed(2, "invalid");
+        let error = run.env("PAYMENTS_API_KEY_FILE", path).end().failed(2);
         error["message"].as_str().unwrap().to_owned()
     };
     let message = with_key_file("/nonexistent");
     assert!(message.contains("PAYMENTS_API_KEY_FILE (/nonexistent) cannot be read"), "{message}");
     let message = with_key_file(KEY);
     assert!(message.contains("PAYMENTS_API_KEY_FILE cannot be read") && !message.contains(KEY), "{message}");
-}
-
-#[test]
-fn certificate_file_without_a_certificate_is_refused() {
-    for content in ["", "not PEM", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
-        let file = TemporaryFile::new(content);
-        let run = payments_at("https://127.0.0.1:1", lookup()).arguments(["--ca-cert", file.path()]);
-        assert_eq!(run.end().failed(2, "invalid")["kind"], "configuration", "{content:?}");
-    }
 }
 
 #[cfg(unix)]

@@ -47,6 +47,19 @@ pub(crate) fn authorization() -> String {
     CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#)
 }
 
+pub(crate) fn declined_payment() -> String {
+    TOKEN_PAYMENT.replace("tok_approved", "tok_declined")
+}
+
+/// Starts `payments sandbox`, and returns its ready line.
+pub(crate) fn started(run: Run) -> (Running, Value) {
+    let mut running = run.start();
+    let line = running.first_line();
+    assert!(line.starts_with(r#"{"base_url":""#) && line.contains(r#"","api_key":""#), "{line}");
+    let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    (running, ready)
+}
+
 /// The payment of the request on stdin.
 pub(crate) const CREATE: [&str; 4] = ["transaction", "create", "--file", "-"];
 pub(crate) const CHARGE: [&str; 4] = ["token-transaction", "create", "--file", "-"];
@@ -373,11 +386,17 @@ impl Ended {
             .unwrap_or_else(|error| panic!("stdout is one document: {error}: {self:?}"))
     }
 
-    /// Checks the exit code and the outcome of a failure in JSON, and returns its error object.
+    /// Checks the exit code of a failure in JSON and its outcome, and returns its error object.
     #[track_caller]
-    pub(crate) fn failed(&self, code: i32, outcome: &str) -> Value {
+    pub(crate) fn failed(&self, code: i32) -> Value {
         assert_eq!(self.code, Some(code), "{self:?}");
         let document = self.json();
+        let outcome = match code {
+            2 => "invalid",
+            3 => "not_processed",
+            5 => "unknown",
+            _ => "rejected",
+        };
         assert_eq!(document["outcome"], outcome, "{self:?}");
         let error = &document["error"];
         for name in ["kind", "message"] {
@@ -391,8 +410,8 @@ impl Ended {
 
     /// [`Self::failed`] with a message that contains this.
     #[track_caller]
-    pub(crate) fn fails(&self, code: i32, outcome: &str, part: impl AsRef<str>) -> Value {
-        let error = self.failed(code, outcome);
+    pub(crate) fn fails(&self, code: i32, part: impl AsRef<str>) -> Value {
+        let error = self.failed(code);
         has(message(&error), [part]);
         error
     }
@@ -400,13 +419,13 @@ impl Ended {
     /// The error object of a command that was refused with a message that contains this.
     #[track_caller]
     pub(crate) fn refused(&self, part: impl AsRef<str>) -> Value {
-        self.fails(2, "invalid", part)
+        self.fails(2, part)
     }
 
     /// The message of a command that was refused.
     #[track_caller]
     pub(crate) fn refusal(&self) -> String {
-        message(&self.failed(2, "invalid")).to_owned()
+        message(&self.failed(2)).to_owned()
     }
 
     /// Checks the exit code.

@@ -8,12 +8,12 @@ use std::path::PathBuf;
 
 use payments_canary::Canaries;
 use payments_journal::SqliteStore;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::process::files_in;
 use super::{Place, assert_clean_places, card_payment};
 use crate::http::Http;
-use crate::support::{Ended, Peer, payments};
+use crate::support::{Ended, Peer, payments, started};
 
 #[test]
 fn s5_journal_and_billing_run_leak_no_secret() {
@@ -65,9 +65,7 @@ const FAULTS: [&str; 9] =
 
 fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
-    let run = payments(["sandbox", "--log", "off", "--api-key", canaries.key()]);
-    let mut sandbox = run.start();
-    let ready: Value = serde_json::from_str(&sandbox.first_line()).unwrap();
+    let (_sandbox, ready) = started(payments(["sandbox", "--log", "off", "--api-key", canaries.key()]));
     let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
     let mut arm = |kind: &str| {
         let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});

@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::process::files_in;
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{Running, payments};
+use crate::support::{Running, payments, started};
 
 #[test]
 fn s5_sandbox_leaks_no_secret() {
@@ -25,10 +25,14 @@ fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("state.json");
     let start = || {
-        let run =
-            payments(["sandbox", "--data", data.to_str().unwrap(), "--log", log, "--allow-unknown-fields"]);
-        let mut running = run.start();
-        let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+        let (running, ready) = started(payments([
+            "sandbox",
+            "--data",
+            data.to_str().unwrap(),
+            "--log",
+            log,
+            "--allow-unknown-fields",
+        ]));
         (running, Service::of(&ready))
     };
     let (killed, service) = start();
@@ -200,8 +204,8 @@ fn admin_responses(service: &Service) -> Vec<u8> {
 #[test]
 fn s5_fault_header_of_these_tests_works() {
     // Otherwise the faults above would prove nothing.
-    let mut running = payments(["sandbox", "--log", "off"]).start();
-    let service = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
+    let (_running, ready) = started(payments(["sandbox", "--log", "off"]));
+    let service = Service::of(&ready);
     let canaries = Canaries::set(0);
     let response = service.post(
         "/transaction",
