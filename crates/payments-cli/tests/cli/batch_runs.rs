@@ -14,7 +14,7 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, Running, has, payments_at};
+use crate::support::{Ended, KEY, Peer, Run, Running, begins, has, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -301,10 +301,7 @@ fn first_signal_waits_for_charges_in_flight() {
         let mut running = billing.in_flight(&["--concurrency", "3"], &gate, 3);
         running.signal(signal);
         let expected = running.error_line();
-        assert!(
-            expected.starts_with(&format!("SIG{signal}: no new charge is started; waiting for 3 ")),
-            "{expected}"
-        );
+        begins(&expected, format!("SIG{signal}: no new charge is started; waiting for 3 "));
         gate.release();
         let ended = running.end();
         ends(&ended, 3, "unfinished", Some("interrupted"));
@@ -402,7 +399,7 @@ fn dry_run_counts_the_rows_left() {
     ends(&ended, 0, "dry_run", None);
     assert_eq!(counts(&ended), json!({"processed_earlier": 3, "not_started": 2, "total": 5}));
     let text = billing.run(&["--dry-run", "--output", "text"]).stdout;
-    assert!(text.starts_with("DRY RUN, nothing was sent"), "{text}");
+    begins(&text, "DRY RUN, nothing was sent");
     assert!(text.contains("would be sent         2   9.02"), "{text}");
     assert_eq!(billing.workspace.requests(), before);
 }
@@ -413,7 +410,7 @@ fn dry_run_whose_reader_has_left_says_nothing_was_sent() {
     billing.good(3);
     let ended = billing.command(&["--dry-run"]).end_unread();
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.starts_with("nothing was sent, as requested, but"), "{}", ended.stderr);
+    begins(&ended.stderr, "nothing was sent, as requested, but");
 }
 
 #[test]

@@ -8,7 +8,8 @@ use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Ended, KEY, Peer, Run, TemporaryFile, Then, has, payments, payments_at, response, responses, started,
+    Ended, KEY, Peer, Run, TemporaryFile, Then, begins, has, payments, payments_at, response, responses,
+    started,
 };
 use crate::tls::https;
 
@@ -91,7 +92,7 @@ fn service_404_proves_the_key_with_one_lookup() {
     assert_eq!((&document["outcome"], &document["http_status"]), (&json!("processed"), &json!(404)));
     assert_eq!(step_states(&ended).0, ["passed", "skipped", "passed"]);
     let request = peer.request();
-    assert!(request.starts_with("GET /api/v1/public/transaction/payments-check-"), "{request}");
+    begins(&request, "GET /api/v1/public/transaction/payments-check-");
     assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
     assert_eq!(peer.requests_left(), 0);
 }
@@ -126,10 +127,7 @@ fn text_of_a_failure_ends_with_its_step() {
     let peer = Peer::responding("401 Unauthorized", responses::UNAUTHORIZED);
     let ended = payments_at(&peer.base_url, ["check", "--output", "text"]).end().quiet(6);
     let last = ended.stdout.lines().last().unwrap_or_default();
-    assert!(
-        last.starts_with("FAILED   key         get-transaction: the service returned HTTP 401"),
-        "{last}"
-    );
+    begins(last, "FAILED   key         get-transaction: the service returned HTTP 401");
 }
 
 #[test]
@@ -198,7 +196,7 @@ fn connection_failure_skips_the_later_steps() {
     // A reserved name, which never resolves.
     let run = payments_at("https://pay.invalid", ["check", "--timeout", "4"]);
     let sentence = failed(run, 3, states);
-    assert!(sentence.starts_with("get-transaction: the host name did not resolve"), "{sentence}");
+    begins(&sentence, "get-transaction: the host name did not resolve");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, CVV, Ended, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, payments,
+    CARD_PAYMENT, CHARGE, CREATE, CVV, Ended, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, begins, payments,
     payments_at, responses,
 };
 
@@ -20,7 +20,7 @@ fn dry_run(arguments: &[&str], stdin: &str) -> Value {
     assert_eq!(document["outcome"], "dry_run", "a program could take it for a payment");
     let request = document["request"].clone();
     let url = request["url"].as_str().expect("a text");
-    assert!(url.starts_with(&peer.base_url), "{url}");
+    begins(url, &peer.base_url);
     request
 }
 
@@ -161,5 +161,5 @@ fn dry_run_with_closed_stdout_says_nothing_was_sent() {
     let run = payments_at("http://127.0.0.1:1", ["void", "txn_1", "--dry-run"]);
     let ended = run.end_unread();
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.starts_with("nothing was sent"), "{}", ended.stderr);
+    begins(&ended.stderr, "nothing was sent");
 }

@@ -12,7 +12,7 @@ use crate::batch_runs::{Billing, counts, ends};
 use crate::http::Http;
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, payments, payments_at, started,
+    CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, begins, payments, payments_at, started,
 };
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
@@ -57,7 +57,7 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
             assert!(message.contains(part), "{part}: {message}");
         }
         // A person sees it on stderr even if stdout is redirected.
-        assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
+        begins(&ended.stderr, "OUTCOME UNKNOWN");
         assert_eq!(peer.requests_left(), 0);
     }
 }
@@ -149,7 +149,7 @@ fn second_signal_of_the_system_does_not_abandon_a_run_and_another_signal_does() 
         running.signal(repeated);
         let line = running.error_line();
         let expected = format!("SIG{repeated}: no new charge is started; waiting for 3 ");
-        assert!(line.starts_with(&expected), "{line}");
+        begins(&line, &expected);
         running.signal(repeated);
         if let Some(signal) = signal {
             running.signal(signal);

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, broken_pipe, declined_payment, has,
-    message, payments, payments_at, responses,
+    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, begins, broken_pipe, declined_payment,
+    has, holds, message, payments, payments_at, responses,
 };
 
 impl Workspace {
@@ -51,28 +51,24 @@ impl Workspace {
         let payment =
             payments_model::TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
         let store = SqliteStore::open(self.journal()).expect("it opens");
-        let (key, attempt, owner) =
-            (IntentKey::new(key).expect("it is valid"), AttemptId::new(), store.owner().clone());
-        let now = SystemTime::now();
-        let begin = Change::begin(
-            Begin::First,
-            key.clone(),
-            base_url,
-            (&payment).into(),
-            attempt.clone(),
-            owner,
-            now,
-        );
-        let lost = Ending::Unknown(Failure::of_kind("timeout"));
-        for change in [begin, Change::end(key, attempt, lost, now)] {
-            payments_fake::block_on(store.apply(change)).expect("it is written");
-        }
+        apply_unknown(&store, &payment, key, base_url);
         payments_fake::block_on(store.close());
     }
 
     pub(crate) fn last_id(&self) -> String {
         let ledger = self.sandbox.gateway().ledger();
         ledger.entries().last().expect("something was charged").transaction_id().to_string()
+    }
+}
+
+fn apply_unknown(store: &SqliteStore, payment: &payments_model::TokenTransaction, key: &str, service: &str) {
+    let key = IntentKey::new(key).expect("it is valid");
+    let (attempt, owner, now) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
+    let begin =
+        Change::begin(Begin::First, key.clone(), service, payment.into(), attempt.clone(), owner, now);
+    let lost = Ending::Unknown(Failure::of_kind("timeout"));
+    for change in [begin, Change::end(key, attempt, lost, now)] {
+        payments_fake::block_on(store.apply(change)).expect("it is written");
     }
 }
 
@@ -107,9 +103,9 @@ fn list_has_every_intent_in_order_or_those_in_some_states() {
     assert!(ended.stdout.contains("\"amount\":45.00,"), "exact amounts: {}", ended.stdout);
     assert!(!ended.stdout.contains(KEY));
     let resolved = &list[4];
-    assert_eq!(
-        (&resolved["resolved_as"], &resolved["resolved_by"], &resolved["note"]),
-        (&"not_processed".into(), &"ada".into(), &"not in the books".into())
+    holds(
+        resolved,
+        &json!({"resolved_as": "not_processed", "resolved_by": "ada", "note": "not in the books"}),
     );
     for arguments in [&["list", "--unresolved", "--state", "unknown"][..], &["list", "--state", "lost"]] {
         workspace.journal_command(arguments).failed(2);
@@ -145,7 +141,7 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
     }
 
     let text = workspace.journal_command(&["show", "lost", "--output", "text"]).stdout;
-    assert!(text.starts_with("UNKNOWN ("), "{text}");
+    begins(&text, "UNKNOWN (");
     has(&text, ["key ", "begun_at ", "next ", "reconcile by token, amount and time"]);
 }
 
@@ -163,21 +159,7 @@ fn list_of_several_pages_is_one_array() {
             let (store, payment) = (&store, &payment);
             scope.spawn(move || {
                 for number in numbers {
-                    let key = IntentKey::new(format!("key-{number}")).unwrap();
-                    let (attempt, owner, at) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
-                    let begin = Change::begin(
-                        Begin::First,
-                        key.clone(),
-                        "https://pay.example.com",
-                        payment.into(),
-                        attempt.clone(),
-                        owner,
-                        at,
-                    );
-                    payments_fake::block_on(store.apply(begin)).unwrap();
-                    let lost = Ending::Unknown(Failure::of_kind("timeout"));
-                    let end = Change::end(key, attempt, lost, at);
-                    payments_fake::block_on(store.apply(end)).unwrap();
+                    apply_unknown(store, payment, &format!("key-{number}"), "https://pay.example.com");
                 }
             });
         }
@@ -276,7 +258,7 @@ fn refused_journal_commands_say_nothing_was_changed() {
         let message = run().end().failed(2)["message"].as_str().unwrap().to_owned();
         assert!(message.contains("; nothing was changed") && !message.contains("sent"), "{message}");
         let text = run().text().stderr;
-        assert!(text.starts_with("INVALID, nothing was changed (exit code 2)\n"), "{text}");
+        begins(&text, "INVALID, nothing was changed (exit code 2)\n");
     }
     let unnamed = payments(["journal", "list", "--output", "text"]).end().stderr;
     assert!(unnamed.contains("no journal is named; nothing was changed") && !unnamed.contains("sent"));
@@ -308,7 +290,7 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     let error = resolve(other).failed(2);
     assert_eq!(error["kind"], "contradicted", "{error}");
     let message = error["message"].as_str().unwrap();
-    has(&message, ["46.00", "45.00", "nothing was changed"]);
+    has(message, ["46.00", "45.00", "nothing was changed"]);
     resolve("txn_of_nobody").fails(7, "nothing was changed");
     let run = workspace.run(["journal", "resolve", "lost", "--processed", &id]);
     run.env("PAYMENTS_API_KEY", "wrong").end().failed(6);
@@ -325,14 +307,10 @@ fn resolving_as_processed_needs_a_matching_lookup() {
     let mut document = resolved.json();
     document.as_object_mut().unwrap().remove("record").expect("what was looked up");
     assert_eq!(document, shown);
-    for (member, value) in [
-        ("state", "resolved"),
-        ("resolved_as", "processed"),
-        ("resolved_by", "Grace"),
-        ("transaction_id", &*id),
-    ] {
-        assert_eq!(shown[member], value, "{shown}");
-    }
+    holds(
+        &shown,
+        &json!({"state": "resolved", "resolved_as": "processed", "resolved_by": "Grace", "transaction_id": id}),
+    );
     let again = workspace.charge("lost").json();
     assert_eq!((&again["outcome"], &again["recorded"]), (&"processed".into(), &true.into()));
     assert_eq!(again["data"]["TransactionId"], id);
@@ -360,11 +338,11 @@ fn resolving_as_processed_shows_the_record() {
 
     let text = resolve("text");
     let (intent, record) = text.stdout.split_once("\n\nFOUND\n").unwrap_or_else(|| panic!("{text:?}"));
-    assert!(intent.starts_with("RESOLVED (PROCESSED)\n"), "{intent}");
+    begins(intent, "RESOLVED (PROCESSED)\n");
     assert!(
         record.starts_with("  a record is not proof of a charge: the meaning of Status is not published\n")
     );
-    has(&record, ["Status ", "CardNumber ", "Amount ", &other, "resolve the key again"]);
+    has(record, ["Status ", "CardNumber ", "Amount ", &other, "resolve the key again"]);
 }
 
 #[test]
@@ -385,7 +363,7 @@ fn key_resolved_as_not_processed_is_sent_again() {
     without_user.end().refused("--by NAME");
 
     let resolved = workspace.run(["journal"]).arguments(resolve).text();
-    assert!(resolved.stdout.starts_with("RESOLVED (NOT PROCESSED)\n"), "{resolved:?}");
+    begins(&resolved.stdout, "RESOLVED (NOT PROCESSED)\n");
     assert!(resolved.stdout.contains("the key may be sent again"), "{resolved:?}");
     assert!(resolved.stderr.contains("WARNING: it was sent less than 24 hours ago"), "{resolved:?}");
     workspace.charge("lost").processed();
@@ -569,10 +547,7 @@ fn show_tells_what_has_happened_and_who_did_what_d48() {
     let events: Vec<_> = shown["history"].as_array().unwrap().iter().map(|it| &it["event"]).collect();
     assert_eq!(events, ["begun", "ended", "reopened", "begun", "ended", "resolved", "resolved"]);
     let begun = &shown["history"][3];
-    assert_eq!(
-        (&begun["attempt"], &begun["amount"], &begun["token_id"]),
-        (&json!(2), &json!(45.0), &json!("tok_approved"))
-    );
+    holds(begun, &json!({"attempt": 2, "amount": 45.0, "token_id": "tok_approved"}));
     assert_eq!(
         (&shown["history"][4]["outcome"], &shown["history"][6]["instead_of"]),
         (&json!("unknown"), &json!("not processed"))
@@ -795,8 +770,10 @@ fn second_decision_needs_to_name_what_it_replaces_d48() {
     assert_eq!(message(&error), expected);
     for wrong in ["rejected", "not-processed", "txn_other"] {
         let replace = ["--not-processed", "--note", "n", "--replace", wrong];
-        let error = workspace.resolve("bob", &replace).failed(2);
-        has(message(&error), [&format!("is {id}, by ada, and --replace names {wrong}")]);
+        has(
+            message(&workspace.resolve("bob", &replace).failed(2)),
+            [&format!("is {id}, by ada, and --replace names {wrong}")],
+        );
     }
     assert_eq!(workspace.show("k"), before);
     let sent = workspace.requests();
@@ -839,9 +816,9 @@ fn replace_of_what_nobody_has_resolved_is_refused_d48() {
     let workspace = Workspace::open();
     workspace.lose_response("k");
     for replaced in ["rejected", "not-processed", "txn_1"] {
-        let error =
-            workspace.resolve("bob", &["--not-processed", "--note", "n", "--replace", replaced]).failed(2);
-        assert!(message(&error).contains("is not resolved, so there is nothing to replace"), "{error}");
+        workspace
+            .resolve("bob", &["--not-processed", "--note", "n", "--replace", replaced])
+            .refused("is not resolved, so there is nothing to replace");
     }
     assert_eq!(workspace.show("k")["state"], "unknown");
 }
@@ -852,19 +829,17 @@ fn key_with_several_attempts_is_resolved_by_number_d48() {
     for verdict in [&["--not-processed"][..], &["--rejected"], &["--processed", &second]] {
         let error = workspace.resolve("bob", &[verdict, &["--note", "n"]].concat()).failed(2);
         assert_eq!(error["kind"], "attempt_required");
-        assert!(
-            message(&error).starts_with("k has 2 attempts; nothing was changed: say which one"),
-            "{error}"
-        );
+        begins(message(&error), "k has 2 attempts; nothing was changed: say which one");
     }
     // The second of two people proves once more that attempt 1 did nothing.
     for verdict in ["--not-processed", "--rejected"] {
         let arguments = [verdict, "--note", "n", "--attempt", "1", "--replace", "not-processed"];
         let error = workspace.resolve("bob", &arguments).failed(2);
-        assert!(message(&error).starts_with("attempt 1 of k is not the newest, which is 2: "), "{error}");
+        begins(message(&error), "attempt 1 of k is not the newest, which is 2: ");
     }
-    let error = workspace.resolve("bob", &["--processed", &second, "--attempt", "3"]).failed(2);
-    assert!(message(&error).contains("the journal has no attempt 3 of k"), "{error}");
+    workspace
+        .resolve("bob", &["--processed", &second, "--attempt", "3"])
+        .refused("the journal has no attempt 3 of k");
     assert_eq!(workspace.show("k")["state"], "unknown");
     for command in [&["list"][..], &["export"]] {
         assert!(
@@ -888,8 +863,7 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     assert!(text.contains("unknown (closed, possible second charge)"), "{text}");
     let sent = workspace.requests();
     let recorded = workspace.charge("k");
-    let error = recorded.failed(5);
-    assert!(message(&error).contains(&format!("processed as transaction {first}")), "{error}");
+    recorded.fails(5, format!("processed as transaction {first}"));
     let again =
         workspace.run(["token-transaction", "create", "--file", "-", "--key", "k", "--after-rejection"]);
     again.stdin(TOKEN_PAYMENT).end().failed(5);
@@ -927,20 +901,12 @@ fn declined_payment_that_was_found_is_neither_paid_nor_sent_again_d48() {
     assert_eq!(workspace.show("k")["state"], "unknown");
     workspace.resolve("ada", &["--rejected=txn_declined", "--note", "the portal says declined"]).exits(0);
     let shown = workspace.show("k");
-    for (member, value) in [
-        ("state", "rejected"),
-        ("kind", "resolved"),
-        ("resolved_as", "rejected"),
-        ("resolved_by", "ada"),
-        ("note", "the portal says declined"),
-        ("transaction_id", "txn_declined"),
-        ("paid", "no"),
-    ] {
-        assert_eq!(shown[member], value, "{shown}");
-    }
+    holds(
+        &shown,
+        &json!({"state": "rejected", "kind": "resolved", "resolved_as": "rejected", "resolved_by": "ada", "note": "the portal says declined", "transaction_id": "txn_declined", "paid": "no"}),
+    );
     let sent = workspace.requests();
-    let error = workspace.charge("k").failed(4);
-    assert!(message(&error).contains("as ada has found out"), "{error}");
+    workspace.charge("k").fails(4, "as ada has found out");
     assert_eq!(workspace.requests(), sent);
     let again =
         workspace.run(["token-transaction", "create", "--file", "-", "--key", "k", "--after-rejection"]);
@@ -979,7 +945,7 @@ fn unverified_id_is_recorded_without_a_lookup_and_says_so_d48() {
     nowhere(&["--not-processed", "--note", "n", "--unverified"]).failed(2);
     nowhere(&["--processed", KEY, "--unverified"]).failed(2);
     let resolved = nowhere(&["--processed", "odd-id", "--unverified", "--output", "text"]).exits(0);
-    assert!(resolved.stdout.starts_with("RESOLVED (PROCESSED, UNVERIFIED)\n"), "{resolved:?}");
+    begins(&resolved.stdout, "RESOLVED (PROCESSED, UNVERIFIED)\n");
     let shown = workspace.show("k");
     for (member, value) in
         [("unverified", json!(true)), ("resolved_by", json!("ada")), ("transaction_id", json!("odd-id"))]
@@ -1024,7 +990,7 @@ fn retry_reopens_nothing_that_may_have_been_charged_in_the_lost_time_d49() {
     let begin_failing = || {
         workspace.arm(
             Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS),
-        )
+        );
     };
     begin_failing();
     workspace.charge("refused").failed(4);
@@ -1047,8 +1013,7 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     std::fs::write(workspace.journal(), copy).expect("it can be written");
     for key in ["lost", "new"] {
         let refused = workspace.charge(key);
-        let error = refused.failed(5);
-        assert!(message(&error).contains("payments journal accept-history"), "{error}");
+        refused.fails(5, "payments journal accept-history");
     }
     let file = workspace.journal().with_file_name("orders.csv");
     std::fs::write(&file, "Order,Key\n17,lost\n18,kept\n").expect("it can be written");

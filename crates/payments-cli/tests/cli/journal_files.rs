@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, broken_pipe,
-    declined_payment, has, message, payments_at, responses,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, begins, broken_pipe,
+    declined_payment, has, holds, message, payments_at, responses,
 };
 
 impl Workspace {
@@ -37,6 +37,12 @@ impl Workspace {
     fn resolving(&self, content: impl AsRef<[u8]>) -> Run {
         let path = self.write("found.csv", content);
         self.run(["journal", "resolve", "--by", "Grace", "--from", &path])
+    }
+
+    #[track_caller]
+    fn refuses(&self, content: impl AsRef<[u8]>, expected: impl IntoIterator<Item = impl AsRef<str>>) {
+        let expected: Vec<_> = expected.into_iter().map(|it| it.as_ref().to_owned()).collect();
+        assert_eq!(wrong_rows(&self.resolving(content).end()), expected);
     }
 
     /// An export of the whole journal.
@@ -233,7 +239,7 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
     let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
-    assert_eq!(wrong_rows(&workspace.resolving(found).end()), [expected]);
+    workspace.refuses(found, [expected]);
     assert_eq!(workspace.show("void")["state"], "unknown");
 }
 
@@ -245,7 +251,7 @@ fn export_with_mixed_up_rows_is_refused() {
         format!("key,amount,transaction_id,note,verdict\none,{amount},,in no report,rejected\n")
     };
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&workspace.resolving(file("46.00")).end()), [expected]);
+    workspace.refuses(file("46.00"), [expected]);
     assert_eq!(workspace.show("one")["state"], "unknown");
     assert_eq!(workspace.resolving(file("45.00")).end().code, Some(0));
 }
@@ -268,7 +274,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
              compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n"
         )
     );
-    assert!(text.stderr.starts_with("WARNING: three was sent less than 24 hours ago"), "{text:?}");
+    begins(&text.stderr, "WARNING: three was sent less than 24 hours ago");
 }
 
 #[test]
@@ -293,7 +299,7 @@ fn dry_run_checks_and_looks_up_every_row_and_changes_nothing() {
              compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n"
         )
     );
-    assert!(text.stderr.starts_with("WARNING: two was sent less than 24 hours ago"), "{text:?}");
+    begins(&text.stderr, "WARNING: two was sent less than 24 hours ago");
     let document = trial(&file).end().json();
     assert_eq!((&document["dry_run"], &document["intents"][0]["state"]), (&json!(true), &json!("unknown")));
     assert_eq!(document["intents"][0]["record"]["TransactionId"], json!(one));
@@ -313,7 +319,7 @@ fn file_with_semicolons_is_read_with_decimal_commas() {
     let [one] = workspace.lose_responses(["one"]);
     let file = |amount: &str| format!("\u{feff}key;transaction_id;note;amount\none;{one};a, b;{amount}\n");
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&workspace.resolving(file("46,00")).end()), [expected]);
+    workspace.refuses(file("46,00"), [expected]);
     workspace.resolving(file("45,00")).end().exits(0);
     assert_eq!(workspace.show("one")["note"], "a, b");
 }
@@ -403,7 +409,7 @@ fn file_without_columns_or_rows_is_refused() {
             vec!["3 one: Key is the same as in line 2", "3 one: TransactionId is the same as in line 2"],
         ),
     ] {
-        assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
+        workspace.refuses(&content, expected);
     }
     let folder = workspace.path("");
     workspace.journal_command(&["resolve", "--from", &folder]).refused("is a directory");
@@ -462,7 +468,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
         let error = ended.failed(3);
         assert_eq!(error["kind"], kind, "{error}");
         let message = error["message"].as_str().unwrap();
-        assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
+        begins(message, "line 2, one: the transaction could not be looked up: ");
         assert!(message.ends_with("; nothing was changed"), "{message}");
         assert_eq!(workspace.export_all(), before);
     };
@@ -649,14 +655,14 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
     let wrong = format!(
         "Key,TransactionId,Note,Verdict\none,,n,processed\ntwo,,,rejected\nthree,{three},n,not processed\nfour,,n,maybe\n"
     );
-    assert_eq!(
-        wrong_rows(&workspace.resolving(wrong).end()),
+    workspace.refuses(
+        wrong,
         [
             "2 one: TransactionId is required where the verdict is processed",
             "3 two: Note is required where the verdict is rejected: say how you know",
             "4 three: TransactionId must be empty where the verdict is not processed",
             "5 four: Verdict must be processed, rejected, not processed, or empty",
-        ]
+        ],
     );
     // An export has an empty column, and a person may add another.
     let right = format!(
@@ -703,18 +709,18 @@ fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
     workspace.lose_response("one");
     let second = workspace.last_id();
     let before = workspace.export_all();
-    assert_eq!(
-        wrong_rows(&workspace.resolving(&old).end()),
+    workspace.refuses(
+        &old,
         [
             "2 one: Attempt is 1, and the newest is 2: if the row is about attempt 1, resolve it alone with \
              `payments journal resolve one --attempt 1`",
             "2 one: Revision is not 5: the key has changed since this file was exported, export it again",
-        ]
+        ],
     );
     let bare = format!("Key,TransactionId,Note\none,{one},\n");
-    assert_eq!(
-        wrong_rows(&workspace.resolving(bare).end()),
-        ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"]
+    workspace.refuses(
+        bare,
+        ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"],
     );
     assert_eq!(workspace.export_all(), before);
     let export = workspace.csv(&["--state", "unknown"]);
@@ -760,10 +766,7 @@ fn exported_id_without_a_verdict_resolves_nothing_d48() {
                 (Some(0), &json!(1)),
                 "{unchanged:?}"
             );
-            assert_eq!(
-                (&workspace.show(key)["state"], &workspace.show(key)["paid"]),
-                (&json!("unknown"), &json!("unknown"))
-            );
+            holds(&workspace.show(key), &json!({"state": "unknown", "paid": "unknown"}));
         }
         let is_looked_up = key != "three";
         let verdict = if is_looked_up { "processed" } else { "rejected" };
@@ -788,7 +791,7 @@ fn verdict_under_another_heading_is_refused_d48() {
         let rule = format!(
             "2 one: row has a verdict in the column {column}: name that column Verdict, or remove it"
         );
-        assert_eq!(wrong_rows(&workspace.resolving(file).end()), [rule]);
+        workspace.refuses(file, [rule]);
         assert_eq!(workspace.show("one")["state"], "unknown");
     }
     // Other columns are ignored, with a name or without.
@@ -846,13 +849,10 @@ fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
     let taken = workspace.resolving(format!("Key,TransactionId,Note\none,{kept},\n")).end();
     assert_eq!(wrong_rows(&taken), ["2 one: TransactionId already belongs to kept"]);
     let rejected = "Key,TransactionId,Verdict,Note\nthree,,rejected,declined there\n";
-    assert_eq!(
-        wrong_rows(&workspace.resolving(rejected).end()),
-        [
+    workspace.refuses(rejected, [
             "2 three: Key cannot be resolved from a file: the entry of this key was lost, so the journal does not know its service: \
           name it, as for a call"
-        ]
-    );
+        ]);
     let found = format!(
         "Key,TransactionId,Verdict,Note\none,{one},processed,\ntwo,{two},processed,\nthree,,rejected,declined there\n"
     );

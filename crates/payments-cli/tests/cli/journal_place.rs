@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{CREATED, Ended, Peer, TOKEN_PAYMENT, Then, has, payments_at};
+use crate::support::{CREATED, Ended, Peer, TOKEN_PAYMENT, Then, begins, has, payments_at};
 
 /// None of these is the path of a file or the URL of a database.
 const PLACES: &[&str] = &[
@@ -86,7 +86,7 @@ fn place_that_is_none_is_refused_everywhere() {
             let message = ended.refusal();
             assert!(message.contains(": write "), "{message}");
             let source = if is_option { "--journal" } else { "PAYMENTS_JOURNAL" };
-            assert!(message.starts_with(&format!("the journal of {source} ")), "{message}");
+            begins(&message, format!("the journal of {source} "));
             assert!(message.contains("nothing was "), "{message}");
             let shown = format!("{}{}", ended.stdout, ended.stderr);
             assert!(!shown.contains("hunter2") && !shown.contains("dbname"), "{place}: {shown}");

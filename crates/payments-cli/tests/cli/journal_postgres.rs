@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::batch_runs::Billing;
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, TOKEN_PAYMENT};
+use crate::support::{Ended, TOKEN_PAYMENT, begins};
 
 /// Runs `arguments` with the database as journal.
 fn run(workspace: &Workspace, server: &Server, arguments: &[&str]) -> Ended {
@@ -29,7 +29,7 @@ fn postgresql_journal_behaves_like_a_file() {
     }
 
     let first = charge("invoice-17");
-    assert!(first.stderr.starts_with("created the journal postgres://"), "{first:?}");
+    begins(&first.stderr, "created the journal postgres://");
     let id = first.json()["data"]["TransactionId"].clone();
     let again = charge("invoice-17").json();
     assert_eq!((&again["data"]["TransactionId"], &again["recorded"]), (&id, &json!(true)), "{again}");

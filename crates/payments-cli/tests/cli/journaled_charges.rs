@@ -11,11 +11,11 @@ use payments_core::OperationName;
 use payments_fake::{Fault, Gate, block_on};
 use payments_model::Amount;
 use payments_sandbox::BlockingSandbox;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{
     CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Run, Running, TOKEN_PAYMENT, ach_payment, authorization,
-    declined_payment, has, message, payments, payments_at, sandbox,
+    begins, declined_payment, has, holds, message, payments, payments_at, sandbox,
 };
 
 /// A sandbox, and a folder for a journal.
@@ -69,7 +69,7 @@ impl Workspace {
     }
 
     pub(crate) fn arm(&self, fault: Fault) {
-        self.arm(fault);
+        self.sandbox.gateway().arm(fault);
     }
 
     /// A payment by card or account with this key.
@@ -147,7 +147,7 @@ fn repeated_key_is_charged_once() {
     }
     assert_eq!(workspace.requests(), 1);
     let text = workspace.charging("invoice-17", TOKEN_PAYMENT).text();
-    assert!(text.stdout.starts_with("PROCESSED EARLIER, nothing was sent now\n"), "{text:?}");
+    begins(&text.stdout, "PROCESSED EARLIER, nothing was sent now\n");
     assert!(text.stdout.contains("invoice-17"), "{text:?}");
 }
 
@@ -195,7 +195,7 @@ fn paid_key_with_another_request_is_unknown_and_names_the_transaction_d43() {
         let text = workspace.charging("invoice-17", &other).text().stderr;
         let heading =
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way (exit code 5)\n";
-        assert!(text.starts_with(heading), "{text}");
+        begins(&text, heading);
         // The explicit call for a new attempt does not help either.
         let again = workspace.charging("invoice-17", &other).arguments(["--after-rejection"]).end();
         assert_eq!(again.failed(5)["kind"], "key_reused");
@@ -220,7 +220,7 @@ fn second_card_after_a_decline_needs_after_rejection_d44() {
         (&*declined, "REJECTED EARLIER, nothing was sent now (exit code 4)"),
     ] {
         let text = workspace.charging("order-4711", request).text().stderr;
-        assert!(text.starts_with(heading), "{text}");
+        begins(&text, heading);
         assert!(text.contains("to make a new attempt with this key, give --after-rejection"), "{text}");
     }
     assert_eq!(workspace.requests(), 1);
@@ -395,9 +395,9 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
         let run = workspace.charging("invoice-17", TOKEN_PAYMENT).arguments(["--output", "text"]);
         let ended = run.end();
         let text = ended.diagnostics();
-        assert!(text.starts_with(heading), "{text}");
+        begins(text, heading);
         has(
-            &text,
+            text,
             ["payments journal retry --status 429", "fix the cause, then let a person reopen the key\n"],
         );
         assert!(!text.contains("new key") && !text.contains("new request"), "{text}");
@@ -450,7 +450,7 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     let heading = "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same \
                    key (exit code 5)\n";
     let text = workspace.charging("invoice-17", TOKEN_PAYMENT).text().stderr;
-    assert!(text.starts_with(heading), "{text}");
+    begins(&text, heading);
     mode(0o600);
     workspace.charge("invoice-17").failed(5);
 
@@ -461,7 +461,7 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     let error = run().end().failed(5);
     assert!(error["message"].as_str().unwrap().ends_with(advice), "{error}");
     let text = run().text().stderr;
-    assert!(text.starts_with(heading), "{text}");
+    begins(&text, heading);
     assert_eq!(workspace.requests(), 1);
 }
 
@@ -531,7 +531,7 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
                 let document = ended.json();
                 assert_eq!((&document["outcome"], document.get("recorded")), (&outcome.into(), None));
                 let why = document["journal"].as_str().unwrap();
-                assert!(why.starts_with("the outcome could not be recorded: "), "{why}");
+                begins(why, "the outcome could not be recorded: ");
             }
         }
     }
@@ -604,11 +604,7 @@ mod interrupted {
         drop(gate);
         let ended = workspace.run(["journal", "list", "--unresolved"]).end();
         let list: Value = serde_json::from_str(&ended.stdout).unwrap();
-        assert_eq!(
-            (&list[0]["key"], &list[0]["state"], &list[0]["kind"]),
-            (&"invoice-17".into(), &"unknown".into(), &"crash".into()),
-            "{ended:?}"
-        );
+        holds(&list[0], &json!({"key": "invoice-17", "state": "unknown", "kind": "crash"}));
         workspace.charge("invoice-17").failed(5);
         assert_eq!(workspace.requests(), 1);
     }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::cases::{Case, every_command};
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, payments_at, sandbox,
+    CARD_PAYMENT, CHARGE, CREATE, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, begins, payments_at,
+    sandbox,
 };
 
 /// Every command in JSON and text, in parallel because they mostly wait for a deadline or a pause.
@@ -181,7 +182,7 @@ fn invalid_request_is_not_sent_d01() {
         let error = run("json").failed(2);
         assert!(error["message"].as_str().is_some_and(|it| it.contains("nothing was sent")), "{error}");
         let text = run("text").stderr;
-        assert!(text.starts_with("INVALID, nothing was sent (exit code 2)\n"), "{text}");
+        begins(&text, "INVALID, nothing was sent (exit code 2)\n");
     }
     assert_nothing_came(&sandbox);
 }

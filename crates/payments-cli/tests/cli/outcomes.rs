@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::cases::every_command;
 use crate::support::{
-    CARD, CARD_PAYMENT, CHARGE, CREATE, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment,
+    CARD, CARD_PAYMENT, CHARGE, CREATE, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, begins,
     payments_at, response, responses,
 };
 
@@ -26,7 +26,7 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
         "not the exact amounts, names and fields of the response"
     );
     let request = peer.request();
-    assert!(request.starts_with("POST /api/v1/public/transaction HTTP/1.1\r\n"), "{request}");
+    begins(&request, "POST /api/v1/public/transaction HTTP/1.1\r\n");
     assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
     assert_eq!(body(&request)["CardNumber"], "378282246310005");
     assert_eq!(peer.requests_left(), 0);
@@ -56,7 +56,7 @@ fn void_response_may_name_another_transaction_d66() {
     let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
     assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
     let request = peer.request();
-    assert!(request.starts_with("POST /api/v1/public/void "), "{request}");
+    begins(&request, "POST /api/v1/public/void ");
     let sent = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
     assert_eq!(body(&request), sent);
 }
@@ -162,7 +162,7 @@ fn refusal_has_its_body_masked_d63_d64() {
         let ended = case.run(&peer.base_url, &[]);
         let error = ended.failed(4);
         let snippet = error["body_snippet"].as_str().expect("a body").to_owned();
-        assert!(snippet.starts_with(r#"{"status":"failed","fault":{"why":"card blocked"}"#), "{snippet}");
+        begins(&snippet, r#"{"status":"failed","fault":{"why":"card blocked"}"#);
         assert!(!ended.stdout.contains(CARD) && !ended.stdout.contains(KEY), "{ended:?}");
     }
     for (status, body, code) in [("400 Bad Request", "", 4), ("502 Bad Gateway", "<html>", 5)] {

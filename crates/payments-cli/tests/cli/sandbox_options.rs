@@ -39,8 +39,8 @@ impl Sandbox {
 
     fn end(self) -> Ended {
         self.running.signal("TERM");
-        let ended = self.running.end().exits(0);
-        ended
+
+        self.running.end().exits(0)
     }
 }
 

@@ -4,12 +4,12 @@
 use payments_core::OperationName;
 use payments_fake::Fault;
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use serde_json::Value;
+use serde_json::json;
 
 use crate::batch_runs::Billing;
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    Ended, KEY, Peer, Run, TOKEN_PAYMENT, declined_payment, has, message, responses, sandbox,
+    Ended, KEY, Peer, Run, TOKEN_PAYMENT, begins, declined_payment, has, holds, message, responses, sandbox,
 };
 
 /// A second service, such as production after a rehearsal.
@@ -34,7 +34,7 @@ fn requests(service: &BlockingSandbox) -> usize {
 /// Checks that the text names both services, and no transaction.
 #[track_caller]
 fn names_both(text: &str, workspace: &Workspace, other: &BlockingSandbox) {
-    has(&text, [workspace.sandbox.base_url(), other.base_url()]);
+    has(text, [workspace.sandbox.base_url(), other.base_url()]);
     for entry in workspace.sandbox.gateway().ledger().entries() {
         assert!(!text.contains(entry.transaction_id().as_str()), "{text}");
     }
@@ -44,11 +44,7 @@ fn names_both(text: &str, workspace: &Workspace, other: &BlockingSandbox) {
 #[track_caller]
 fn is_of_another_service(ended: &Ended, workspace: &Workspace, other: &BlockingSandbox) {
     let error = ended.failed(5);
-    assert_eq!(
-        (&error["kind"], &error["transaction_id"]),
-        (&"other_service".into(), &Value::Null),
-        "{error}"
-    );
+    holds(&error, &json!({"kind": "other_service", "transaction_id": null}));
     assert_eq!(ended.json().get("recorded"), None, "{ended:?}");
     names_both(&format!("{ended:?}"), workspace, other);
     assert!(message(&error).contains("nothing was sent now"), "{error}");
@@ -80,7 +76,7 @@ fn key_in_any_state_is_unknown_at_another_service_d47() {
             }
         }
         let text = workspace.charging(key, TOKEN_PAYMENT).at(&other).text();
-        assert!(text.stderr.starts_with("KEY OF ANOTHER SERVICE, nothing was sent now: "), "{text:?}");
+        begins(&text.stderr, "KEY OF ANOTHER SERVICE, nothing was sent now: ");
         names_both(&text.stderr, &workspace, &other);
     }
     assert_eq!(requests(&other), 0);
@@ -103,10 +99,7 @@ fn billing_file_with_a_key_of_another_service_is_refused_whole_d47() {
         let violations = error["violations"].as_array().unwrap();
         assert_eq!(violations.len(), 3, "{error}");
         for (violation, number) in violations.iter().zip(1..) {
-            assert_eq!(
-                (&violation["line"], &violation["key"]),
-                (&(number + 1).into(), &format!("k{number}").into())
-            );
+            holds(violation, &json!({"line": (number + 1), "key": format!("k{number}")}));
             assert_eq!(violation["field"], "Key");
             names_both(&violation.to_string(), &billing.workspace, &other);
         }
@@ -156,7 +149,7 @@ fn transaction_is_not_looked_up_at_another_service_d47() {
     let error = run.env("PAYMENTS_BASE_URL", &other.base_url).end().failed(2);
     assert_eq!(error["kind"], "other_service", "{error}");
     let message = error["message"].as_str().unwrap();
-    has(&message, [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"]);
+    has(message, [workspace.sandbox.base_url(), &*other.base_url, "nothing was changed"]);
 
     let path = workspace.journal().with_file_name("found.csv");
     std::fs::write(&path, format!("Key,TransactionId,Note\nlost,{id},\n")).unwrap();
@@ -222,11 +215,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     }
     for (other, name) in [(charge("toys"), "#toys"), (charge("Books"), "#Books"), (charge(""), "")] {
         let error = other.end().failed(5);
-        assert_eq!(
-            (&error["kind"], &error["transaction_id"]),
-            (&"other_service".into(), &Value::Null),
-            "{error}"
-        );
+        holds(&error, &json!({"kind": "other_service", "transaction_id": null}));
         let both = format!("first used for {}, and this call is for {};", service("#books"), service(name));
         assert!(message(&error).contains(&both), "{error}");
     }
@@ -237,7 +226,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     assert_eq!(billing.run(&["--merchant", "toys"]).code, Some(0));
     let error = billing.run(&["--merchant", "books"]).failed(2);
     let rule = error["violations"][0]["rule"].as_str().unwrap();
-    has(&rule, [&service("#toys"), &service("#books")]);
+    has(rule, [&service("#toys"), &service("#books")]);
     workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let unanswered = workspace.charging("order-2", TOKEN_PAYMENT).arguments(["--merchant", "books"]);
     unanswered.end().failed(5);
@@ -309,7 +298,7 @@ fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
     let error = workspace.journal_command(&forget).failed(2);
     assert_eq!(error["kind"], "service_changed");
     let message = error["message"].as_str().unwrap();
-    has(&message, [&format!("--shown {code}"), "1 processed, "]);
+    has(message, [&format!("--shown {code}"), "1 processed, "]);
     assert_eq!(workspace.show("invoice-17")["state"], "processed");
 }
 
@@ -324,11 +313,7 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     // It shows what is concerned, and changes nothing.
     let before = journal(&["list"]).stdout;
     let shown = journal(&["rename-service", &old, NEW]).json();
-    assert_eq!(
-        (&shown["count"], &shown["done"], &shown["to"]),
-        (&1.into(), &false.into(), &NEW.into()),
-        "{shown}"
-    );
+    holds(&shown, &json!({"count": 1, "done": false, "to": NEW}));
     let text = journal(&["rename-service", &old, NEW, "--output", "text"]).stdout;
     let code = shown["shown"].as_str().unwrap();
     let given = format!("--count 1 --shown {code} --by NAME");
@@ -351,10 +336,7 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     let shown = journal(&["show", "paid"]).json();
     assert_eq!(shown["former_services"], old);
     let event = shown["history"].as_array().and_then(|events| events.last()).cloned().unwrap_or_default();
-    assert_eq!(
-        (&event["event"], &event["service"], &event["by"]),
-        (&"renamed".into(), &old.clone().into(), &"ada".into())
-    );
+    holds(&event, &json!({"event": "renamed", "service": old, "by": "ada"}));
     let text = journal(&["show", "paid", "--output", "text"]).stdout;
     has(&text, [&format!("ada: renamed from {old} with 1 intent"), NEW]);
     let csv = journal(&["export", "--format", "csv"]).stdout;

@@ -1,7 +1,7 @@
 //! Where the base URL and the API key come from, and which settings are refused.
 
 use crate::support::{
-    Ended, KEY, Peer, Run, TemporaryFile, Then, has, message, payments, payments_at, responses,
+    Ended, KEY, Peer, Run, TemporaryFile, Then, begins, has, message, payments, payments_at, responses,
 };
 
 fn lookup() -> [&'static str; 3] {
@@ -54,7 +54,7 @@ fn timeout_option_overrides_the_variable() {
     for wrong in ["0", "-1", "canary", "30s", "86401"] {
         let ended = run(wrong).end();
         let message = ended.failed(2)["message"].as_str().unwrap().to_owned();
-        assert!(message.starts_with("PAYMENTS_TIMEOUT must be a number of seconds above 0"), "{message}");
+        begins(&message, "PAYMENTS_TIMEOUT must be a number of seconds above 0");
         assert!(message.ends_with("nothing was sent"), "{message}");
         assert!(!message.contains("canary"), "{message}");
     }
@@ -128,7 +128,7 @@ fn label_of_a_merchant_has_no_space_or_control_character_d47() {
     let key =
         at().arguments(["--merchant", "a-secret-api-key"]).env("PAYMENTS_API_KEY", "a-secret-api-key").end();
     let message = key.failed(2)["message"].as_str().unwrap().to_owned();
-    assert!(message.starts_with("the label of a merchant contains an API key"), "{message}");
+    begins(&message, "the label of a merchant contains an API key");
     assert!(!message.contains("a-secret"), "{message}");
     let message = payments(lookup()).arguments(["--merchant", "a b"]).end().refusal();
     assert!(

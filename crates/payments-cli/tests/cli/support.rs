@@ -79,6 +79,20 @@ pub(crate) fn has<P: AsRef<str>>(text: impl AsRef<str>, parts: impl IntoIterator
     }
 }
 
+#[track_caller]
+pub(crate) fn begins(text: impl AsRef<str>, beginning: impl AsRef<str>) {
+    let (text, beginning) = (text.as_ref(), beginning.as_ref());
+    assert!(text.starts_with(beginning), "{beginning}: {text}");
+}
+
+/// Checks that the object has these members.
+#[track_caller]
+pub(crate) fn holds(object: &Value, members: &Value) {
+    for (name, value) in members.as_object().expect("an object") {
+        assert_eq!(&object[name], value, "{name}: {object}");
+    }
+}
+
 /// The message of an error object.
 #[track_caller]
 pub(crate) fn message(error: &Value) -> &str {

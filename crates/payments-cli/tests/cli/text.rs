@@ -1,7 +1,7 @@
 //! The text output: the headline, and what to do.
 
 use crate::support::{
-    CARD_PAYMENT, CREATE, Ended, Peer, TOKEN_PAYMENT, Then, has, payments_at, response, responses,
+    CARD_PAYMENT, CREATE, Ended, Peer, TOKEN_PAYMENT, Then, begins, has, payments_at, response, responses,
 };
 
 /// Runs the command with text output against this server.
@@ -24,7 +24,7 @@ fn found_record_is_not_presented_as_proof_of_a_charge() {
     assert_eq!(lines, ["FOUND (HTTP 200)", note]);
 
     let ended = text(responding("200 OK", responses::CUSTOMER_FOUND), &["customer", "get", "cus_1"]).quiet(0);
-    assert!(ended.stdout.starts_with("FOUND (HTTP 200)\n  CustomerId "), "{}", ended.stdout);
+    begins(&ended.stdout, "FOUND (HTTP 200)\n  CustomerId ");
 }
 
 #[test]
@@ -43,12 +43,6 @@ fn record_of_another_transaction_gets_a_warning_in_text_only() {
 fn failed_lookup_says_nothing_about_the_payment() {
     let get = ["transaction", "get", "txn_1"];
     let cases = [
-        (responding("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
-        (
-            Then::Close,
-            &get,
-            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
-        ),
         (
             responding("404 Not Found", responses::NOT_FOUND),
             &get,
@@ -59,11 +53,6 @@ fn failed_lookup_says_nothing_about_the_payment() {
             responding("404 Not Found", "<html>"),
             &get,
             "LOOKUP REJECTED, which says nothing about the payment (",
-        ),
-        (
-            responding("401 Unauthorized", responses::UNAUTHORIZED),
-            &get,
-            "LOOKUP REJECTED, which says nothing",
         ),
         (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
         (
@@ -84,13 +73,13 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
     let ended = text(Then::Close, &CREATE);
     let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
                     and time (";
-    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    begins(&ended.stderr, headline);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
     // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)/.."}}"#;
     let ended = text(responding("200 OK", strange), &CREATE);
-    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    begins(&ended.stderr, headline);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
     // Any other id is quoted for the shell.
@@ -101,11 +90,7 @@ fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
 
     // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);
-    assert!(
-        ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
-        "{}",
-        ended.stderr
-    );
+    begins(&ended.stderr, "OUTCOME UNKNOWN, do not run it again: look it up (");
     assert!(ended.stderr.contains("look it up  payments transaction get txn_1\n"), "{}", ended.stderr);
 }
 

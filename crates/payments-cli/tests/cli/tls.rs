@@ -13,7 +13,7 @@ use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::batch_runs::{Billing, counts, ends};
 use crate::support::{
-    CARD_PAYMENT, CREATE, TemporaryFile, has, payments_at, read_request, response, responses,
+    CARD_PAYMENT, CREATE, TemporaryFile, begins, has, payments_at, read_request, response, responses,
 };
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
@@ -180,16 +180,13 @@ fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
             ends(&ended, 3, "unfinished", Some("outage"));
             let text = billing.command_at(&base_url, &[&options[..], &["--output", "text"]].concat()).end();
             if text.code == Some(3) {
-                assert!(text.stdout.starts_with("UNFINISHED, fix the cause, then run"), "{text:?}");
+                begins(&text.stdout, "UNFINISHED, fix the cause, then run");
                 has(&text.stdout, ["once the cause is fixed, run the same command again"]);
                 assert!(!text.stdout.contains("safe"), "{text:?}");
             }
         }
         let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-        assert!(
-            message.starts_with("the service cannot be reached, and waiting does not help: "),
-            "{message}"
-        );
+        begins(&message, "the service cannot be reached, and waiting does not help: ");
         has(&message, [cause, hint]);
     }
 }
@@ -201,9 +198,6 @@ fn run_waits_for_a_server_that_closes_during_the_handshake() {
     let ended = billing.command_at(&responding_to_hello(b""), &["--patience", "1"]).end();
     ends(&ended, 3, "unfinished", Some("outage"));
     let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-    assert!(
-        message.starts_with("the service is unreachable or does not respond as it should: "),
-        "{message}"
-    );
+    begins(&message, "the service is unreachable or does not respond as it should: ");
     assert!(message.contains("tls handshake eof"), "{message}");
 }

@@ -1,7 +1,8 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
 use crate::support::{
-    CARD, CARD_PAYMENT, CREATE, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
+    CARD, CARD_PAYMENT, CREATE, Ended, KEY, Peer, TemporaryFile, Then, begins, payments, payments_at,
+    responses,
 };
 use crate::tls::authority;
 
@@ -85,7 +86,7 @@ fn body_of_a_refusal_is_traced_masked_d64() {
         let last = trace(&ended, code).pop().unwrap_or_default();
         let start =
             r#"void attempt 1 was refused with the body: {"status":"failed","fault":{"why":"card blocked"}"#;
-        assert!(last.starts_with(start), "{last}");
+        begins(&last, start);
         assert!(!ended.stderr.contains(CARD) && !ended.stderr.contains(KEY), "{ended:?}");
     }
     let peer = Peer::responding("400 Bad Request", " ");

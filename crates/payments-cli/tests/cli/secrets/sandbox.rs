@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::process::files_in;
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{Running, payments, started};
+use crate::support::{Running, begins, payments, started};
 
 #[test]
 fn s5_sandbox_leaks_no_secret() {
@@ -213,5 +213,5 @@ fn s5_fault_header_of_these_tests_works() {
         "sandbox-fault: after_commit=status;status=503\r\n",
         &card_payment(&canaries),
     );
-    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+    begins(&response, "HTTP/1.1 503");
 }
