@@ -2,7 +2,6 @@
 #![cfg(unix)]
 
 use std::collections::HashSet;
-use std::process::Stdio;
 use std::thread;
 
 use payments_core::OperationName;
@@ -20,7 +19,7 @@ fn fleet(billing: &Billing, server: &Server) -> Vec<Running> {
     let run = || {
         let options = ["--concurrency", "4", "--journal", &server.url()];
         let arguments = ["batch", "run", &billing.path("rows.csv")];
-        billing.workspace.run(arguments).arguments(options).stdout(Stdio::piped()).spawn()
+        billing.workspace.run(arguments).arguments(options).start()
     };
     (0..PROCESSES).map(|_| run()).collect()
 }

@@ -4,18 +4,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use http::StatusCode;
 use payments_core::OperationName;
-use payments_fake::{Fault, block_on};
+use payments_fake::{Fault, Gate, block_on};
 use payments_tests::UnresponsivePort;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{Ended, KEY, Peer, Run, broken_pipe, payments_at};
+use crate::support::{Ended, KEY, Peer, Run, Running, begins, has, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -77,7 +76,7 @@ impl Billing {
     pub(crate) fn command_at(&self, base_url: &str, options: &[&str]) -> Run {
         let journal = self.workspace.journal();
         let arguments = ["batch", "run", &self.path("rows.csv"), "--journal", journal.to_str().unwrap()];
-        payments_at(base_url, arguments).arguments(options.iter().copied())
+        payments_at(base_url, arguments).arguments(options.iter())
     }
 
     pub(crate) fn run(&self, options: &[&str]) -> Ended {
@@ -103,7 +102,14 @@ impl Billing {
     }
 
     fn arm(&self, fault: Fault) {
-        self.workspace.sandbox.gateway().arm(fault);
+        self.workspace.arm(fault);
+    }
+
+    /// A run with this many rows at the gate.
+    pub(crate) fn in_flight(&self, options: &[&str], gate: &Gate, rows: usize) -> Running {
+        let running = self.command(options).start();
+        block_on(gate.arrivals(rows));
+        running
     }
 }
 
@@ -175,9 +181,10 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
     let before = billing.workspace.requests();
     let ended = billing.run(&["--output", "text"]);
     assert_eq!((ended.code, billing.workspace.requests()), (Some(5), before));
-    for part in ["OUTCOME UNKNOWN for 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"] {
-        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
-    }
+    has(
+        &ended.stdout,
+        ["OUTCOME UNKNOWN for 1 charge", "line 4: k3, 3.01", "payments journal list --unresolved"],
+    );
     assert_eq!(billing.charged().len(), 5, "the unknown row was charged");
 
     // A person resolves it.
@@ -220,15 +227,15 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
     billing.arm(busy.times(2));
     let run = || billing.run(&["--concurrency", "1", "--output", "text"]);
-    let ended = run();
-    assert_eq!(ended.code, Some(4), "{ended:?}");
-    for part in [
-        "FINISHED, some were rejected (exit code 4)",
-        "  rejected for a reason other than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
-        "run `payments journal retry --status 429` so that the same command sends them again",
-    ] {
-        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
-    }
+    let ended = run().exits(4);
+    has(
+        &ended.stdout,
+        [
+            "FINISHED, some were rejected (exit code 4)",
+            "  rejected for a reason other than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
+            "run `payments journal retry --status 429` so that the same command sends them again",
+        ],
+    );
     // One more row, which gets a 401: from now on both statuses are listed.
     billing.write(&[
         "tok_approved",
@@ -239,13 +246,11 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
         "tok_approved",
     ]);
     billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED));
-    let ended = run();
-    assert_eq!(ended.code, Some(6), "{ended:?}");
-    for part in
-        ["HTTP 401: 1 row, 6.01\n", "HTTP 429: 2 rows, 3.02\n", "payments journal retry --status 401,429`"]
-    {
-        assert!(ended.stdout.contains(part), "{part}: {}", ended.stdout);
-    }
+    let ended = run().exits(6);
+    has(
+        &ended.stdout,
+        ["HTTP 401: 1 row, 6.01\n", "HTTP 429: 2 rows, 3.02\n", "payments journal retry --status 401,429`"],
+    );
     assert!(!ended.stdout.contains("--status 401`"), "{}", ended.stdout);
     let ended = billing.run(&[]);
     ends(&ended, 4, "rejected", None);
@@ -293,14 +298,10 @@ fn first_signal_waits_for_charges_in_flight() {
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-        let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
-        block_on(gate.arrivals(3));
+        let mut running = billing.in_flight(&["--concurrency", "3"], &gate, 3);
         running.signal(signal);
         let expected = running.error_line();
-        assert!(
-            expected.starts_with(&format!("SIG{signal}: no new charge is started; waiting for 3 ")),
-            "{expected}"
-        );
+        begins(&expected, format!("SIG{signal}: no new charge is started; waiting for 3 "));
         gate.release();
         let ended = running.end();
         ends(&ended, 3, "unfinished", Some("interrupted"));
@@ -316,8 +317,7 @@ fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-    let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrivals(3));
+    let mut running = billing.in_flight(&["--concurrency", "3"], &gate, 3);
     running.signal("INT");
     running.error_line();
     running.signal("INT");
@@ -344,7 +344,7 @@ fn key_of_another_request_is_refused_before_sending_d43() {
     let before = billing.workspace.requests();
     let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk9,tok_approved,1,false\nk2,tok_declined,3,true\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
-    let error = billing.run(&[]).failed(2, "invalid");
+    let error = billing.run(&[]).failed(2);
     let rule = error["violations"][0]["rule"].as_str().unwrap();
     let ledger = billing.workspace.sandbox.gateway().ledger();
     let second = ledger.charged().find(|entry| entry.reference_no.as_deref() == Some("order 2")).unwrap();
@@ -375,15 +375,16 @@ fn key_of_an_unknown_request_must_not_be_paid_under_another_key_d43() {
         "Key,TokenId,Amount,ConvenienceFeeActive\nk1,tok_approved,7,false\nk2,tok_approved,2.01,false\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
     let text = billing.run(&["--output", "text"]).stderr;
-    for part in [
-        "line 2: Key k1 is already in the journal for another request, with another amount; that request of 1.01 is unknown \
+    has(
+        &text,
+        [
+            "line 2: Key k1 is already in the journal for another request, with another amount; that request of 1.01 is unknown \
          and may have been processed: resolve it first, and never pay this with another key",
-        "line 3: Key k2 is already in the journal for another request, with another token; that request of 2.01 is rejected \
+            "line 3: Key k2 is already in the journal for another request, with another token; that request of 2.01 is rejected \
          and moved no money: to pay it another way, charge it by hand with the same key and --after-rejection, and remove \
          this row from the file; use a new key only for a different payment",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+        ],
+    );
     assert_eq!(billing.workspace.requests(), before);
 }
 
@@ -398,7 +399,7 @@ fn dry_run_counts_the_rows_left() {
     ends(&ended, 0, "dry_run", None);
     assert_eq!(counts(&ended), json!({"processed_earlier": 3, "not_started": 2, "total": 5}));
     let text = billing.run(&["--dry-run", "--output", "text"]).stdout;
-    assert!(text.starts_with("DRY RUN, nothing was sent"), "{text}");
+    begins(&text, "DRY RUN, nothing was sent");
     assert!(text.contains("would be sent         2   9.02"), "{text}");
     assert_eq!(billing.workspace.requests(), before);
 }
@@ -407,16 +408,16 @@ fn dry_run_counts_the_rows_left() {
 fn dry_run_whose_reader_has_left_says_nothing_was_sent() {
     let billing = Billing::open();
     billing.good(3);
-    let ended = billing.command(&["--dry-run"]).stdout(broken_pipe()).end_with_given_stdout();
+    let ended = billing.command(&["--dry-run"]).end_unread();
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stderr.starts_with("nothing was sent, as requested, but"), "{}", ended.stderr);
+    begins(&ended.stderr, "nothing was sent, as requested, but");
 }
 
 #[test]
 fn invalid_file_creates_no_journal_and_no_results() {
     let billing = Billing::open();
     billing.write(&["tok_approved", ""]);
-    let error = billing.run(&["--results", &billing.path("results.jsonl")]).failed(2, "invalid");
+    let error = billing.run(&["--results", &billing.path("results.jsonl")]).failed(2);
     assert_eq!(error["violations"], json!([{"line": 3, "field": "TokenId", "rule": "is required"}]));
     assert!(!billing.workspace.journal().exists());
     assert!(!fs::exists(billing.path("results.jsonl")).unwrap());
@@ -443,8 +444,7 @@ fn file_with_the_api_key_is_refused() {
         for option in [&[][..], &["--output", "text"], &["--dry-run"]] {
             let path = billing.path(name);
             let ended =
-                billing.workspace.run(["batch", "run", &path]).arguments(option.iter().copied()).end();
-            assert_eq!(ended.code, Some(2), "{ended:?}");
+                billing.workspace.run(["batch", "run", &path]).arguments(option.iter()).end().exits(2);
             let shown = format!("{}{}", ended.stdout, ended.stderr);
             let text = format!("{expected} must not hold the API key");
             let json = format!(r#""field":"{expected}","rule":"must not hold the API key""#);
@@ -574,8 +574,7 @@ fn unwritable_results_are_refused_before_sending() {
         (billing.path("notes.txt"), "has something else in it"),
         (journal.to_str().unwrap().to_owned(), "is the journal"),
     ] {
-        let error = billing.run(&["--results", &path]).failed(2, "invalid");
-        let message = error["message"].as_str().unwrap();
+        let message = billing.run(&["--results", &path]).refusal();
         assert!(
             message.contains(expected)
                 && message.ends_with("; nothing was sent: fix the file or name another one"),
@@ -592,8 +591,7 @@ fn change_of_the_file_during_a_run_changes_nothing() {
     let billing = Billing::open();
     billing.good(300);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrived());
+    let running = billing.in_flight(&["--concurrency", "1"], &gate, 1);
     // The file, which was read into memory, is overwritten in place with other amounts.
     let text = fs::read_to_string(billing.path("rows.csv")).unwrap();
     fs::write(billing.path("rows.csv"), text.replace(".01,", ".99,")).unwrap();
@@ -634,28 +632,15 @@ fn rate_and_max_rejected_are_kept() {
 }
 
 #[test]
-fn terminal_gets_a_table() {
-    let billing = Billing::open();
-    billing.good(40);
-    let shown = billing.command(&[]).on_terminal();
-    for part in ["PROCESSED", "rows", "sum", "total", "820.40"] {
-        assert!(shown.contains(part), "{part}: {shown}");
-    }
-    assert!(!shown.contains('{'), "{shown}");
-}
-
-#[test]
 fn no_journal_no_charge() {
     let billing = Billing::open();
     billing.good(1);
     let path = billing.path("rows.csv");
-    let error =
-        payments_at(billing.workspace.sandbox.base_url(), ["batch", "run", &path]).end().failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("--journal"), "{error}");
+    payments_at(billing.workspace.sandbox.base_url(), ["batch", "run", &path]).end().refused("--journal");
     // Not a journal.
     fs::write(billing.workspace.journal(), "something else entirely").unwrap();
     let ended = billing.run(&[]);
-    assert_eq!(ended.failed(2, "invalid")["kind"], "journal", "{ended:?}");
+    assert_eq!(ended.failed(2)["kind"], "journal", "{ended:?}");
     assert_eq!(billing.workspace.requests(), 0);
 }
 
@@ -672,8 +657,7 @@ fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {
         fs::write(billing.path("rows.csv"), rows).unwrap();
         let results = billing.path(&format!("results.{extension}"));
         let peer = Peer::responding("400 Bad Request", rejected);
-        let ended = billing.command_at(&peer.base_url, &["--ids-are-not-cards", "--results", &results]).end();
-        assert_eq!(ended.code, Some(4), "{ended:?}");
+        billing.command_at(&peer.base_url, &["--ids-are-not-cards", "--results", &results]).end().exits(4);
         let request = peer.request();
         for member in ["TokenId", "ReferenceNo"] {
             assert!(request.contains(&format!("\"{member}\":\"{LIKE_A_CARD}\"")), "{request}");

@@ -13,7 +13,7 @@ use payments_fake::block_on;
 use serde_json::json;
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{TOKEN_PAYMENT, full_pipe, payments_at};
+use crate::support::{TOKEN_PAYMENT, full_pipe, message, payments_at};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
@@ -76,8 +76,7 @@ fn locked_journal_does_not_delay_the_second_signal() {
     let billing = Billing::open();
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-    let running = billing.command(&["--concurrency", "2"]).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrivals(2));
+    let running = billing.in_flight(&["--concurrency", "2"], &gate, 2);
     let other = rusqlite::Connection::open(billing.workspace.journal()).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     gate.release();
@@ -94,8 +93,7 @@ fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let billing = Billing::open();
     billing.good(3);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let running = billing.command(&[]).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrivals(3));
+    let running = billing.in_flight(&[], &gate, 3);
     // As if another process were opening or closing the journal and hung.
     let journal = billing.workspace.journal();
     let owners = File::open(journal.with_file_name("billing.db-owners")).unwrap();
@@ -160,11 +158,11 @@ fn unresponsive_journal_does_not_block_a_signal() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let place = format!("postgres://{}/books", silent.local_addr().unwrap());
     let arguments = ["batch", "run", &billing.path("rows.csv"), "--journal", &place];
-    let running = payments_at(billing.workspace.sandbox.base_url(), arguments).stdout(Stdio::piped()).spawn();
+    let running = payments_at(billing.workspace.sandbox.base_url(), arguments).start();
     let _connection = silent.accept().unwrap();
     running.signal("INT");
     let ended = running.end();
-    assert_eq!(ended.failed(3, "not_processed")["kind"], "interrupted", "{ended:?}");
+    assert_eq!(ended.failed(3)["kind"], "interrupted", "{ended:?}");
     assert_eq!(billing.workspace.requests(), 0);
 }
 
@@ -173,8 +171,7 @@ fn rows_added_during_a_run_are_charged_by_the_next_run() {
     let billing = Billing::open();
     billing.good(60);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
-    let running = billing.command(&["--concurrency", "1"]).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrived());
+    let running = billing.in_flight(&["--concurrency", "1"], &gate, 1);
     let mut file = OpenOptions::new().append(true).open(billing.path("rows.csv")).unwrap();
     for number in 1..=5 {
         writeln!(file, "more-{number},tok_approved,1.01,false,more {number}").unwrap();
@@ -202,9 +199,9 @@ fn journal_under_another_name_is_refused_as_input_or_results() {
     };
     let (round, link) = (at("x/../billing.db"), billing.path("link/billing.db-wal"));
     let refuses = |results: &str| {
-        let error = run(&billing.path("rows.csv"), results).failed(2, "invalid");
+        let error = run(&billing.path("rows.csv"), results).failed(2);
         assert_eq!(error["kind"], "results", "{results}: {error}");
-        assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+        assert!(message(&error).contains("is the journal"), "{error}");
     };
     // Before the journal exists.
     for name in ["billing.db", "./billing.db", "billing.db-wal", "./billing.db-shm", &round, &link] {
@@ -217,9 +214,9 @@ fn journal_under_another_name_is_refused_as_input_or_results() {
     for name in ["./billing.db", "billing.db-wal", "other", &round, &link] {
         refuses(name);
     }
-    let error = run("x/../billing.db", "results.jsonl").failed(2, "invalid");
+    let error = run("x/../billing.db", "results.jsonl").failed(2);
     assert_eq!(error["kind"], "batch_file", "{error}");
-    assert!(error["message"].as_str().unwrap().contains("is the journal"), "{error}");
+    assert!(message(&error).contains("is the journal"), "{error}");
     assert_eq!(billing.workspace.requests(), 1);
 }
 

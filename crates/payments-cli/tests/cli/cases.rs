@@ -2,7 +2,7 @@
 
 use payments_core::OperationName;
 
-use crate::support::{CARD_PAYMENT, Ended, TOKEN_PAYMENT, ach_payment, payments_at};
+use crate::support::{CARD_PAYMENT, CHARGE, CREATE, Ended, TOKEN_PAYMENT, ach_payment, payments_at};
 
 pub(crate) struct Case {
     arguments: &'static [&'static str],
@@ -15,9 +15,9 @@ pub(crate) fn every_command() -> [Case; 6] {
     use OperationName::{GetCustomer, GetTransaction, TokenTransaction, Transaction, Void};
     let case = |arguments, stdin: &str, operation| Case { arguments, stdin: stdin.to_owned(), operation };
     [
-        case(&["transaction", "create", "--file", "-"], CARD_PAYMENT, Transaction),
-        case(&["transaction", "create", "--file", "-"], &ach_payment(), Transaction),
-        case(&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, TokenTransaction),
+        case(&CREATE, CARD_PAYMENT, Transaction),
+        case(&CREATE, &ach_payment(), Transaction),
+        case(&CHARGE, TOKEN_PAYMENT, TokenTransaction),
         case(&["void", "txn_1", "--reason", "ordered twice"], "", Void),
         case(&["transaction", "get", "txn_1"], "", GetTransaction),
         case(&["customer", "get", "cus_1"], "", GetCustomer),
@@ -30,9 +30,6 @@ impl Case {
     }
 
     pub(crate) fn run(&self, base_url: &str, more: &[&str]) -> Ended {
-        payments_at(base_url, self.arguments.iter().copied())
-            .arguments(more.iter().copied())
-            .stdin(&*self.stdin)
-            .end()
+        payments_at(base_url, self.arguments.iter()).arguments(more.iter()).stdin(&*self.stdin).end()
     }
 }

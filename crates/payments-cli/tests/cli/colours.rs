@@ -1,14 +1,13 @@
 //! Terminals get colours, unless `NO_COLOR` or `TERM=dumb` is set.
 #![cfg(unix)]
 
-use crate::support::{CARD_PAYMENT, KEY, Peer, Run, payments, payments_at, responses};
+use crate::support::{CARD_PAYMENT, CREATE, KEY, Peer, Run, payments, payments_at, responses};
 
 const ESCAPE: char = '\u{1b}';
 
 /// One run of each kind of output.
 fn runs(peer: &Peer) -> Vec<Run> {
-    let at = |arguments: &[&str]| payments_at(&peer.base_url, arguments.iter().copied());
-    let create = ["transaction", "create", "--file", "-"];
+    let at = |arguments: &[&str]| payments_at(&peer.base_url, arguments.iter());
     vec![
         payments(["--help"]),
         payments(["check", "-h"]),
@@ -17,7 +16,7 @@ fn runs(peer: &Peer) -> Vec<Run> {
         at(&["void", "txn_1"]),
         at(&["transaction", "get", "txn_1"]),
         at(&["customer", "get", "cus_1", "--verbose"]),
-        at(&create).stdin(CARD_PAYMENT.replace("7391", "12")),
+        at(&CREATE).stdin(CARD_PAYMENT.replace("7391", "12")),
         at(&["check"]),
         at(&["check", "--dry-run"]),
         payments(["completions", "bash"]),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::batch_runs::{Billing, counts};
 use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT};
+use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT, authorization, declined_payment};
 
 const HEADER: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
 
@@ -19,14 +19,13 @@ impl Billing {
     /// The rules that the file breaks.
     #[track_caller]
     fn refused(&self) -> Vec<(Value, String)> {
-        let error = self.run(&[]).failed(2, "invalid");
+        let error = self.run(&[]).failed(2);
         let violations = error["violations"].as_array().unwrap();
         violations.iter().map(|it| (it["line"].clone(), it["rule"].as_str().unwrap().to_owned())).collect()
     }
 
     fn journal(&self, arguments: &[&str]) {
-        let ended = self.workspace.journal_command(arguments);
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        self.workspace.journal_command(arguments).exits(0);
     }
 }
 
@@ -98,13 +97,13 @@ fn key_without_a_reference_takes_a_correction_only_if_it_was_named_d44() {
 fn correction_is_used_up_by_one_call_d44() {
     let workspace = Workspace::open();
     let with = |token: &str| TOKEN_PAYMENT.replace("tok_approved", token);
-    workspace.charging("k", &with("tok_declined")).end().failed(4, "rejected");
+    workspace.charging("k", &with("tok_declined")).end().failed(4);
     assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).code, Some(0));
-    workspace.charging("k", &with("tok_lost_card")).end().failed(4, "rejected");
+    workspace.charging("k", &with("tok_lost_card")).end().failed(4);
     // The corrected request is now the key's.
     assert_eq!(workspace.charging("k", &with("tok_lost_card")).end().json()["recorded"], true);
     for token in ["tok_declined", "tok_approved"] {
-        assert_eq!(workspace.charging("k", &with(token)).end().failed(2, "invalid")["kind"], "key_reused");
+        assert_eq!(workspace.charging("k", &with(token)).end().failed(2)["kind"], "key_reused");
     }
     assert_eq!(workspace.requests(), 2);
 }
@@ -113,16 +112,14 @@ fn correction_is_used_up_by_one_call_d44() {
 fn card_is_corrected_after_a_retry_by_key_d44() {
     let workspace = Workspace::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
-    let charging =
-        |request: &str| workspace.run(["transaction", "create", "--file", "-", "--key", "k"]).stdin(request);
+    let charging = |request: &str| workspace.creating("k").stdin(request);
     let charge = |request: &str| charging(request).end();
-    charging(&declined).env("PAYMENTS_API_KEY", "wrong").end().failed(6, "rejected");
+    charging(&declined).env("PAYMENTS_API_KEY", "wrong").end().failed(6);
     assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 1);
-    assert_eq!(charge(CARD_PAYMENT).failed(2, "invalid")["kind"], "key_reused");
+    assert_eq!(charge(CARD_PAYMENT).failed(2)["kind"], "key_reused");
     assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).json()["reopened"]["count"], 1);
-    let authorization = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
-    assert_eq!(charge(&authorization).failed(2, "invalid")["kind"], "key_reused");
-    assert_eq!(charge(&TOKEN_PAYMENT.replace("45.00", "10.50")).failed(2, "invalid")["kind"], "validation");
+    assert_eq!(charge(&authorization()).failed(2)["kind"], "key_reused");
+    assert_eq!(charge(&TOKEN_PAYMENT.replace("45.00", "10.50")).failed(2)["kind"], "validation");
     charge(CARD_PAYMENT).processed();
     assert_eq!(workspace.requests(), 2);
 }
@@ -132,17 +129,17 @@ fn retry_by_key_reopens_any_rejection_and_nothing_else_d44() {
     let workspace = Workspace::open();
     workspace.charge("paid").processed();
     workspace.lose_response("lost");
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    workspace.charging("declined", &declined).end().failed(4, "rejected");
+    let declined = declined_payment();
+    workspace.charging("declined", &declined).end().failed(4);
     for key in ["paid", "lost"] {
-        let error = workspace.journal_command(&["retry", "--key", key]).failed(2, "invalid");
-        assert_eq!(error["kind"], "not_rejected_so", "{error}");
+        assert_eq!(workspace.journal_command(&["retry", "--key", key]).failed(2)["kind"], "not_rejected_so");
     }
-    let error =
-        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2, "invalid");
-    assert_eq!(error["kind"], "not_rejected_so", "{error}");
-    workspace.journal_command(&["retry", "--key", "nobody"]).failed(2, "invalid");
-    workspace.journal_command(&["retry"]).failed(2, "invalid");
+    assert_eq!(
+        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2)["kind"],
+        "not_rejected_so"
+    );
+    workspace.journal_command(&["retry", "--key", "nobody"]).failed(2);
+    workspace.journal_command(&["retry"]).failed(2);
     assert_eq!(workspace.journal_command(&["retry", "--key", "declined"]).json()["reopened"]["count"], 1);
     assert_eq!(workspace.show("declined")["state"], "not_processed");
 }

@@ -4,7 +4,7 @@
 use std::env;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::support::payments;
 
@@ -135,7 +135,7 @@ fn assert_session<'a>(
     let options = start.strip_prefix("$ payments sandbox ").and_then(|rest| rest.strip_suffix(" &"));
     let options = options.unwrap_or_else(|| panic!("{start}")).replace(shown_address, "127.0.0.1:0");
     let running = payments(["sandbox"]).arguments(options.split(' ')).in_folder(folder);
-    let mut running = running.stdout(Stdio::piped()).spawn();
+    let mut running = running.start();
     let ready = running.first_line();
     let address = ready.split('/').nth(2).expect("an address").to_owned();
     assert_eq!(lines.next(), Some(ready.trim_end().replace(&address, shown_address).as_str()));

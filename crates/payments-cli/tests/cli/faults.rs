@@ -5,12 +5,12 @@ use std::thread;
 
 use payments_core::{OperationName, Outcome};
 use payments_fake::{Fault, FaultKind, Fixtures, Phase};
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::BlockingSandbox;
 use payments_tests::{CallResult, Expectation, LedgerCheck, PHASES, expectation_over_socket, fault_kinds};
 use serde_json::{Value, json};
 
 use crate::cases::{Case, every_command};
-use crate::support::{Ended, KEY};
+use crate::support::{Ended, sandbox};
 
 #[test]
 fn card_payment_faults_match_the_table_d02_d03_d08_d09_d10_d11() {
@@ -50,8 +50,7 @@ fn every_fault(command: usize) {
         for _ in 0..8 {
             scope.spawn(|| {
                 let case = &every_command()[command];
-                let sandbox =
-                    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free");
+                let sandbox = sandbox();
                 while let Some(kind) = kinds.get(next.fetch_add(1, Ordering::Relaxed)) {
                     every_phase(&sandbox, case, *kind);
                 }

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 
 use std::fs::{self, OpenOptions};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use payments_core::OperationName;
 use payments_fake::block_on;
@@ -11,34 +11,34 @@ use serde_json::{Value, json};
 use crate::batch_runs::{Billing, counts, ends};
 use crate::http::Http;
 use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, Peer, TOKEN_PAYMENT, Then, payments, payments_at};
+use crate::support::{
+    CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, begins, payments, payments_at, started,
+};
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
 
 #[test]
 fn signal_during_a_charge_or_void_is_unknown_d22() {
-    let create = ["transaction", "create", "--file", "-"];
-    let create_by_token = ["token-transaction", "create", "--file", "-"];
     let cases = [
-        ("INT", &create[..], CARD_PAYMENT),
-        ("TERM", &create, CARD_PAYMENT),
-        ("HUP", &create, CARD_PAYMENT),
-        ("INT", &create_by_token, TOKEN_PAYMENT),
+        ("INT", &CREATE[..], CARD_PAYMENT),
+        ("TERM", &CREATE, CARD_PAYMENT),
+        ("HUP", &CREATE, CARD_PAYMENT),
+        ("INT", &CHARGE, TOKEN_PAYMENT),
         ("INT", &["void", "txn_1"], ""),
         ("HUP", &["void", "txn_1"], ""),
-        ("XCPU", &create, CARD_PAYMENT),
-        ("ALRM", &create, CARD_PAYMENT),
-        ("USR1", &create, CARD_PAYMENT),
-        ("USR2", &create, CARD_PAYMENT),
+        ("XCPU", &CREATE, CARD_PAYMENT),
+        ("ALRM", &CREATE, CARD_PAYMENT),
+        ("USR1", &CREATE, CARD_PAYMENT),
+        ("USR2", &CREATE, CARD_PAYMENT),
     ];
     for (signal, arguments, stdin) in cases {
         let peer = Peer::new(Then::Wait);
-        let run = payments_at(&peer.base_url, arguments.iter().copied());
-        let running = run.stdin(stdin).stdout(Stdio::piped()).spawn();
+        let run = payments_at(&peer.base_url, arguments.iter());
+        let running = run.stdin(stdin).start();
         peer.request();
         running.signal(signal);
         let ended = running.end();
-        let error = ended.failed(5, "unknown");
+        let error = ended.failed(5);
         assert_eq!(error["kind"], "interrupted");
         assert!(error["sent_at"].is_string(), "{error}");
         let to_look_up = if arguments[0] == "void" { Value::from("txn_1") } else { Value::Null };
@@ -57,7 +57,7 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
             assert!(message.contains(part), "{part}: {message}");
         }
         // A person sees it on stderr even if stdout is redirected.
-        assert!(ended.stderr.starts_with("OUTCOME UNKNOWN"), "{}", ended.stderr);
+        begins(&ended.stderr, "OUTCOME UNKNOWN");
         assert_eq!(peer.requests_left(), 0);
     }
 }
@@ -68,10 +68,10 @@ fn signal_during_a_lookup_is_not_processed() {
         [("INT", ["transaction", "get", "txn_1"]), ("HUP", ["customer", "get", "cus_1"])]
     {
         let peer = Peer::new(Then::Wait);
-        let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+        let running = payments_at(&peer.base_url, arguments).start();
         peer.request();
         running.signal(signal);
-        assert_eq!(running.end().failed(3, "not_processed")["kind"], "interrupted");
+        assert_eq!(running.end().failed(3)["kind"], "interrupted");
     }
 }
 
@@ -82,12 +82,11 @@ fn signal_while_reading_the_request_is_not_processed() {
     let fifo = folder.path().join("request");
     assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let arguments = ["transaction", "create", "--file", fifo.to_str().unwrap()];
-    let running = payments_at(&peer.base_url, arguments).stdout(Stdio::piped()).spawn();
+    let running = payments_at(&peer.base_url, arguments).start();
     // Opening succeeds once the command has opened the other end, so the command is reading now.
     let _writer = OpenOptions::new().write(true).open(&fifo).unwrap();
     running.signal("INT");
-    let error = running.end().failed(3, "not_processed");
-    assert_eq!(error["kind"], "interrupted");
+    assert_eq!(running.end().failed(3)["kind"], "interrupted");
     assert_eq!(peer.requests_left(), 0);
 }
 
@@ -111,13 +110,12 @@ fn ends_nothing(signal: &str, starter: &[&str]) {
     let workspace = Workspace::open();
     for arguments in [&[][..], &["--key", "invoice-17"]] {
         let gate = workspace.sandbox.gateway().gate_after_commit(TOKENS);
-        let create = ["token-transaction", "create", "--file", "-"];
-        let mut run = payments_at(workspace.sandbox.base_url(), create).stdin(TOKEN_PAYMENT);
+        let mut run = payments_at(workspace.sandbox.base_url(), CHARGE).stdin(TOKEN_PAYMENT);
         if !arguments.is_empty() {
             run = run.env("PAYMENTS_JOURNAL", workspace.journal().to_str().expect("a plain path"));
         }
-        let run = run.arguments(arguments.iter().copied()).started_by(starter());
-        let running = run.stdout(Stdio::piped()).spawn();
+        let run = run.arguments(arguments.iter()).started_by(starter());
+        let running = run.start();
         block_on(gate.arrived());
         running.signal(signal);
         gate.release();
@@ -129,7 +127,7 @@ fn ends_nothing(signal: &str, starter: &[&str]) {
     billing.good(20);
     let gate = billing.workspace.sandbox.gateway().gate(TOKENS);
     let run = billing.command(&["--concurrency", "3"]).started_by(starter());
-    let running = run.stdout(Stdio::piped()).spawn();
+    let running = run.start();
     block_on(gate.arrivals(3));
     running.signal(signal);
     gate.release();
@@ -147,12 +145,11 @@ fn second_signal_of_the_system_does_not_abandon_a_run_and_another_signal_does() 
         let billing = Billing::open();
         billing.good(20);
         let gate = billing.workspace.sandbox.gateway().gate_after_commit(TOKENS);
-        let mut running = billing.command(&["--concurrency", "3"]).stdout(Stdio::piped()).spawn();
-        block_on(gate.arrivals(3));
+        let mut running = billing.in_flight(&["--concurrency", "3"], &gate, 3);
         running.signal(repeated);
         let line = running.error_line();
         let expected = format!("SIG{repeated}: no new charge is started; waiting for 3 ");
-        assert!(line.starts_with(&expected), "{line}");
+        begins(&line, &expected);
         running.signal(repeated);
         if let Some(signal) = signal {
             running.signal(signal);
@@ -211,16 +208,6 @@ fn closed_terminal_leaves_a_journaled_charge_recorded() {
 }
 
 #[test]
-fn hang_up_stops_the_sandbox_as_sigterm_does() {
-    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
-    running.first_line();
-    running.signal("HUP");
-    let ended = running.end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
-    assert!(ended.stderr.contains("SIGHUP: finishing the requests in flight"), "{ended:?}");
-}
-
-#[test]
 fn results_at_the_file_limit_are_reported_as_on_a_full_disk() {
     const LIMIT_KIB: u32 = 2048;
     let billing = Billing::open();
@@ -256,7 +243,7 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 
     // A journal that is already larger.
     let ended = billing.workspace.charging("single", TOKEN_PAYMENT).with_file_limit(16).end();
-    assert_eq!(ended.failed(5, "unknown")["kind"], "journal");
+    assert_eq!(ended.failed(5)["kind"], "journal");
     assert_eq!(ended.stderr, FILE_LIMIT);
     billing.workspace.charge("single").processed();
 }
@@ -265,9 +252,8 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 fn sandbox_that_cannot_save_keeps_the_old_state_and_says_why() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("state.json");
-    let run = payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16);
-    let mut running = run.stdout(Stdio::piped()).spawn();
-    let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+    let (running, ready) =
+        started(payments(["sandbox", "--log", "off", "--data", data.to_str().unwrap()]).with_file_limit(16));
     let key = ready["api_key"].as_str().unwrap();
     let headers = format!("authorization: {key}\r\n");
     let mut service = Http::connect(ready["base_url"].as_str().unwrap(), &headers).unwrap();
@@ -290,7 +276,6 @@ fn output_at_the_file_limit_is_a_failed_write() {
     fs::write(&out, vec![b'x'; 1024 * 1024]).unwrap();
     let appended = OpenOptions::new().append(true).open(&out).unwrap();
     let export = ["journal", "export"];
-    let ended = workspace.run(export).with_file_limit(1024).stdout(appended).end_with_given_stdout();
-    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let ended = workspace.run(export).with_file_limit(1024).stdout(appended).end_with_given_stdout().exits(1);
     assert!(ended.stderr.contains("could not be written to stdout"), "{ended:?}");
 }

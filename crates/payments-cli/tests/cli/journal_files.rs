@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, Run, TOKEN_PAYMENT, broken_pipe, payments_at, responses,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, begins, broken_pipe,
+    declined_payment, has, holds, message, payments_at, responses,
 };
 
 impl Workspace {
@@ -38,14 +39,19 @@ impl Workspace {
         self.run(["journal", "resolve", "--by", "Grace", "--from", &path])
     }
 
+    #[track_caller]
+    fn refuses(&self, content: impl AsRef<[u8]>, expected: impl IntoIterator<Item = impl AsRef<str>>) {
+        let expected: Vec<_> = expected.into_iter().map(|it| it.as_ref().to_owned()).collect();
+        assert_eq!(wrong_rows(&self.resolving(content).end()), expected);
+    }
+
     /// An export of the whole journal.
     fn export_all(&self) -> String {
         self.journal_command(&["export"]).stdout
     }
 
     fn exported(&self, arguments: &[&str]) -> Vec<String> {
-        let ended = self.journal_command(&[&["export"], arguments].concat());
-        assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+        let ended = self.journal_command(&[&["export"], arguments].concat()).quiet(0);
         let key = |line: &str| {
             let intent: Value = serde_json::from_str(line).unwrap();
             intent["key"].as_str().unwrap().to_owned()
@@ -57,9 +63,9 @@ impl Workspace {
 /// The violations of a refused file, as `line key: field rule`.
 #[track_caller]
 fn wrong_rows(ended: &Ended) -> Vec<String> {
-    let error = ended.failed(2, "invalid");
+    let error = ended.failed(2);
     assert_eq!(error["kind"], "resolve_file", "{error}");
-    assert!(error["message"].as_str().unwrap().contains("nothing was changed"), "{error}");
+    assert!(message(&error).contains("nothing was changed"), "{error}");
     let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
     let violations = error["violations"].as_array().unwrap();
     violations
@@ -83,7 +89,7 @@ fn export_filters_by_state_time_and_run() {
     let second = format!("\u{feff}{BILLING}second,tok_approved,4,false,\n\n");
     let second = workspace.write("second.csv", second);
     let results = [workspace.path("results.csv"), workspace.path("results.jsonl")];
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    workspace.arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
     let run = |file, results: &str| {
         workspace.run(["batch", "run", file, "--concurrency", "1", "--results", results]).end().code
     };
@@ -127,12 +133,11 @@ fn export_filters_by_state_time_and_run() {
         (workspace.write("torn.jsonl", "{\"Key\":\"a\"}\r{\"line\":2,"), "line 2: it is not a JSON object"),
         (workspace.path("missing.csv"), "cannot be read"),
     ] {
-        let error = workspace.journal_command(&["export", "--run", &file]).failed(2, "invalid");
+        let error = workspace.journal_command(&["export", "--run", &file]).failed(2);
         assert_eq!(error["kind"], "run_file");
-        assert!(error["message"].as_str().unwrap().contains(expected), "{error}");
+        assert!(message(&error).contains(expected), "{error}");
     }
-    let error = workspace.journal_command(&["export", "--since", "yesterday"]).failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("must be a date such as"), "{error}");
+    workspace.journal_command(&["export", "--since", "yesterday"]).refused("must be a date such as");
 }
 
 #[test]
@@ -140,7 +145,7 @@ fn completed_export_resolves_its_rows() {
     let workspace = Workspace::open();
     let [one, two, _] = workspace.lose_responses(["@1+1", "two", "not-there"]);
     workspace.charge("paid").processed();
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     // As a spreadsheet saves it: with CRLF, a byte order mark and an empty last line.
     let mut rows: Vec<Vec<_>> =
         export.lines().map(|line| line.split(',').map(str::to_owned).collect()).collect();
@@ -155,8 +160,7 @@ fn completed_export_resolves_its_rows() {
     let filled = format!("\u{feff}{filled}\r\n,,\r\n");
     let filled = filled.replace("\r\n,,\r\n", &format!("\r\n{}\r\n", ",".repeat(rows[0].len() - 1)));
 
-    let ended = workspace.resolving(&filled).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""), "{ended:?}");
+    let ended = workspace.resolving(&filled).end().quiet(0);
     let document = ended.json();
     assert!(ended.stdout.starts_with(
         "{\"resolved\":{\"not_processed\":{\"count\":1,\"sum\":45.00},\"processed\":{\"count\":2,\"sum\":90.00}},"
@@ -212,15 +216,10 @@ fn apostrophes_are_stripped_from_exports_only() {
 #[test]
 fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let workspace = Workspace::open();
-    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
-    let create = ["transaction", "create", "--file", "-", "--key", "payment"];
-    let id = workspace.run(create).stdin(authorisation).end().processed()["TransactionId"]
-        .as_str()
-        .unwrap()
-        .to_owned();
-    workspace.sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
-    workspace.run(["void", &id, "--key", "void"]).end().failed(5, "unknown");
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let id = workspace.creating("payment").stdin(authorization()).end().paid_id();
+    workspace.arm(Fault::request_lost(OperationName::Void));
+    workspace.run(["void", &id, "--key", "void"]).end().failed(5);
+    let export = workspace.csv(&["--state", "unknown"]);
     let unchanged = workspace.resolving(export).end();
     assert_eq!(
         (unchanged.code, unchanged.json()["left_alone"].as_u64()),
@@ -230,8 +229,8 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     // Nor is another id that an unclear response named.
     let peer = Peer::responding("200 OK", &unclear_response("txn_2"));
     let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
-    at(workspace.run(["void", &id, "--key", "named"])).failed(5, "unknown");
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    at(workspace.run(["void", &id, "--key", "named"])).failed(5);
+    let export = workspace.csv(&["--state", "unknown"]);
     assert!(export.contains(",txn_2,"), "{export}");
     let noted = at(workspace.resolving("key,transaction_id,note\nnamed,txn_2,asked support\n"));
     assert_eq!((noted.code, noted.json()["left_alone"].as_u64()), (Some(0), Some(1)), "{noted:?}");
@@ -239,7 +238,7 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     let found = format!("Key,TransactionId,Note\nvoid,{id},\n");
     let expected =
         "2 void: Note is required for a void: the record of its transaction does not show that it was voided";
-    assert_eq!(wrong_rows(&workspace.resolving(found).end()), [expected]);
+    workspace.refuses(found, [expected]);
     assert_eq!(workspace.show("void")["state"], "unknown");
 }
 
@@ -251,7 +250,7 @@ fn export_with_mixed_up_rows_is_refused() {
         format!("key,amount,transaction_id,note,verdict\none,{amount},,in no report,rejected\n")
     };
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&workspace.resolving(file("46.00")).end()), [expected]);
+    workspace.refuses(file("46.00"), [expected]);
     assert_eq!(workspace.show("one")["state"], "unknown");
     assert_eq!(workspace.resolving(file("45.00")).end().code, Some(0));
 }
@@ -263,8 +262,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
     let file = format!(
         "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,{two},,\nthree,,in no report,not processed\n"
     );
-    let text = workspace.resolving(file).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
+    let text = workspace.resolving(file).text().exits(0);
     assert_eq!(
         text.stdout,
         format!(
@@ -275,7 +273,7 @@ fn text_shows_each_record_with_its_intent_and_the_sums() {
              compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n"
         )
     );
-    assert!(text.stderr.starts_with("WARNING: three was sent less than 24 hours ago"), "{text:?}");
+    begins(&text.stderr, "WARNING: three was sent less than 24 hours ago");
 }
 
 #[test]
@@ -288,8 +286,7 @@ fn dry_run_checks_and_looks_up_every_row_and_changes_nothing() {
          three,{three},declined,rejected\n"
     );
     let trial = |file: &str| workspace.resolving(file).arguments(["--dry-run"]);
-    let text = trial(&file).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
+    let text = trial(&file).text().exits(0);
     assert_eq!(
         text.stdout,
         format!(
@@ -301,7 +298,7 @@ fn dry_run_checks_and_looks_up_every_row_and_changes_nothing() {
              compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n"
         )
     );
-    assert!(text.stderr.starts_with("WARNING: two was sent less than 24 hours ago"), "{text:?}");
+    begins(&text.stderr, "WARNING: two was sent less than 24 hours ago");
     let document = trial(&file).end().json();
     assert_eq!((&document["dry_run"], &document["intents"][0]["state"]), (&json!(true), &json!("unknown")));
     assert_eq!(document["intents"][0]["record"]["TransactionId"], json!(one));
@@ -321,24 +318,23 @@ fn file_with_semicolons_is_read_with_decimal_commas() {
     let [one] = workspace.lose_responses(["one"]);
     let file = |amount: &str| format!("\u{feff}key;transaction_id;note;amount\none;{one};a, b;{amount}\n");
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-    assert_eq!(wrong_rows(&workspace.resolving(file("46,00")).end()), [expected]);
-    let resolved = workspace.resolving(file("45,00")).end();
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    workspace.refuses(file("46,00"), [expected]);
+    workspace.resolving(file("45,00")).end().exits(0);
     assert_eq!(workspace.show("one")["note"], "a, b");
 }
 
 #[test]
 fn every_wrong_row_is_named_and_nothing_is_written() {
     let workspace = Workspace::open();
-    let paid = workspace.charge("paid").processed()["TransactionId"].as_str().unwrap().to_owned();
+    let paid = workspace.charge("paid").paid_id();
     let [one, two, three, _, _, _, _, before] =
         workspace.lose_responses(["one", "two", "three", "four", "five", "six", "seven", "before"]);
     assert_eq!(workspace.journal_command(&["resolve", "before", "--processed", &before]).code, Some(0));
     // Not in this journal.
-    let larger = payments_at(workspace.sandbox.base_url(), ["token-transaction", "create", "--file", "-"])
+    let larger = payments_at(workspace.sandbox.base_url(), CHARGE)
         .stdin(TOKEN_PAYMENT.replace("45.00", "46.00"))
         .end();
-    let larger = larger.processed()["TransactionId"].as_str().unwrap().to_owned();
+    let larger = larger.paid_id();
     let content = format!(
         "note,AMOUNT,KEY,Transaction_ID,VERDICT\n,1,one,{one},\n,1,one,{two},\n,1,two,{one},\n,1,three,{paid},\n\
          ,1,four,{larger},\n,1,five,txn_of_nobody,\n ,1,six,,not processed\n,1,nobody,{three},\n,1,paid,{paid},\n\
@@ -372,7 +368,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     assert_eq!(seen, expected);
     assert_eq!(workspace.export_all(), before);
 
-    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
+    let text = workspace.resolving(&content).text();
     assert_eq!((text.code, &*text.stdout), (Some(2), ""), "{text:?}");
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!(lines[0], "INVALID, nothing was changed (exit code 2)");
@@ -412,11 +408,10 @@ fn file_without_columns_or_rows_is_refused() {
             vec!["3 one: Key is the same as in line 2", "3 one: TransactionId is the same as in line 2"],
         ),
     ] {
-        assert_eq!(wrong_rows(&workspace.resolving(&content).end()), expected, "{content}");
+        workspace.refuses(&content, expected);
     }
     let folder = workspace.path("");
-    let error = workspace.journal_command(&["resolve", "--from", &folder]).failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("is a directory"), "{error}");
+    workspace.journal_command(&["resolve", "--from", &folder]).refused("is a directory");
     for arguments in [
         &["resolve", "one", "--from", "found.csv"][..],
         &["resolve", "--from", "found.csv", "--not-processed", "--note", "n"],
@@ -426,19 +421,19 @@ fn file_without_columns_or_rows_is_refused() {
         &["resolve", "--by", "ada"],
         &["resolve", "one", "--not-processed", "--note", "n", "--dry-run"],
     ] {
-        workspace.journal_command(arguments).failed(2, "invalid");
+        workspace.journal_command(arguments).failed(2);
     }
     let journal = workspace.path("billing.db");
     let own = [journal.clone(), format!("{journal}-owners/witness"), workspace.path("witness")];
     let witness = ["--witness", &own[2]];
     for path in &own {
         let arguments = ["accept-history", "--sent", path, "--by", "ada"];
-        let error = workspace.journal_command(&[&arguments[..], &witness].concat()).failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+        workspace
+            .journal_command(&[&arguments[..], &witness].concat())
+            .refused(" is the journal or belongs to it; ");
     }
     for arguments in [["resolve", "--from", &journal], ["export", "--run", &journal]] {
-        let error = workspace.journal_command(&arguments).failed(2, "invalid");
-        assert!(error["message"].as_str().unwrap().contains(" is the journal or belongs to it; "), "{error}");
+        workspace.journal_command(&arguments).refused(" is the journal or belongs to it; ");
     }
     assert_eq!(workspace.export_all(), before);
 }
@@ -469,10 +464,10 @@ fn failed_lookup_stops_the_resolution_with_3() {
     let before = workspace.export_all();
     let stops = |run: Run, kind: &str| {
         let ended = run.end();
-        let error = ended.failed(3, "not_processed");
+        let error = ended.failed(3);
         assert_eq!(error["kind"], kind, "{error}");
         let message = error["message"].as_str().unwrap();
-        assert!(message.starts_with("line 2, one: the transaction could not be looked up: "), "{message}");
+        begins(message, "line 2, one: the transaction could not be looked up: ");
         assert!(message.ends_with("; nothing was changed"), "{message}");
         assert_eq!(workspace.export_all(), before);
     };
@@ -488,8 +483,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
         let content = format!("Key,TransactionId,Note\n{kind},{one},\n");
         let before = workspace.export_all();
         let error = workspace.resolving(content).env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        let error = error.failed(3, "not_processed");
-        assert_eq!(error["kind"], kind, "{error}");
+        assert_eq!(error.failed(3)["kind"], kind);
         assert_eq!(workspace.export_all(), before);
     }
 
@@ -523,7 +517,7 @@ fn changed_meanwhile(workspace: &Workspace, shape: &str, stdout: impl Into<Stdio
 fn key_resolved_by_someone_else_meanwhile_is_kept() {
     let workspace = Workspace::open();
     let (ended, [_, three]) = changed_meanwhile(&workspace, "json", Stdio::piped());
-    let error = ended.failed(3, "not_processed");
+    let error = ended.failed(3);
     assert_eq!(
         (error["kind"].as_str().unwrap(), error["message"].as_str().unwrap()),
         (
@@ -552,21 +546,17 @@ fn unresolved_rows_are_reported_when_stdout_is_closed() {
 #[test]
 fn void_shares_its_transaction_with_the_payment_only() {
     let workspace = Workspace::open();
-    let authorisation = CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#);
-    let authorise = |key: &str| {
-        let create = ["transaction", "create", "--file", "-", "--key", key];
-        workspace.run(create).stdin(authorisation.as_str()).end()
-    };
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Transaction));
-    authorise("payment").failed(5, "unknown");
+    let authorise = |key: &str| workspace.creating(key).stdin(authorization()).end();
+    workspace.arm(Fault::response_lost(OperationName::Transaction));
+    authorise("payment").failed(5);
     let id = workspace.last_id();
     // The second void would be refused, so its request is lost on the way.
     for (key, fault) in [
         ("void-1", Fault::response_lost(OperationName::Void)),
         ("void-2", Fault::request_lost(OperationName::Void)),
     ] {
-        workspace.sandbox.gateway().arm(fault);
-        workspace.run(["void", &id, "--key", key]).end().failed(5, "unknown");
+        workspace.arm(fault);
+        workspace.run(["void", &id, "--key", key]).end().failed(5);
     }
     let twice = format!("Key,TransactionId,Note\npayment,{id},\nvoid-1,{id},n\nvoid-2,{id},n\n");
     let seen = wrong_rows(&workspace.resolving(twice).end());
@@ -587,8 +577,7 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     workspace.charge("other").processed();
     let billing = workspace.write("rows.csv", format!("{BILLING}{LIKE_A_CARD},tok_approved,1,false,\n"));
     let export = ["export", "--run", &billing];
-    let error = workspace.journal_command(&export).failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
+    let message = workspace.journal_command(&export).refusal();
     assert!(
         message.contains("line 2") && message.contains(rule) && !message.contains(LIKE_A_CARD),
         "{message}"
@@ -604,12 +593,12 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
 
     // No card number of another column is looked up.
     workspace.lose_response("one");
-    let looked_up = workspace.sandbox.gateway().requests().len();
+    let looked_up = workspace.requests();
     let ended = workspace.resolving("Key,TransactionId,Note\none,4111111111111111,\n").end();
     let refused =
         "2 one: TransactionId must not be a card number; if it only looks like one, give --ids-are-not-cards";
     assert_eq!(wrong_rows(&ended), [refused]);
-    assert_eq!(workspace.sandbox.gateway().requests().len(), looked_up);
+    assert_eq!(workspace.requests(), looked_up);
 
     // Nor does a row with another problem show a key that may be a card number.
     let mixed_up = format!(
@@ -617,26 +606,23 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
          378282246310005,{KEY},\n"
     );
     for output in ["json", "text"] {
-        let ended = workspace.resolving(&mixed_up).arguments(["--output", output]).end();
-        assert_eq!(ended.code, Some(2), "{ended:?}");
+        let ended = workspace.resolving(&mixed_up).arguments(["--output", output]).end().exits(2);
         for digits in ["4111111111", "4242424242", "5555555555", "3782822463"] {
             assert!(!format!("{ended:?}").contains(digits), "{ended:?}");
         }
     }
 
     // Once it is in the journal, every command accepts it.
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction));
+    workspace.arm(Fault::response_lost(OperationName::TokenTransaction));
     let run = ["batch", "run", &billing];
-    let ended = workspace.run(run).arguments(["--ids-are-not-cards"]).end();
-    assert_eq!(ended.code, Some(5), "{ended:?}");
-    let again = workspace.run(run).end();
-    assert_eq!(again.code, Some(5), "{again:?}");
+    workspace.run(run).arguments(["--ids-are-not-cards"]).end().exits(5);
+    workspace.run(run).end().exits(5);
     assert_eq!(workspace.exported(&export[1..]), [LIKE_A_CARD]);
     assert_eq!(workspace.show(LIKE_A_CARD)["state"], "unknown");
     assert_eq!(workspace.resolving(&resolutions).end().code, Some(0));
     assert_eq!(workspace.show(LIKE_A_CARD)["state"], "resolved");
     // And a mistyped one is not repeated.
-    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2, "invalid");
+    let error = workspace.journal_command(&["show", "4111111111111111"]).failed(2);
     assert!(!error.to_string().contains("4111111111111111"), "{error}");
 }
 
@@ -647,12 +633,8 @@ fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
     let [one, two] = workspace.lose_responses(["one", "two"]);
     let rows = format!("one,{one},,\ntwo,,\"asked support, no answer yet\",\nnot-in-the-journal,,,\n");
     let content = format!("Key,TransactionId,Note,Verdict\n{rows}");
-    let text = workspace.resolving(&content).arguments(["--output", "text"]).end();
-    assert_eq!(text.code, Some(0), "{text:?}");
-    assert!(
-        text.stdout.contains("\nleft alone, without a Verdict or a new TransactionId: 2 rows\n"),
-        "{text:?}"
-    );
+    let text = workspace.resolving(&content).text().exits(0);
+    has(&text.stdout, ["\nleft alone, without a Verdict or a new TransactionId: 2 rows\n"]);
     assert_eq!(workspace.show("one")["state"], "resolved");
     let left_alone = workspace.show("two");
     let events = left_alone["history"].as_array().map(Vec::len);
@@ -672,22 +654,21 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
     let wrong = format!(
         "Key,TransactionId,Note,Verdict\none,,n,processed\ntwo,,,rejected\nthree,{three},n,not processed\nfour,,n,maybe\n"
     );
-    assert_eq!(
-        wrong_rows(&workspace.resolving(wrong).end()),
+    workspace.refuses(
+        wrong,
         [
             "2 one: TransactionId is required where the verdict is processed",
             "3 two: Note is required where the verdict is rejected: say how you know",
             "4 three: TransactionId must be empty where the verdict is not processed",
             "5 four: Verdict must be processed, rejected, not processed, or empty",
-        ]
+        ],
     );
     // An export has an empty column, and a person may add another.
     let right = format!(
         "key,transaction_id,note,verdict,Verdict\none,{one},,,PROCESSED\ntwo,,portal: declined,Rejected,\n\
          three,{three},portal: declined,rejected,\nfour,,in no report,, not_processed \n"
     );
-    let ended = workspace.resolving(right).end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = workspace.resolving(right).end().exits(0);
     let counts = |name: &str| ended.json()["resolved"][name]["count"].clone();
     assert_eq!(
         [counts("processed"), counts("rejected"), counts("not_processed")],
@@ -706,7 +687,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
 fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
     let workspace = Workspace::open();
     let [one, two] = workspace.lose_responses(["one", "two"]);
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     let mut reader = csv::Reader::from_reader(export.as_bytes());
     let headings = reader.headers().unwrap().clone();
     let column = |name: &str| headings.iter().position(|it| it == name).unwrap();
@@ -727,21 +708,21 @@ fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
     workspace.lose_response("one");
     let second = workspace.last_id();
     let before = workspace.export_all();
-    assert_eq!(
-        wrong_rows(&workspace.resolving(&old).end()),
+    workspace.refuses(
+        &old,
         [
             "2 one: Attempt is 1, and the newest is 2: if the row is about attempt 1, resolve it alone with \
              `payments journal resolve one --attempt 1`",
             "2 one: Revision is not 5: the key has changed since this file was exported, export it again",
-        ]
+        ],
     );
     let bare = format!("Key,TransactionId,Note\none,{one},\n");
-    assert_eq!(
-        wrong_rows(&workspace.resolving(bare).end()),
-        ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"]
+    workspace.refuses(
+        bare,
+        ["2 one: Attempt is required, because the key has 2 attempts: see `payments journal show one`"],
     );
     assert_eq!(workspace.export_all(), before);
-    let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+    let export = workspace.csv(&["--state", "unknown"]);
     let mut reader = csv::Reader::from_reader(export.as_bytes());
     let new = fill(reader.records().map(Result::unwrap).collect(), &[&second, &two]);
     assert_eq!(workspace.resolving(new).end().code, Some(0));
@@ -760,8 +741,8 @@ fn exported_id_without_a_verdict_resolves_nothing_d48() {
     for (key, id) in [("one", "txn_1"), ("two", " lead"), ("three", "txn/.."), ("four", "\u{202e}abc")] {
         let peer = Peer::responding("200 OK", &unclear_response(id));
         let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
-        at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
-        let export = workspace.journal_command(&["export", "--state", "unknown", "--format", "csv"]).stdout;
+        at(workspace.charging(key, TOKEN_PAYMENT)).failed(5);
+        let export = workspace.csv(&["--state", "unknown"]);
         let mut reader = csv::Reader::from_reader(export.as_bytes());
         let headings = reader.headers().unwrap().clone();
         let row = reader.records().map(Result::unwrap).find(|row| row[0] == *key).unwrap();
@@ -784,10 +765,7 @@ fn exported_id_without_a_verdict_resolves_nothing_d48() {
                 (Some(0), &json!(1)),
                 "{unchanged:?}"
             );
-            assert_eq!(
-                (&workspace.show(key)["state"], &workspace.show(key)["paid"]),
-                (&json!("unknown"), &json!("unknown"))
-            );
+            holds(&workspace.show(key), &json!({"state": "unknown", "paid": "unknown"}));
         }
         let is_looked_up = key != "three";
         let verdict = if is_looked_up { "processed" } else { "rejected" };
@@ -812,7 +790,7 @@ fn verdict_under_another_heading_is_refused_d48() {
         let rule = format!(
             "2 one: row has a verdict in the column {column}: name that column Verdict, or remove it"
         );
-        assert_eq!(wrong_rows(&workspace.resolving(file).end()), [rule]);
+        workspace.refuses(file, [rule]);
         assert_eq!(workspace.show("one")["state"], "unknown");
     }
     // Other columns are ignored, with a name or without.
@@ -829,12 +807,12 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         let peer = Peer::responding("200 OK", &unclear_response(id));
         let at = |run: Run| run.env("PAYMENTS_BASE_URL", &peer.base_url).end();
         let resolve = |key: &str, arguments: &[&str]| {
-            at(workspace.run(["journal", "resolve", key]).arguments(arguments.iter().copied()))
+            at(workspace.run(["journal", "resolve", key]).arguments(arguments.iter()))
         };
         let keys =
             [format!("looked-up-{number}"), format!("unverified-{number}"), format!("rejected-{number}")];
         for key in &keys {
-            at(workspace.charging(key, TOKEN_PAYMENT)).failed(5, "unknown");
+            at(workspace.charging(key, TOKEN_PAYMENT)).failed(5);
         }
         let typed = id.replace('\u{202e}', "\\u{202e}");
         let rejected = format!("--rejected={typed}");
@@ -847,7 +825,7 @@ fn id_that_the_journal_holds_is_resolved_in_any_form_d41() {
         // Another key does not hold it.
         workspace.add_unknown(&format!("other-{number}"), &peer.base_url);
         if id != "\u{202e}abc" {
-            resolve(&format!("other-{number}"), &["--processed", id, "--unverified"]).failed(2, "invalid");
+            resolve(&format!("other-{number}"), &["--processed", id, "--unverified"]).failed(2);
         }
     }
 }
@@ -863,31 +841,26 @@ fn lost_keys_are_resolved_from_a_file_at_their_service_d49() {
         workspace.last_id()
     });
     fs::write(workspace.path("billing.db"), copy).expect("it can be written");
-    let sent = workspace.write("sent.csv", "Key\none\ntwo\nthree\n");
-    let accepted = workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+    let accepted = workspace.accept("Key\none\ntwo\nthree\n");
     assert_eq!(accepted.json()["unknown"], 3, "{accepted:?}");
     let [one, two] = ids;
     let kept = workspace.show("kept")["transaction_id"].as_str().unwrap().to_owned();
     let taken = workspace.resolving(format!("Key,TransactionId,Note\none,{kept},\n")).end();
     assert_eq!(wrong_rows(&taken), ["2 one: TransactionId already belongs to kept"]);
     let rejected = "Key,TransactionId,Verdict,Note\nthree,,rejected,declined there\n";
-    assert_eq!(
-        wrong_rows(&workspace.resolving(rejected).end()),
-        [
+    workspace.refuses(rejected, [
             "2 three: Key cannot be resolved from a file: the entry of this key was lost, so the journal does not know its service: \
           name it, as for a call"
-        ]
-    );
+        ]);
     let found = format!(
         "Key,TransactionId,Verdict,Note\none,{one},processed,\ntwo,{two},processed,\nthree,,rejected,declined there\n"
     );
-    let resolved = workspace.resolving(found).end();
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    workspace.resolving(found).end().exits(0);
     for key in ["one", "two", "three"] {
         assert!(workspace.show(key)["service"].is_string(), "{key}");
     }
     assert_eq!(workspace.charge("one").code, Some(0), "it is recorded");
-    workspace.charge("three").failed(4, "rejected");
+    workspace.charge("three").failed(4);
     assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
 }
 
@@ -896,16 +869,14 @@ fn unverified_verdict_of_a_lost_key_needs_its_service_d47_d49() {
     for verdict in [&["--processed", "txn_9", "--unverified"][..], &["--rejected", "--note", "declined"]] {
         let workspace = Workspace::open();
         workspace.charge("kept").processed();
-        let sent = workspace.write("sent.csv", "Key\nlost\n");
-        workspace.journal_command(&["accept-history", "--sent", &sent, "--by", "ada"]);
+        workspace.accept("Key\nlost\n");
         let arguments = [&["journal", "resolve", "lost", "--by", "ada"][..], verdict].concat();
-        let nowhere = workspace.run(arguments.iter().copied()).env("PAYMENTS_BASE_URL", "").end();
-        nowhere.failed(2, "invalid");
+        let nowhere = workspace.run(arguments.iter()).env("PAYMENTS_BASE_URL", "").end();
+        nowhere.failed(2);
         assert!(format!("{nowhere:?}").contains("does not know its service"), "{nowhere:?}");
-        let resolved = workspace.run(arguments.iter().copied()).arguments(["--merchant", "toys"]).end();
-        assert_eq!(resolved.code, Some(0), "{resolved:?}");
+        workspace.run(arguments.iter()).arguments(["--merchant", "toys"]).end().exits(0);
         assert!(workspace.show("lost")["service"].as_str().unwrap().ends_with("#toys"));
-        workspace.charge("lost").failed(5, "unknown");
+        workspace.charge("lost").failed(5);
     }
 }
 
@@ -948,21 +919,19 @@ fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
         assert!(said.contains("quotation mark"), "{command:?}: {said}");
         assert_eq!(workspace.export_all(), before, "{command:?}");
     }
-    assert_eq!(workspace.sandbox.gateway().requests().len(), 1);
+    assert_eq!(workspace.requests(), 1);
 }
 
 /// What an export says about a key is no new finding, however its headings are written.
 #[test]
 fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
     let workspace = Workspace::open();
-    let declined = TOKEN_PAYMENT.replace("tok_approved", "tok_declined");
-    workspace.charging("declined", &declined).end().failed(4, "rejected");
+    let declined = declined_payment();
+    workspace.charging("declined", &declined).end().failed(4);
     let authorized = CARD_PAYMENT.replace("\"TransactionType\":\"1\"", "\"TransactionType\":\"2\"");
-    let made = payments_at(workspace.sandbox.base_url(), ["transaction", "create", "--file", "-"])
-        .stdin(authorized)
-        .end();
-    let id = made.processed()["TransactionId"].as_str().unwrap().to_owned();
-    workspace.sandbox.gateway().arm(Fault::response_lost(OperationName::Void));
+    let made = payments_at(workspace.sandbox.base_url(), CREATE).stdin(authorized).end();
+    let id = made.paid_id();
+    workspace.arm(Fault::response_lost(OperationName::Void));
     assert_eq!(workspace.run(["void", &id, "--reason", "twice", "--key", "void"]).end().code, Some(5));
     let note = ["--not-processed", "--note", "support: still authorized"];
     assert_eq!(workspace.journal_command(&[&["resolve", "void"][..], &note].concat()).code, Some(0));

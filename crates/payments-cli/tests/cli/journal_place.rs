@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::journaled_charges::Workspace;
-use crate::support::{CREATED, Ended, Peer, TOKEN_PAYMENT, Then, payments_at};
+use crate::support::{CREATED, Ended, Peer, TOKEN_PAYMENT, Then, begins, has, payments_at};
 
 /// None of these is the path of a file or the URL of a database.
 const PLACES: &[&str] = &[
@@ -76,18 +76,17 @@ fn place_that_is_none_is_refused_everywhere() {
     let all = commands.iter().flat_map(|command| PLACES[..2].iter().map(|place| (*command, *place)));
     for (command, place) in each.chain(all) {
         for is_option in [true, false] {
-            let run = payments_at(&peer.base_url, command.iter().copied()).in_folder(folder.path());
+            let run = payments_at(&peer.base_url, command.iter()).in_folder(folder.path());
             let run = if is_option {
                 run.arguments(["--journal", place])
             } else {
                 run.env("PAYMENTS_JOURNAL", place)
             };
             let ended = run.stdin(TOKEN_PAYMENT).end();
-            let error = ended.failed(2, "invalid");
-            let message = error["message"].as_str().unwrap();
+            let message = ended.refusal();
             assert!(message.contains(": write "), "{message}");
             let source = if is_option { "--journal" } else { "PAYMENTS_JOURNAL" };
-            assert!(message.starts_with(&format!("the journal of {source} ")), "{message}");
+            begins(&message, format!("the journal of {source} "));
             assert!(message.contains("nothing was "), "{message}");
             let shown = format!("{}{}", ended.stdout, ended.stderr);
             assert!(!shown.contains("hunter2") && !shown.contains("dbname"), "{place}: {shown}");
@@ -107,8 +106,7 @@ fn journal_of_a_newer_version_is_not_called_safe_to_run_again() {
     connection.pragma_update(None, "user_version", 1000).unwrap();
     drop(connection);
     let ended = batch(&workspace, &folder, &[]);
-    let error = ended.failed(2, "invalid");
-    assert!(error["message"].as_str().unwrap().contains("newer"), "{error}");
+    ended.refused("newer");
     assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("safe"), "{ended:?}");
 }
 
@@ -131,8 +129,7 @@ fn command_that_needs_a_journal_creates_none_in_an_empty_file() {
         let before = fs::read(workspace.journal()).unwrap();
         for command in commands {
             let ended = workspace.run([&["journal"], command].concat()).end();
-            let error = ended.failed(2, "invalid");
-            assert_eq!(error["kind"], "no_journal", "{ended:?}");
+            assert_eq!(ended.failed(2)["kind"], "no_journal");
             assert_eq!(fs::read(workspace.journal()).unwrap(), before, "{command:?}");
         }
     }
@@ -162,7 +159,7 @@ fn batch(workspace: &Workspace, folder: &Path, arguments: &[&str]) -> Ended {
     fs::write(workspace.journal().with_file_name("rows.csv"), BATCH).unwrap();
     let rows = workspace.journal().with_file_name("rows.csv");
     let run = workspace.run(["batch", "run", rows.to_str().unwrap()]).in_folder(folder);
-    run.env("PAYMENTS_JOURNAL", "billing.db").arguments(arguments.iter().copied()).end()
+    run.env("PAYMENTS_JOURNAL", "billing.db").arguments(arguments.iter()).end()
 }
 
 /// As cron in another directory: the second run charges again, and must at least say where its journal is.
@@ -187,10 +184,7 @@ fn created_journal_is_announced_with_its_whole_path() {
                 (&Value::Null, &Value::Null)
             );
         } else {
-            assert!(
-                ended.stdout.contains(&format!("\n  this run created the journal {whole}\n")),
-                "{ended:?}"
-            );
+            has(&ended.stdout, [&format!("\n  this run created the journal {whole}\n")]);
             assert!(!again.stdout.contains("created"), "{again:?}");
         }
     }
@@ -205,9 +199,11 @@ fn run_that_charges_nothing_tells_that_it_created_the_journal() {
     let workspace = Workspace::open();
     fs::write(workspace.journal().with_file_name("rows.csv"), BATCH).unwrap();
     let rows = workspace.journal().with_file_name("rows.csv");
-    let ended =
-        workspace.run(["batch", "run", rows.to_str().unwrap()]).env("PAYMENTS_API_KEY", "wrong").end();
-    assert_eq!(ended.code, Some(6), "{ended:?}");
+    let ended = workspace
+        .run(["batch", "run", rows.to_str().unwrap()])
+        .env("PAYMENTS_API_KEY", "wrong")
+        .end()
+        .exits(6);
     assert_eq!(announced(&ended), workspace.journal().to_str());
     assert_eq!(ended.json()["journal_created"], json!(workspace.journal().to_str()));
 }
@@ -239,14 +235,14 @@ fn damaged_index_of_the_journal_stops_every_command_that_may_send() {
         let sent = workspace.requests();
         let charge = TOKEN_PAYMENT.replace("45.00", "1.00");
         let run = batch(&workspace, &folder, &[]);
-        run.failed(2, "invalid");
+        run.failed(2);
         let charge = workspace.charging("invoice-1", &charge).end();
-        charge.failed(5, "unknown");
+        charge.failed(5);
         let retry = workspace.run(["journal", "retry", "--status", "401"]).end();
-        retry.failed(2, "invalid");
+        retry.failed(2);
         for ended in [&run, &charge, &retry] {
             let message = ended.json()["error"]["message"].as_str().unwrap().to_owned();
-            assert!(message.contains(index) && message.contains("A damaged index"), "{message}");
+            has(&message, [index, "A damaged index"]);
             assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("safe"), "{ended:?}");
         }
         let dry = batch(&workspace, &folder, &["--dry-run"]);

@@ -6,10 +6,9 @@
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 use std::time::SystemTime;
 
-use payments_fake::block_on;
 use serde_json::{Value, json};
 
 use crate::batch_runs::counts;
@@ -20,9 +19,7 @@ use crate::support::TOKEN_PAYMENT;
 fn crashed() -> Workspace {
     let workspace = Workspace::open();
     workspace.charge("paid").processed();
-    let gate = workspace.hold_responses();
-    let running = workspace.charging("in-flight", TOKEN_PAYMENT).stdout(Stdio::piped()).spawn();
-    block_on(gate.arrived());
+    let (running, gate) = workspace.in_flight("in-flight");
     running.signal("KILL");
     running.end();
     gate.release();
@@ -146,7 +143,7 @@ fn dry_run_changes_no_file_of_the_journal() {
     assert_eq!(files(), before);
     // A key that looks like a card number is looked up.
     let ended = workspace.charging("378282246310005", TOKEN_PAYMENT).arguments(["--dry-run"]).end();
-    ended.failed(2, "invalid");
+    ended.failed(2);
     assert_eq!(files(), before);
 }
 
@@ -162,7 +159,7 @@ fn reading_a_journal_changes_no_file() {
     }
     assert_eq!(files(), before);
     // What was shown can be resolved.
-    let ended =
-        workspace.journal_command(&["resolve", "in-flight", "--not-processed", "--note", "not in the books"]);
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    workspace
+        .journal_command(&["resolve", "in-flight", "--not-processed", "--note", "not in the books"])
+        .exits(0);
 }

@@ -45,6 +45,7 @@ mod secrets;
 #[cfg(unix)]
 mod services;
 mod settings;
+mod settings_of_tests;
 mod support;
 mod text;
 mod tls;

@@ -7,11 +7,11 @@ use std::path::Path;
 
 use payments_tests::{Message, assert_messages};
 
-use crate::support::{CARD_PAYMENT, KEY, Peer, TOKEN_PAYMENT, Then, payments};
+use crate::support::{CARD_PAYMENT, CHARGE, KEY, Peer, TOKEN_PAYMENT, Then, payments};
 
 /// The message of a command that fails in this folder. Every path under it is shown relative to it.
 fn message(when: &str, folder: &Path, arguments: &[&str], settings: &[(&str, &str)]) -> Message {
-    let run = payments(arguments.iter().copied()).in_folder(folder).env("HOME", &folder.to_string_lossy());
+    let run = payments(arguments.iter()).in_folder(folder).env("HOME", &folder.to_string_lossy());
     let run = run.env("XDG_CONFIG_HOME", &folder.join("config").to_string_lossy());
     let run = settings.iter().fold(run, |run, (name, value)| run.env(name, value));
     let ended = run.stdin(TOKEN_PAYMENT).end();
@@ -44,8 +44,7 @@ fn own_messages_of_the_command_are_documented() {
     let closes = Peer::new(Then::Close);
     let address = closes.base_url.as_str();
     let at: &[(&str, &str)] = &[("PAYMENTS_BASE_URL", address), ("PAYMENTS_API_KEY", KEY)];
-    let create = ["token-transaction", "create", "--file", "-"];
-    let with = |more: &[&'static str]| [&create[..], more].concat();
+    let with = |more: &[&'static str]| [&CHARGE[..], more].concat();
     let at_key = |base_url| [("PAYMENTS_BASE_URL", base_url), ("PAYMENTS_API_KEY", KEY)];
     let unsent =
         |when, arguments: &[&str], settings: &[(&str, &str)]| message(when, folder, arguments, settings);
@@ -54,9 +53,9 @@ fn own_messages_of_the_command_are_documented() {
         unsent("an unknown option", &["transaction", "create", "--fil", "x"], &[]),
         unsent("the API key as an argument", &with(&["--api-key", "sk"]), &[]),
         unsent("an invalid deadline", &with(&["--timeout", "0"]), &[]),
-        unsent("no base URL", &create, &[("PAYMENTS_API_KEY", KEY)]),
-        unsent("no API key", &create, &[("PAYMENTS_BASE_URL", address)]),
-        unsent("a base URL that is not https", &create, &at_key("http://pay.example.com")),
+        unsent("no base URL", &CHARGE, &[("PAYMENTS_API_KEY", KEY)]),
+        unsent("no API key", &CHARGE, &[("PAYMENTS_BASE_URL", address)]),
+        unsent("a base URL that is not https", &CHARGE, &at_key("http://pay.example.com")),
         unsent("a certificate file that is not there", &with(&["--ca-cert", "none.pem"]), at),
         unsent("a certificate file without a certificate", &with(&["--ca-cert", "broken.pem"]), at),
         unsent("a proxy that is not http", &with(&["--proxy", "socks5://127.0.0.1"]), at),
@@ -83,7 +82,7 @@ fn own_messages_of_the_command_are_documented() {
     ]);
     let lost = with(&["--journal", "billing.db", "--key", "invoice-1"]);
     messages.extend([
-        message("a charge whose response was lost", folder, &create, at),
+        message("a charge whose response was lost", folder, &CHARGE, at),
         message("a charge with a key whose response was lost", folder, &lost, at),
         message("the same charge again", folder, &lost, at),
         message("the same charge to another service", folder, &lost, &at_key("http://127.0.0.1:1")),

@@ -6,7 +6,9 @@ use serde_json::json;
 
 use crate::batch_runs::{Billing, ends};
 use crate::cases::every_command;
-use crate::support::{CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses};
+use crate::support::{
+    CARD_PAYMENT, CREATE, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
+};
 
 /// `Aladdin:open sesame` in Base64.
 const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
@@ -42,8 +44,7 @@ fn charge_through_the_proxy_is_encrypted_end_to_end() {
         let run = payments_at(sandbox.base_url(), charge).stdin(CARD_PAYMENT);
         run.env("PAYMENTS_PROXY", &with_credentials(proxy.address()))
     };
-    let ended = run().end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = run().end().exits(0);
     let line = format!("payments: proxy {} (PAYMENTS_PROXY)\n", proxy.address());
     assert!(ended.stderr.contains(&line), "{}", ended.stderr);
     assert_no_credentials(&ended);
@@ -78,8 +79,7 @@ fn every_command_uses_the_proxy() {
         assert_eq!((proxy.heads().len(), sandbox.gateway().requests().len()), (tunnels, tunnels));
     }
 
-    let checked = payments_at(sandbox.base_url(), ["check"]).arguments(options).end();
-    assert_eq!(checked.code, Some(0), "{checked:?}");
+    let checked = payments_at(sandbox.base_url(), ["check"]).arguments(options).end().exits(0);
     let shown = json!({"value": proxy.address().to_string(), "from": "--proxy"});
     assert_eq!(checked.json()["data"]["settings"]["proxy"], shown);
     assert_no_credentials(&checked);
@@ -103,8 +103,7 @@ fn billing_run_and_resolution_use_the_proxy() {
     billing.workspace.lose_response("lost");
     let id = billing.workspace.last_id();
     let resolve = ["journal", "resolve", "lost", "--processed", &id, "--by", "Grace", "--proxy", &address];
-    let resolved = billing.workspace.run(resolve).end();
-    assert_eq!(resolved.code, Some(0), "{resolved:?}");
+    let resolved = billing.workspace.run(resolve).end().exits(0);
     assert_no_credentials(&resolved);
     assert_eq!(proxy.heads().len(), tunnels + 1);
 }
@@ -124,15 +123,14 @@ fn refusing_proxy_is_not_processed_d02_d56() {
     let unreachable = [(silent.address(), "timeout", None), (nobody.address(), "connect", None)];
     for (address, kind, status) in refused.chain(unreachable) {
         let run = |command: &[&str]| {
-            let run = payments_at(sandbox.base_url(), command.iter().copied()).stdin(CARD_PAYMENT);
+            let run = payments_at(sandbox.base_url(), command.iter()).stdin(CARD_PAYMENT);
             let run = run.arguments(["--ca-cert", authority.path(), "--timeout", "2", "--verbose"]);
             run.env("PAYMENTS_PROXY", &with_credentials(address)).end()
         };
-        let charge = ["transaction", "create", "--file", "-"];
-        let charged = run(&charge);
-        let error = charged.failed(3, "not_processed");
+        let charged = run(&CREATE);
+        let error = charged.failed(3);
         assert_eq!((&error["kind"], &error["http_status"]), (&json!(kind), &json!(null)), "{error}");
-        let in_text = run(&[&charge[..], &["--output", "text"]].concat());
+        let in_text = run(&[&CREATE[..], &["--output", "text"]].concat());
         let hint = format!("the connection goes through the proxy {address}, which came from PAYMENTS_PROXY");
         assert!(in_text.stderr.contains(&hint), "{}", in_text.stderr);
         assert!(!in_text.stderr.contains("is the service running there?"), "{}", in_text.stderr);
@@ -141,14 +139,14 @@ fn refusing_proxy_is_not_processed_d02_d56() {
             assert_eq!(text.contains("it will fail again until the cause is fixed"), is_permanent, "{text}");
         }
         let checked = run(&["check"]);
-        checked.failed(3, "not_processed");
+        checked.failed(3);
         let step = checked.json()["data"]["steps"][1].clone();
         let message = step["message"].as_str().expect("a text");
         assert!(step["state"] == "failed" && message.contains(&hint), "{message}");
         if let Some(status) = status {
             let refusal = format!("the proxy returned {status}");
             assert!(message.contains(&refusal), "{message}");
-            let cause = charged.failed(3, "not_processed")["cause"].clone();
+            let cause = charged.failed(3)["cause"].clone();
             assert!(cause.as_str().is_some_and(|cause| cause.ends_with(&refusal)), "{cause}");
         }
         for ended in [charged, in_text, checked] {
@@ -198,10 +196,10 @@ fn ignored_proxy_variable_is_named_when_the_connection_fails() {
     for variable in ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
         let hint = format!("{variable} is set, but this command ignores it");
         let run = |command: &[&str]| {
-            let run = payments_at(&base_url, command.iter().copied()).stdin(CARD_PAYMENT);
+            let run = payments_at(&base_url, command.iter()).stdin(CARD_PAYMENT);
             run.arguments(["--output", "text"]).env(variable, &with_credentials("proxy.example:3128")).end()
         };
-        for ended in [run(&["check"]), run(&["transaction", "create", "--file", "-"])] {
+        for ended in [run(&["check"]), run(&CREATE)] {
             let text = format!("{}{}", ended.stdout, ended.stderr);
             assert!(text.contains(&hint), "{text}");
             assert_no_credentials(&ended);
@@ -233,7 +231,7 @@ fn invalid_proxy_address_is_refused_and_not_shown_d25() {
             (charge().env("PAYMENTS_PROXY", address), "PAYMENTS_PROXY"),
         ] {
             let ended = run.end();
-            let error = ended.failed(2, "invalid");
+            let error = ended.failed(2);
             let message = error["message"].as_str().expect("a text");
             assert_eq!(error["kind"], "configuration");
             assert!(message.starts_with(from) && message.contains(mistake), "{message}");
@@ -242,18 +240,18 @@ fn invalid_proxy_address_is_refused_and_not_shown_d25() {
         }
     }
     // An empty variable counts as unset; an empty option is refused.
-    payments_at("https://localhost:1", lookup()).arguments(["--proxy", ""]).end().failed(2, "invalid");
+    payments_at("https://localhost:1", lookup()).arguments(["--proxy", ""]).end().failed(2);
     let run = payments_at("https://localhost:1", lookup()).env("PAYMENTS_PROXY", "");
-    run.end().failed(3, "not_processed");
+    run.end().failed(3);
 }
 
 #[test]
 fn plain_http_through_a_remote_proxy_is_refused_d24() {
     let peer = Peer::new(Then::Close);
     for command in [&lookup()[..], &["transaction", "get", "txn_1", "--dry-run"], &["check"]] {
-        let run = payments_at(&peer.base_url, command.iter().copied());
+        let run = payments_at(&peer.base_url, command.iter());
         let ended = run.env("PAYMENTS_PROXY", &with_credentials("192.0.2.1:3128")).end();
-        let error = ended.failed(2, "invalid");
+        let error = ended.failed(2);
         assert_eq!(error["kind"], "configuration");
         let message = error["message"].as_str().expect("a text");
         assert!(message.contains("a plain http base URL cannot be used with a proxy"), "{message}");
@@ -304,8 +302,7 @@ fn proxy_password_on_the_command_line_is_warned_about() {
         let run = payments_at(&peer.base_url, lookup()).arguments(["--output", shape]);
         let run =
             if is_option { run.arguments(["--proxy", address]) } else { run.env("PAYMENTS_PROXY", address) };
-        let ended = run.end();
-        assert_eq!(ended.code, Some(0), "{ended:?}");
+        let ended = run.end().exits(0);
         assert_eq!(ended.stderr.contains(WARNING), is_warned, "{ended:?}");
         assert_no_credentials(&ended);
     }
@@ -329,10 +326,4 @@ fn proxy_password_on_the_command_line_is_warned_about() {
         assert_eq!(ended.stderr.matches(WARNING).count(), 1, "{ended:?}");
         assert_no_credentials(&ended);
     }
-}
-
-#[test]
-fn help_recommends_the_variable_for_a_proxy_password() {
-    let help = payments(["help", "settings"]).end().stdout;
-    assert!(help.contains("for a password, prefer PAYMENTS_PROXY"), "{help}");
 }

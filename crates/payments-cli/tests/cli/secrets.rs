@@ -11,7 +11,8 @@ mod sandbox;
 use payments_canary::{Canaries, assert_no_leak_in_runs, has_word};
 
 use crate::support::{
-    CARD_PAYMENT, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, payments, payments_at, responses,
+    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, payments, payments_at,
+    responses,
 };
 
 /// The name of a place where a secret could leak, and its content.
@@ -130,9 +131,9 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
     let ach = ach_payment().replace("555-0100", "000123456789");
     // A code or an account can be recognized only if the request contained it.
     let commands: [(&[&str], &str, &[&str]); 8] = [
-        (&["transaction", "create", "--file", "-"], CARD_PAYMENT, &["7391"]),
-        (&["transaction", "create", "--file", "-"], &ach, &["000123456789"]),
-        (&["token-transaction", "create", "--file", "-"], TOKEN_PAYMENT, &[]),
+        (&CREATE, CARD_PAYMENT, &["7391"]),
+        (&CREATE, &ach, &["000123456789"]),
+        (&CHARGE, TOKEN_PAYMENT, &[]),
         (&["void", "txn_1", "--reason", "378282246310005 with sk_canary_8Zk3Qw"], "", &[]),
         (&["transaction", "get", "txn_1"], "", &[]),
         (&["transaction", "get", "378282246310005"], "", &[]),
@@ -190,8 +191,7 @@ fn own_card_number_with_any_separators_is_in_no_output_and_no_journal_d52() {
             let journal = journal.to_str().unwrap();
             let create = ["transaction", "create", "--file", "-", "--verbose", "--output", shape];
             let run = payments_at(&peer.base_url, create).arguments(["--journal", journal, "--key", "k"]);
-            let ended = run.stdin(&*payment).end();
-            assert_eq!(ended.code, Some(4), "{ended:?}");
+            let ended = run.stdin(&*payment).end().exits(4);
             let exported = payments(["journal", "export", "--journal", journal]).end();
             assert!(exported.stdout.contains("is not accepted"), "{exported:?}");
             for text in [&ended.stdout, &ended.stderr, &exported.stdout] {

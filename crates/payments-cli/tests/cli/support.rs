@@ -1,5 +1,6 @@
 //! The command as a child process, and servers that do one thing.
 
+use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -8,7 +9,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
 
+use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::Value;
+
+use crate::settings_of_tests::remove_settings;
 
 /// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
@@ -38,6 +42,63 @@ pub(crate) fn ach_payment() -> String {
         .replace(r#""SuggestedMode":"Card""#, r#""SuggestedMode":"ach""#)
 }
 
+/// The same as an authorization.
+pub(crate) fn authorization() -> String {
+    CARD_PAYMENT.replace(r#""TransactionType":"1""#, r#""TransactionType":"2""#)
+}
+
+pub(crate) fn declined_payment() -> String {
+    TOKEN_PAYMENT.replace("tok_approved", "tok_declined")
+}
+
+/// Starts `payments sandbox`, and returns its ready line.
+pub(crate) fn started(run: Run) -> (Running, Value) {
+    let mut running = run.start();
+    let line = running.first_line();
+    assert!(line.starts_with(r#"{"base_url":""#) && line.contains(r#"","api_key":""#), "{line}");
+    let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
+    (running, ready)
+}
+
+/// The payment of the request on stdin.
+pub(crate) const CREATE: [&str; 4] = ["transaction", "create", "--file", "-"];
+pub(crate) const CHARGE: [&str; 4] = ["token-transaction", "create", "--file", "-"];
+
+/// A sandbox in this process, with the key of the tests.
+pub(crate) fn sandbox() -> BlockingSandbox {
+    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free")
+}
+
+/// Checks that the text has each of these parts.
+#[track_caller]
+pub(crate) fn has<P: AsRef<str>>(text: impl AsRef<str>, parts: impl IntoIterator<Item = P>) {
+    let text = text.as_ref();
+    for part in parts {
+        let part = part.as_ref();
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[track_caller]
+pub(crate) fn begins(text: impl AsRef<str>, beginning: impl AsRef<str>) {
+    let (text, beginning) = (text.as_ref(), beginning.as_ref());
+    assert!(text.starts_with(beginning), "{beginning}: {text}");
+}
+
+/// Checks that the object has these members.
+#[track_caller]
+pub(crate) fn holds(object: &Value, members: &Value) {
+    for (name, value) in members.as_object().expect("an object") {
+        assert_eq!(&object[name], value, "{name}: {object}");
+    }
+}
+
+/// The message of an error object.
+#[track_caller]
+pub(crate) fn message(error: &Value) -> &str {
+    error["message"].as_str().unwrap_or_else(|| panic!("it has a message: {error}"))
+}
+
 /// A run of the command without the settings of this process.
 pub(crate) struct Run {
     command: Command,
@@ -55,28 +116,15 @@ pub(crate) struct Ended {
 }
 
 /// The command with these arguments and without settings.
-pub(crate) fn payments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Run {
+pub(crate) fn payments(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(arguments);
-    for name in [
-        "PAYMENTS_BASE_URL",
-        "PAYMENTS_API_KEY",
-        "PAYMENTS_API_KEY_FILE",
-        "PAYMENTS_MERCHANT",
-        "PAYMENTS_TIMEOUT",
-        "PAYMENTS_CA_CERT",
-        "PAYMENTS_PROXY",
-        "PAYMENTS_JOURNAL",
-        "PAYMENTS_JOURNAL_WITNESS",
-        "NO_COLOR",
-    ] {
-        command.env_remove(name);
-    }
+    remove_settings(&mut command);
     Run { command, stdin: None, is_typed: false }
 }
 
 /// The command with these arguments, the key of the tests, and the service at `base_url`.
-pub(crate) fn payments_at<'a>(base_url: &str, arguments: impl IntoIterator<Item = &'a str>) -> Run {
+pub(crate) fn payments_at(base_url: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
     payments(arguments).env("PAYMENTS_BASE_URL", base_url).env("PAYMENTS_API_KEY", KEY)
 }
 
@@ -86,7 +134,7 @@ impl Run {
         self
     }
 
-    pub(crate) fn arguments<'a>(mut self, arguments: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(crate) fn arguments(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
         self.command.args(arguments);
         self
     }
@@ -146,6 +194,21 @@ impl Run {
     pub(crate) fn end(mut self) -> Ended {
         self.command.stdout(Stdio::piped());
         self.spawn().end()
+    }
+
+    /// Runs to completion with text output.
+    pub(crate) fn text(self) -> Ended {
+        self.arguments(["--output", "text"]).end()
+    }
+
+    /// Runs to completion with a stdout that nobody reads.
+    pub(crate) fn end_unread(self) -> Ended {
+        self.stdout(broken_pipe()).end_with_given_stdout()
+    }
+
+    /// Starts it, with stdout read by the test.
+    pub(crate) fn start(self) -> Running {
+        self.stdout(Stdio::piped()).spawn()
     }
 
     /// Like [`Self::end`], with the stdout set by [`Self::stdout`].
@@ -337,11 +400,17 @@ impl Ended {
             .unwrap_or_else(|error| panic!("stdout is one document: {error}: {self:?}"))
     }
 
-    /// Checks the exit code and the outcome of a failure in JSON, and returns its error object.
+    /// Checks the exit code of a failure in JSON and its outcome, and returns its error object.
     #[track_caller]
-    pub(crate) fn failed(&self, code: i32, outcome: &str) -> Value {
+    pub(crate) fn failed(&self, code: i32) -> Value {
         assert_eq!(self.code, Some(code), "{self:?}");
         let document = self.json();
+        let outcome = match code {
+            2 => "invalid",
+            3 => "not_processed",
+            5 => "unknown",
+            _ => "rejected",
+        };
         assert_eq!(document["outcome"], outcome, "{self:?}");
         let error = &document["error"];
         for name in ["kind", "message"] {
@@ -351,6 +420,46 @@ impl Ended {
             assert!(error.get(name).is_some(), "{name}: {self:?}");
         }
         error.clone()
+    }
+
+    /// [`Self::failed`] with a message that contains this.
+    #[track_caller]
+    pub(crate) fn fails(&self, code: i32, part: impl AsRef<str>) -> Value {
+        let error = self.failed(code);
+        has(message(&error), [part]);
+        error
+    }
+
+    /// The error object of a command that was refused with a message that contains this.
+    #[track_caller]
+    pub(crate) fn refused(&self, part: impl AsRef<str>) -> Value {
+        self.fails(2, part)
+    }
+
+    /// The message of a command that was refused.
+    #[track_caller]
+    pub(crate) fn refusal(&self) -> String {
+        message(&self.failed(2)).to_owned()
+    }
+
+    /// Checks the exit code.
+    #[track_caller]
+    pub(crate) fn exits(self, code: i32) -> Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        self
+    }
+
+    /// Checks the exit code, and that nothing is on stderr.
+    #[track_caller]
+    pub(crate) fn quiet(self, code: i32) -> Self {
+        assert_eq!((self.code, &*self.stderr), (Some(code), ""), "{self:?}");
+        self
+    }
+
+    /// The transaction of a success.
+    #[track_caller]
+    pub(crate) fn paid_id(&self) -> String {
+        self.processed()["TransactionId"].as_str().expect("it has an id").to_owned()
     }
 
     /// Checks that a success is well formed, and returns its data.

@@ -1,11 +1,13 @@
 //! The text output: the headline, and what to do.
 
-use crate::support::{CARD_PAYMENT, Ended, Peer, TOKEN_PAYMENT, Then, payments_at, response, responses};
+use crate::support::{
+    CARD_PAYMENT, CREATE, Ended, Peer, TOKEN_PAYMENT, Then, begins, has, payments_at, response, responses,
+};
 
 /// Runs the command with text output against this server.
 fn text(then: Then, arguments: &[&str]) -> Ended {
     let peer = Peer::new(then);
-    let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--output", "text"]);
+    let run = payments_at(&peer.base_url, arguments.iter()).arguments(["--output", "text"]);
     run.stdin(CARD_PAYMENT).end()
 }
 
@@ -15,15 +17,14 @@ fn responding(status: &str, body: &str) -> Then {
 
 #[test]
 fn found_record_is_not_presented_as_proof_of_a_charge() {
-    let ended = text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]);
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let ended =
+        text(responding("200 OK", responses::TRANSACTION_FOUND), &["transaction", "get", "txn_1"]).quiet(0);
     let lines: Vec<_> = ended.stdout.lines().take(2).collect();
     let note = "  a record is not proof of a charge: the meaning of Status is not published";
     assert_eq!(lines, ["FOUND (HTTP 200)", note]);
 
-    let ended = text(responding("200 OK", responses::CUSTOMER_FOUND), &["customer", "get", "cus_1"]);
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
-    assert!(ended.stdout.starts_with("FOUND (HTTP 200)\n  CustomerId "), "{}", ended.stdout);
+    let ended = text(responding("200 OK", responses::CUSTOMER_FOUND), &["customer", "get", "cus_1"]).quiet(0);
+    begins(&ended.stdout, "FOUND (HTTP 200)\n  CustomerId ");
 }
 
 #[test]
@@ -42,12 +43,6 @@ fn record_of_another_transaction_gets_a_warning_in_text_only() {
 fn failed_lookup_says_nothing_about_the_payment() {
     let get = ["transaction", "get", "txn_1"];
     let cases = [
-        (responding("502 Bad Gateway", ""), &get, "NOT LOOKED UP, which says nothing about the payment; "),
-        (
-            Then::Close,
-            &get,
-            "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (",
-        ),
         (
             responding("404 Not Found", responses::NOT_FOUND),
             &get,
@@ -58,11 +53,6 @@ fn failed_lookup_says_nothing_about_the_payment() {
             responding("404 Not Found", "<html>"),
             &get,
             "LOOKUP REJECTED, which says nothing about the payment (",
-        ),
-        (
-            responding("401 Unauthorized", responses::UNAUTHORIZED),
-            &get,
-            "LOOKUP REJECTED, which says nothing",
         ),
         (Then::Close, &["customer", "get", "cus_1"], "NOT LOOKED UP, it is safe to run it again ("),
         (
@@ -80,32 +70,27 @@ fn failed_lookup_says_nothing_about_the_payment() {
 
 #[test]
 fn unknown_outcome_suggests_a_lookup_only_with_an_id() {
-    let create = ["transaction", "create", "--file", "-"];
-    let ended = text(Then::Close, &create);
+    let ended = text(Then::Close, &CREATE);
     let headline = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
                     and time (";
-    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    begins(&ended.stderr, headline);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
     // An id that a lookup refuses must not be part of a command to paste.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot)/.."}}"#;
-    let ended = text(responding("200 OK", strange), &create);
-    assert!(ended.stderr.starts_with(headline), "{}", ended.stderr);
+    let ended = text(responding("200 OK", strange), &CREATE);
+    begins(&ended.stderr, headline);
     assert!(!ended.stderr.contains("look it up"), "{}", ended.stderr);
 
     // Any other id is quoted for the shell.
     let strange = r#"{"status":"pending","data":{"TransactionId":"$(reboot) 'now'"}}"#;
-    let ended = text(responding("200 OK", strange), &create);
+    let ended = text(responding("200 OK", strange), &CREATE);
     let command = r"payments transaction get '$(reboot) '\''now'\'''";
     assert!(ended.stderr.contains(command), "{}", ended.stderr);
 
     // A void's own request names the transaction.
     let ended = text(Then::Close, &["void", "txn_1"]);
-    assert!(
-        ended.stderr.starts_with("OUTCOME UNKNOWN, do not run it again: look it up ("),
-        "{}",
-        ended.stderr
-    );
+    begins(&ended.stderr, "OUTCOME UNKNOWN, do not run it again: look it up (");
     assert!(ended.stderr.contains("look it up  payments transaction get txn_1\n"), "{}", ended.stderr);
 }
 
@@ -117,9 +102,7 @@ fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
     let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843"}"#);
     let ended = payments_at(&peer.base_url, create).stdin(request).end();
     assert_eq!(ended.code, Some(5));
-    for row in ["  amount       45.00\n", "  reference    invoice 1843\n", "  sent at      2"] {
-        assert!(ended.stderr.contains(row), "{row}: {}", ended.stderr);
-    }
+    has(&ended.stderr, ["  amount       45.00\n", "  reference    invoice 1843\n", "  sent at      2"]);
     assert!(!ended.stderr.contains("retry after"), "{}", ended.stderr);
     let get =
         payments_at(&peer.base_url, ["transaction", "get", "txn_1", "--output", "text", "--timeout", "5"]);
@@ -130,7 +113,7 @@ fn unknown_outcome_shows_reconciliation_data_and_no_retry_after() {
 fn http_404_for_a_payment_or_void_hints_at_the_base_path() {
     let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
     let hint = "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
-    for arguments in [&["transaction", "create", "--file", "-"][..], &["void", "txn_1"]] {
+    for arguments in [&CREATE[..], &["void", "txn_1"]] {
         for body in [elsewhere, "<html>"] {
             let ended = text(responding("404 Not Found", body), arguments);
             assert!(ended.code == Some(7) && ended.stderr.contains(hint), "{}", ended.stderr);

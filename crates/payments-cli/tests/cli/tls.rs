@@ -12,7 +12,9 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
 use crate::batch_runs::{Billing, counts, ends};
-use crate::support::{CARD_PAYMENT, TemporaryFile, payments_at, read_request, response, responses};
+use crate::support::{
+    CARD_PAYMENT, CREATE, TemporaryFile, begins, has, payments_at, read_request, response, responses,
+};
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.
@@ -78,7 +80,7 @@ pub(crate) fn authority() -> String {
 fn texts((base_url, pem): &(String, String)) -> (String, String) {
     let file = TemporaryFile::new(pem);
     let options = ["--ca-cert", file.path(), "--output", "text"];
-    let charge = payments_at(base_url, ["transaction", "create", "--file", "-"]).arguments(options);
+    let charge = payments_at(base_url, CREATE).arguments(options);
     let check = payments_at(base_url, ["check"]).arguments(options);
     (charge.stdin(CARD_PAYMENT).end().stderr, check.end().stdout)
 }
@@ -109,10 +111,7 @@ fn server_that_requires_a_client_certificate_is_named_as_that_d56() {
     let server = https_with(response("200 OK", responses::TRANSACTION_FOUND), |_| {}, true);
     let (charged, checked) = texts(&server);
     for text in [charged, checked] {
-        assert!(
-            text.contains("the server wants a client certificate, which this command cannot present"),
-            "{text}"
-        );
+        has(&text, ["the server wants a client certificate, which this command cannot present"]);
         assert!(!text.contains("check the host name"), "{text}");
     }
 }
@@ -181,20 +180,14 @@ fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
             ends(&ended, 3, "unfinished", Some("outage"));
             let text = billing.command_at(&base_url, &[&options[..], &["--output", "text"]].concat()).end();
             if text.code == Some(3) {
-                assert!(text.stdout.starts_with("UNFINISHED, fix the cause, then run"), "{text:?}");
-                assert!(
-                    text.stdout.contains("once the cause is fixed, run the same command again"),
-                    "{text:?}"
-                );
+                begins(&text.stdout, "UNFINISHED, fix the cause, then run");
+                has(&text.stdout, ["once the cause is fixed, run the same command again"]);
                 assert!(!text.stdout.contains("safe"), "{text:?}");
             }
         }
         let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-        assert!(
-            message.starts_with("the service cannot be reached, and waiting does not help: "),
-            "{message}"
-        );
-        assert!(message.contains(cause) && message.contains(hint), "{message}");
+        begins(&message, "the service cannot be reached, and waiting does not help: ");
+        has(&message, [cause, hint]);
     }
 }
 
@@ -205,9 +198,6 @@ fn run_waits_for_a_server_that_closes_during_the_handshake() {
     let ended = billing.command_at(&responding_to_hello(b""), &["--patience", "1"]).end();
     ends(&ended, 3, "unfinished", Some("outage"));
     let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-    assert!(
-        message.starts_with("the service is unreachable or does not respond as it should: "),
-        "{message}"
-    );
+    begins(&message, "the service is unreachable or does not respond as it should: ");
     assert!(message.contains("tls handshake eof"), "{message}");
 }

@@ -1,6 +1,6 @@
 //! Wrong command lines.
 
-use crate::support::{CARD, KEY, payments};
+use crate::support::{CARD, KEY, begins, message, payments};
 
 #[test]
 fn wrong_command_line_is_one_document_and_exits_2() {
@@ -36,9 +36,8 @@ fn wrong_command_line_is_one_document_and_exits_2() {
         &["demo", CARD],
     ];
     for arguments in cases {
-        let ended = payments(arguments.iter().copied()).end();
-        let error = ended.failed(2, "invalid");
-        assert_eq!(error["kind"], "usage", "{arguments:?}");
+        let ended = payments(arguments.iter()).end();
+        assert_eq!(ended.failed(2)["kind"], "usage");
         assert!(!ended.stdout.contains(CARD), "{arguments:?}: {}", ended.stdout);
         assert_eq!(ended.stderr, "", "{arguments:?}");
     }
@@ -66,19 +65,8 @@ fn wrong_command_line_is_text_with_output_text() {
     for arguments in [["--output", "text", "pay"], ["--output=json", "--output=text", "pay"]] {
         let ended = payments(arguments).end();
         assert_eq!((ended.code, &*ended.stdout), (Some(2), ""));
-        assert!(ended.stderr.starts_with("INVALID, nothing was sent"), "{}", ended.stderr);
+        begins(&ended.stderr, "INVALID, nothing was sent");
     }
-}
-
-#[test]
-fn misspelled_option_gets_a_suggestion() {
-    let ended = payments(["transaction", "create", "--fil", "x"]).end();
-    let error = ended.failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
-    assert!(
-        message.contains("payments transaction create takes no --fil; did you mean --file?"),
-        "{message}"
-    );
 }
 
 #[test]
@@ -88,33 +76,24 @@ fn help_and_version_are_text_and_exit_0() {
         (ended.code, &*ended.stdout),
         (Some(0), concat!("payments ", env!("CARGO_PKG_VERSION"), "\n"))
     );
-    let ended = payments(["--help", "--output", "json"]).end();
-    assert_eq!((ended.code, &*ended.stderr), (Some(0), ""));
+    let ended = payments(["--help", "--output", "json"]).end().quiet(0);
     assert!(ended.stdout.contains("Usage: payments"));
 }
 
 #[test]
 fn file_without_its_option_gets_a_hint_and_is_not_repeated() {
     for command in ["transaction", "token-transaction"] {
-        let error = payments([command, "create", "sale.json"]).end().failed(2, "invalid");
-        let message = error["message"].as_str().unwrap();
+        let message = payments([command, "create", "sale.json"]).end().refusal();
         assert!(message.contains("did you mean --file FILE?") && !message.contains("sale.json"), "{message}");
     }
-    let error = payments(["transaction", "get", "txn_1", "sale.json"]).end().failed(2, "invalid");
-    assert!(!error["message"].as_str().unwrap().contains("--file"), "{error}");
-}
-
-#[test]
-fn negative_timeout_is_refused_with_the_rule() {
-    let error = payments(["transaction", "get", "txn_1", "--timeout", "-1"]).end().failed(2, "invalid");
-    let message = error["message"].as_str().unwrap();
-    assert!(message.contains("must be a number of seconds above 0"), "{message}");
+    let error = payments(["transaction", "get", "txn_1", "sale.json"]).end().failed(2);
+    assert!(!message(&error).contains("--file"), "{error}");
 }
 
 /// The message for a refused command line.
 #[track_caller]
 fn refused(arguments: &[&str]) -> String {
-    let error = payments(arguments.iter().copied()).end().failed(2, "invalid");
+    let error = payments(arguments.iter()).end().failed(2);
     error["message"].as_str().expect("a text").to_owned()
 }
 

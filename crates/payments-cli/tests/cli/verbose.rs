@@ -1,7 +1,8 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
 use crate::support::{
-    CARD, CARD_PAYMENT, Ended, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
+    CARD, CARD_PAYMENT, CREATE, Ended, KEY, Peer, TemporaryFile, Then, begins, payments, payments_at,
+    responses,
 };
 use crate::tls::authority;
 
@@ -85,7 +86,7 @@ fn body_of_a_refusal_is_traced_masked_d64() {
         let last = trace(&ended, code).pop().unwrap_or_default();
         let start =
             r#"void attempt 1 was refused with the body: {"status":"failed","fault":{"why":"card blocked"}"#;
-        assert!(last.starts_with(start), "{last}");
+        begins(&last, start);
         assert!(!ended.stderr.contains(CARD) && !ended.stderr.contains(KEY), "{ended:?}");
     }
     let peer = Peer::responding("400 Bad Request", " ");
@@ -103,14 +104,12 @@ fn failure_without_a_response_is_traced_with_its_kind() {
 #[cfg(unix)]
 #[test]
 fn interrupted_charge_is_traced_as_abandoned_and_unknown_d22() {
-    use std::process::Stdio;
-
     let peer = Peer::new(Then::Wait);
     for (arguments, code, outcome) in
         [(&["void", "txn_1"][..], 5, "unknown"), (&["transaction", "get", "txn_1"], 3, "not_processed")]
     {
-        let run = payments_at(&peer.base_url, arguments.iter().copied()).arguments(["--verbose"]);
-        let running = run.stdout(Stdio::piped()).spawn();
+        let run = payments_at(&peer.base_url, arguments.iter()).arguments(["--verbose"]);
+        let running = run.start();
         peer.request();
         running.signal("INT");
         let trace = trace(&running.end(), code);
@@ -137,7 +136,7 @@ fn verbose_changes_neither_stdout_nor_the_exit_code() {
         let peer = Peer::responding(status, body);
         for more in [&["--output", "json"][..], &["--output", "text"], &["--dry-run"]] {
             let run = |verbose: &[&str]| {
-                payments_at(&peer.base_url, ["transaction", "create", "--file", "-"])
+                payments_at(&peer.base_url, CREATE)
                     .arguments(more.iter().chain(verbose).copied())
                     .stdin(CARD_PAYMENT)
                     .end()
@@ -161,8 +160,7 @@ fn trace_shows_no_control_character_and_no_repeated_key() {
         RESPONSE
     );
     let peer = Peer::new(Then::Respond(response.into_bytes()));
-    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end();
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--verbose"]).end().exits(0);
     assert!(!ended.stderr.contains(KEY), "{}", ended.stderr);
     assert!(
         !ended.stderr.contains(|letter: char| letter.is_control() && letter != '\n'),

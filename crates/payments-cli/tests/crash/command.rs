@@ -8,6 +8,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::billing::Row;
+use crate::settings_of_tests::remove_settings;
 
 /// A folder with a billing file, a journal and a results file, and the address and key of a service.
 pub(crate) struct Workspace {
@@ -102,15 +103,7 @@ impl Workspace {
         let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
         command.args(arguments).arg("--journal").arg(self.journal());
         command.stdin(Stdio::null());
-        for name in [
-            "PAYMENTS_API_KEY_FILE",
-            "PAYMENTS_MERCHANT",
-            "PAYMENTS_PROXY",
-            "PAYMENTS_JOURNAL_WITNESS",
-            "NO_COLOR",
-        ] {
-            command.env_remove(name);
-        }
+        remove_settings(&mut command);
         command.env("PAYMENTS_BASE_URL", &self.base_url).env("PAYMENTS_API_KEY", &self.api_key);
         if !self.is_service_reachable {
             // Another base URL would be another service.

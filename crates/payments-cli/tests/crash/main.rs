@@ -24,6 +24,8 @@ mod one_key;
 mod restored;
 mod round;
 mod service;
+#[path = "../cli/settings_of_tests.rs"]
+mod settings_of_tests;
 
 use std::env;
 

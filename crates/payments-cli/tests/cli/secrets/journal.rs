@@ -5,16 +5,15 @@
 
 use std::fs;
 use std::path::PathBuf;
-use std::process::Stdio;
 
 use payments_canary::Canaries;
 use payments_journal::SqliteStore;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::process::files_in;
 use super::{Place, assert_clean_places, card_payment};
 use crate::http::Http;
-use crate::support::{Ended, Peer, payments};
+use crate::support::{Ended, Peer, payments, started};
 
 #[test]
 fn s5_journal_and_billing_run_leak_no_secret() {
@@ -34,7 +33,7 @@ struct Workspace {
 impl Workspace {
     fn payments(&mut self, arguments: &[&str], stdin: &str) -> Ended {
         let journal = self.folder.join("journal.db");
-        let run = payments(arguments.iter().copied())
+        let run = payments(arguments.iter())
             .arguments(["--journal", journal.to_str().unwrap()])
             .env("PAYMENTS_BASE_URL", &self.base_url)
             .env("PAYMENTS_API_KEY", &self.key)
@@ -66,9 +65,7 @@ const FAULTS: [&str; 9] =
 
 fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
-    let run = payments(["sandbox", "--log", "off", "--api-key", canaries.key()]);
-    let mut sandbox = run.stdout(Stdio::piped()).spawn();
-    let ready: Value = serde_json::from_str(&sandbox.first_line()).unwrap();
+    let (_sandbox, ready) = started(payments(["sandbox", "--log", "off", "--api-key", canaries.key()]));
     let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
     let mut arm = |kind: &str| {
         let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});
@@ -165,8 +162,7 @@ fn run_files_with_card_numbers(canaries: &Canaries, workspace: &mut Workspace) {
          wrong-1,tok_approved,3.00,false,one,{card}\n\
          wrong-2,tok_approved,4.00,false,two,exp {card} or {grouped}\n"
     );
-    let ended = workspace.batch("accepted.csv", &accepted, "results.csv");
-    assert_eq!(ended.code, Some(0), "{ended:?}");
+    workspace.batch("accepted.csv", &accepted, "results.csv").exits(0);
     for (row, refused) in [
         format!("{HEADER}{card},tok_approved,1.00,false,\n"),
         format!("{HEADER},tok_approved,1.00,false,{card}\n"),

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::path::Path;
-use std::process::Stdio;
 use std::{fs, io};
 
 use payments_canary::Canaries;
@@ -32,7 +31,7 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
         run = run.env(name, home.to_str().unwrap());
     }
-    let running = run.stdout(Stdio::piped()).spawn();
+    let running = run.start();
     let sent = peer.request();
     assert!(sent.contains(canaries.key()), "the key was not sent");
     assert!(sent.contains(canaries.card()) || sent.contains(canaries.account()), "{sent}");
@@ -46,8 +45,7 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     let open = open.flatten().map(|path| path.into_os_string().into_string().unwrap());
     seen.push(("its open files", open.collect::<Vec<_>>().join("\n").into_bytes()));
     running.signal("INT");
-    let ended = running.end();
-    assert_eq!(ended.code, Some(5), "{ended:?}");
+    let ended = running.end().exits(5);
     seen.push(("its output", format!("{}{}", ended.stdout, ended.stderr).into_bytes()));
     let mut written = Vec::new();
     files_in(&home, &mut written).unwrap();

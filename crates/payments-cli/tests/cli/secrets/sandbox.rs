@@ -5,7 +5,6 @@
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
-use std::process::Stdio;
 use std::time::Duration;
 
 use payments_canary::Canaries;
@@ -13,7 +12,7 @@ use serde_json::Value;
 
 use super::process::files_in;
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{Running, payments};
+use crate::support::{Running, begins, payments, started};
 
 #[test]
 fn s5_sandbox_leaks_no_secret() {
@@ -26,10 +25,14 @@ fn places_after_use(canaries: &Canaries, log: &str) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("state.json");
     let start = || {
-        let run =
-            payments(["sandbox", "--data", data.to_str().unwrap(), "--log", log, "--allow-unknown-fields"]);
-        let mut running = run.stdout(Stdio::piped()).spawn();
-        let ready: Value = serde_json::from_str(&running.first_line()).unwrap();
+        let (running, ready) = started(payments([
+            "sandbox",
+            "--data",
+            data.to_str().unwrap(),
+            "--log",
+            log,
+            "--allow-unknown-fields",
+        ]));
         (running, Service::of(&ready))
     };
     let (killed, service) = start();
@@ -201,8 +204,8 @@ fn admin_responses(service: &Service) -> Vec<u8> {
 #[test]
 fn s5_fault_header_of_these_tests_works() {
     // Otherwise the faults above would prove nothing.
-    let mut running = payments(["sandbox", "--log", "off"]).stdout(Stdio::piped()).spawn();
-    let service = Service::of(&serde_json::from_str(&running.first_line()).unwrap());
+    let (_running, ready) = started(payments(["sandbox", "--log", "off"]));
+    let service = Service::of(&ready);
     let canaries = Canaries::set(0);
     let response = service.post(
         "/transaction",
@@ -210,5 +213,5 @@ fn s5_fault_header_of_these_tests_works() {
         "sandbox-fault: after_commit=status;status=503\r\n",
         &card_payment(&canaries),
     );
-    assert!(response.starts_with("HTTP/1.1 503"), "{response}");
+    begins(&response, "HTTP/1.1 503");
 }
