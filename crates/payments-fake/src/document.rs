@@ -30,6 +30,10 @@ pub struct DocumentError(pub(crate) String);
 
 /// Reads a value from a JSON object.
 pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, DocumentError> {
+    // Keeping track of the place takes time, and is necessary only for the error.
+    if let Ok(Object(value)) = serde_json::from_str(json) {
+        return Ok(value);
+    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let value = read_from(&mut deserializer)?;
     deserializer.end().map_err(|error| DocumentError(words(&error)))?;
@@ -38,6 +42,11 @@ pub(crate) fn read<'de, T: Deserialize<'de>>(json: &'de str) -> Result<T, Docume
 
 /// Reads a value from each of the JSON objects in a text.
 pub(crate) fn read_all<'de, T: Deserialize<'de>>(json: &'de str) -> Result<Vec<T>, DocumentError> {
+    let quickly =
+        serde_json::Deserializer::from_str(json).into_iter().map(|read| read.map(|Object(value)| value));
+    if let Ok(values) = quickly.collect() {
+        return Ok(values);
+    }
     let mut deserializer = serde_json::Deserializer::from_str(json);
     let mut values = Vec::new();
     while deserializer.end().is_err() {

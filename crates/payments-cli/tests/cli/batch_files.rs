@@ -540,3 +540,15 @@ fn json_lines_are_refused() {
         assert_eq!(error["message"], expected);
     }
 }
+
+#[test]
+fn file_that_does_not_fit_into_memory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.csv");
+    std::fs::write(&path, HEADER).unwrap();
+    std::fs::File::options().write(true).open(&path).unwrap().set_len((256 << 20) + 1).unwrap();
+    let error = dry_run_of(path.to_str().unwrap()).failed(2);
+    let expected = "the file of the billing run is larger than 256 MiB and would not fit into memory: split it; nothing was sent: \
+                    fix the file or name another one";
+    assert_eq!(error["message"], expected);
+}
