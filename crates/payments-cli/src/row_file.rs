@@ -76,7 +76,8 @@ impl RowFile {
             return Err(refused("is empty"));
         }
         if metadata.len() > LARGEST_MIB << 20 {
-            let why = format!(" is larger than {LARGEST_MIB} MiB and would not fit into memory: split it");
+            let (most, what_to_do) = (LARGEST_MIB, role.if_too_large());
+            let why = format!(" is larger than {most} MiB and would not fit into memory: {what_to_do}");
             return Err(role.refused(&why));
         }
         let read = unchanged_bytes(&file, State::of(&metadata)).map_err(cannot_be_read)?;

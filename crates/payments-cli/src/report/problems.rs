@@ -61,6 +61,16 @@ impl Role {
         }
     }
 
+    /// What to do about a file that does not fit into memory. In a part of a report, the sales of the other part seem to be missing;
+    /// and keys that are named after the lost time was accepted are too late.
+    pub(crate) const fn if_too_large(self) -> &'static str {
+        match self {
+            Self::BillingRun | Self::Run | Self::Resolutions => "split it",
+            Self::Report => "export a shorter time, and narrow --complete-from and --complete-to to it",
+            Self::Sent => "split it, and give every part with a --sent of its own in one command",
+        }
+    }
+
     /// Refuses the file; `why` continues a sentence that starts with the file.
     pub(crate) fn refused(self, why: &str) -> Failure {
         let file = match self {

@@ -519,6 +519,33 @@ fn column_of_keys_that_is_removed_later_charges_nobody_again_d53() {
 }
 
 #[test]
+fn reopened_key_is_not_sent_if_its_reference_was_charged_meanwhile_d53() {
+    let row = "tok_approved,1.01,false,order-1\n";
+    let with_key = format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\nk1,{row}");
+    let without = format!("TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{row}");
+    for (first, second) in [(&with_key, &without), (&without, &with_key)] {
+        let billing = Billing::open();
+        let rows = billing.path("rows.csv");
+        billing.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED));
+        fs::write(&rows, first).unwrap();
+        ends(&billing.run(&[]), 6, "rejected", Some("unauthorized"));
+        fs::write(&rows, second).unwrap();
+        ends(&billing.run(&[]), 0, "processed", None);
+        assert_eq!(
+            billing.workspace.journal_command(&["retry", "--status", "401", "--by", "ada"]).code,
+            Some(0)
+        );
+        fs::write(&rows, first).unwrap();
+        let error = billing.run(&[]).failed(2);
+        assert!(
+            error["violations"][0]["rule"].as_str().unwrap().starts_with("would be sent, and"),
+            "{error}"
+        );
+        assert_eq!(billing.charged().len(), 1);
+    }
+}
+
+#[test]
 fn results_are_appended_on_a_new_line_and_private() {
     use std::os::unix::fs::PermissionsExt as _;
 

@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
+use payments_model::Amount;
 
 use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
 use super::known_intents::KnownIntents;
@@ -80,7 +81,7 @@ struct Inspection<'a> {
     /// Where the rows would be sent.
     service: &'a str,
     known: Option<KnownIntents>,
-    /// The hashes of the references of new rows whose reference is the key.
+    /// The hashes of reference, token and amount of rows to send whose reference is the key.
     with_reference_as_key: HashSet<u64>,
     keys: Keys,
     /// Valid rows that were not looked up in the journal yet.
@@ -143,57 +144,73 @@ impl Inspection<'_> {
             self.waiting.drain(..).map(|it| ((it.index, it.key_like_a_card), it.row)).unzip();
         let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
         let found = known.find(&keys)?;
-        let new_rows = rows.iter().zip(&found).filter(|(_, intent)| intent.is_none()).map(|(row, _)| row);
-        self.refuse_added_keys(new_rows)?;
+        let mut to_send = Vec::new();
         for (((index, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
             self.inspected.is_settled[index] = intent.is_some_and(|intent| self.is_settled(&row, &intent));
+            if !self.inspected.is_settled[index] {
+                to_send.push(row);
+            }
         }
-        Ok(())
+        self.refuse_added_keys(&to_send)
     }
 
-    /// Refuses new rows of which the journal has the same charge with the reference as its key.
-    fn refuse_added_keys<'r>(&mut self, new_rows: impl Iterator<Item = &'r Row>) -> Result<(), Failure> {
+    /// Refuses rows to send of which the journal has the same charge with the reference as its key.
+    fn refuse_added_keys(&mut self, to_send: &[Row]) -> Result<(), Failure> {
         let Some(known) = &self.known else { return Ok(()) };
         let mut rows = Vec::new();
         let mut old_keys = Vec::new();
-        for row in new_rows {
+        for row in to_send {
             let Some(reference) = row.payment.reference_no() else { continue };
             if reference == row.key.as_str() {
-                self.with_reference_as_key.insert(self.keys.hasher.hash_one(reference));
+                let (token, amount) = (row.payment.token_id(), row.payment.amount());
+                self.with_reference_as_key.insert(self.keys.hasher.hash_one((
+                    reference,
+                    token,
+                    amount.to_cents(),
+                )));
             } else if let Ok(key) = IntentKey::new(reference) {
                 rows.push(row);
                 old_keys.push(key);
             }
         }
         for (row, intent) in rows.into_iter().zip(known.find(&old_keys)?) {
-            self.problems.extend(
-                intent.and_then(|intent| charged_before(row, &intent, self.service)).into_iter().collect(),
-            );
+            let problem = intent.and_then(|intent| charged_before(row, &intent, self.service));
+            self.problems.extend(problem.into_iter().collect());
         }
         Ok(())
     }
 
-    /// The opposite: refuses new rows whose reference is the key, and of which the journal has the same charge with a key of its own.
-    /// `rows` reads the file again.
+    /// The opposite: refuses rows to send whose reference is the key, and of which the journal has the same charge with a key of its
+    /// own. `rows` reads the file again.
     fn refuse_removed_keys<'r>(&mut self, rows: impl FnOnce() -> Option<Rows<'r>>) -> Result<(), Failure> {
         let Some(known) = self.known.as_ref().filter(|_| !self.with_reference_as_key.is_empty()) else {
             return Ok(());
         };
-        let is_asked =
-            |reference: &str| self.with_reference_as_key.contains(&self.keys.hasher.hash_one(reference));
+        // Only what is certainly a problem counts, or others would use up the limit.
+        let is_charge = |intent: &Intent| {
+            let IntentRequest { subject: Subject::Token(token), reference: Some(reference), amount, .. } =
+                &intent.request
+            else {
+                return false;
+            };
+            let same = (&**reference, token, amount.and_then(Amount::to_cents));
+            *reference != *intent.key.as_str()
+                && may_have_moved(intent, self.service)
+                && self.with_reference_as_key.contains(&self.keys.hasher.hash_one(same))
+        };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
-        for intent in known.with_references(is_asked, MOST_KEPT)? {
+        for intent in known.first(MOST_KEPT, is_charge)? {
             if let Some(reference) = intent.request.reference.clone() {
                 charged.entry(reference).or_default().push(intent);
             }
         }
         let Some(mut rows) = rows().filter(|_| !charged.is_empty()) else { return Ok(()) };
-        while let Some(read) = rows.next(&|_| false) {
-            let Ok(row) = read.content else { continue };
-            let mut intents = charged.get(row.key.as_str()).into_iter().flatten();
+        for is_settled in &self.inspected.is_settled {
+            let Some(RowRead { content: Ok(row), .. }) = rows.next(&|_| false) else { continue };
+            let mut intents = charged.get(row.key.as_str()).into_iter().flatten().filter(|_| !is_settled);
             let problem = intents.find_map(|intent| charged_before(&row, intent, self.service));
             self.problems.extend(problem.into_iter().collect());
         }
@@ -264,20 +281,24 @@ impl Inspection<'_> {
     }
 }
 
-/// The problem of a new row if the intent, with another key, may have been charged for the same: the key of a file without the column
-/// Key is the reference, and somebody has added or removed that column.
-fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
+/// Whether a charge of the intent may have been made at this service.
+fn may_have_moved(intent: &Intent, service: &str) -> bool {
     let is_here = intent.service.is_empty() || intent.service == service;
     let is_open = matches!(intent.state, IntentState::Sending | IntentState::Unknown(_));
+    is_here && (is_open || intent.processed_as().is_some())
+}
+
+/// The problem of a row to send if the intent, with another key, may have been charged for the same: the key of a file without the
+/// column Key is the reference, and somebody has added or removed that column.
+fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
     let has_reference = intent.request.reference.as_deref() == row.payment.reference_no();
-    let is_same = is_here
-        && (is_open || intent.processed_as().is_some())
+    let is_same = may_have_moved(intent, service)
         && (has_reference || intent.request.subject == Subject::Lost)
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
         let rule = format!(
-            "is new, and a charge with this ReferenceNo, token and amount is in the journal under the key {}: if it is the same, write \
-             that key, because with another one it would be charged again; else give it another ReferenceNo",
+            "would be sent, and a charge with this ReferenceNo, token and amount is in the journal under the key {}: if it is the \
+             same, write that key, because with another one it would be charged again; else give it another ReferenceNo",
             intent.key
         );
         Problem::new(row.line, "Key", rule)

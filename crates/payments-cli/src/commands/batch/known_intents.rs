@@ -41,21 +41,13 @@ impl KnownIntents {
         self.runtime.block_on(finding)
     }
 
-    /// The first intents, up to `most`, whose reference is asked for and is not their key.
-    pub(super) fn with_references(
-        &self,
-        is_asked: impl Fn(&str) -> bool,
-        most: usize,
-    ) -> Result<Vec<Intent>, Failure> {
-        let is_it = |intent: &Intent| {
-            let reference = intent.request.reference.as_deref();
-            reference.is_some_and(|reference| reference != intent.key.as_str() && is_asked(reference))
-        };
+    /// The first intents, up to `most`, that are asked for.
+    pub(super) fn first(&self, most: usize, is_it: impl Fn(&Intent) -> bool) -> Result<Vec<Intent>, Failure> {
         let (mut found, mut after) = (Vec::new(), None);
         loop {
             let reading = self.journal.list(StateName::ALL, after, PAGE);
             let page = self.runtime.block_on(reading).map_err(|error| cannot_read_journal(&error))?;
-            found.extend(page.intents.into_iter().filter(is_it).take(most - found.len()));
+            found.extend(page.intents.into_iter().filter(&is_it).take(most - found.len()));
             after = page.next;
             if after.is_none() || found.len() >= most {
                 return Ok(found);
@@ -78,4 +70,32 @@ pub(super) fn with_earlier_runs(failure: Failure) -> Failure {
         failure.message
     );
     Failure { message, ..failure }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_fake::FakeGateway;
+    use payments_journal::{JournaledClient, MemoryStore};
+    use payments_model::{Amount, ConvenienceFee, TokenTransaction};
+
+    use super::*;
+
+    #[test]
+    fn intents_that_are_not_asked_for_use_up_no_limit() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let journal = runtime.block_on(async {
+            let journal = Journal::open(MemoryStore::new()).await.unwrap();
+            let client = JournaledClient::new(FakeGateway::new().client(), journal.clone());
+            let payment =
+                TokenTransaction::builder("tok_approved", Amount::from_cents(1), ConvenienceFee::Inactive);
+            let payment = payment.build().unwrap();
+            for key in ["a", "b", "c", "d"] {
+                client.process_token(&IntentKey::new(key).unwrap(), &payment).await.unwrap();
+            }
+            journal
+        });
+        let known = runtime.block_on(KnownIntents::of(&journal)).unwrap().expect("it is not empty");
+        let found = known.first(1, |intent| intent.key.as_str() > "b").unwrap();
+        assert_eq!(found.iter().map(|intent| intent.key.as_str()).collect::<Vec<_>>(), ["c"]);
+    }
 }

@@ -163,16 +163,21 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether the file is empty or begins with results in this format. A killed run may have left less than that.
+/// Whether the file is empty or begins with results in this format. Removes what a killed run has left of their beginning.
 fn is_own(file: &mut File, format: Format) -> io::Result<bool> {
     let expected = match format {
-        Format::Csv => csv_file::record(&COLUMNS.map(str::to_owned))?,
-        Format::JsonLines => br#"{"line":"#.to_vec(),
+        Format::Csv => COLUMNS.join(","),
+        Format::JsonLines => r#"{"line":"#.to_owned(),
     };
     let mut beginning = Vec::new();
     file.rewind()?;
-    file.take(expected.len() as u64).read_to_end(&mut beginning)?;
-    Ok(expected.starts_with(&beginning))
+    file.take(1024).read_to_end(&mut beginning)?;
+    let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&beginning).trim_ascii();
+    if text.len() < expected.len() && expected.as_bytes().starts_with(text) {
+        file.set_len(0)?;
+        return Ok(true);
+    }
+    Ok(text.starts_with(expected.as_bytes()))
 }
 
 /// Whether the number of quotation marks is odd. A quotation mark inside a cell is doubled.
