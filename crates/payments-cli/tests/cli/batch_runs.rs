@@ -592,6 +592,8 @@ fn unwritable_results_are_refused_before_sending() {
     for name in ["december.csv", "notes.txt"] {
         fs::write(billing.path(name), "Key,TokenId,Amount\n").unwrap();
     }
+    let after_blanks = format!("{}a,tok_1\n", "\n".repeat(2000));
+    fs::write(billing.path("blank.csv"), &after_blanks).unwrap();
     for (path, expected) in [
         (billing.path("."), "is not a regular file"),
         ("/dev/full".to_owned(), "is not a regular file"),
@@ -599,6 +601,7 @@ fn unwritable_results_are_refused_before_sending() {
         (billing.path("rows.csv"), "is the file of the billing run itself"),
         (billing.path("december.csv"), "has something else in it"),
         (billing.path("notes.txt"), "has something else in it"),
+        (billing.path("blank.csv"), "has something else in it"),
         (journal.to_str().unwrap().to_owned(), "is the journal"),
     ] {
         let message = billing.run(&["--results", &path]).refusal();
@@ -608,6 +611,7 @@ fn unwritable_results_are_refused_before_sending() {
             "{message}"
         );
     }
+    assert_eq!(fs::read_to_string(billing.path("blank.csv")).unwrap(), after_blanks);
     assert_eq!(fs::read_to_string(billing.path("december.csv")).unwrap(), "Key,TokenId,Amount\n");
     assert_eq!(billing.workspace.requests(), 0);
     assert!(!journal.exists());

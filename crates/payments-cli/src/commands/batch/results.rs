@@ -163,7 +163,8 @@ fn open(path: &Path) -> io::Result<File> {
     options.open(path)
 }
 
-/// Whether the file is empty or begins with results in this format. Removes what a killed run has left of their beginning.
+/// Whether the file is empty or begins with results in this format. Removes what a killed run has left of their beginning, if the
+/// file has nothing else. An empty file stays untouched: another run may just write its first results.
 fn is_own(file: &mut File, format: Format) -> io::Result<bool> {
     let expected = match format {
         Format::Csv => COLUMNS.join(","),
@@ -173,8 +174,11 @@ fn is_own(file: &mut File, format: Format) -> io::Result<bool> {
     file.rewind()?;
     file.take(1024).read_to_end(&mut beginning)?;
     let text = beginning.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&beginning).trim_ascii();
-    if text.len() < expected.len() && expected.as_bytes().starts_with(text) {
-        file.set_len(0)?;
+    let is_whole = file.metadata()?.len() == beginning.len() as u64;
+    if is_whole && text.len() < expected.len() && expected.as_bytes().starts_with(text) {
+        if !beginning.is_empty() {
+            file.set_len(0)?;
+        }
         return Ok(true);
     }
     Ok(text.starts_with(expected.as_bytes()))
