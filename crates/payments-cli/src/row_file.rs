@@ -88,18 +88,17 @@ impl RowFile {
         Ok(Self { is_json_lines: is_json_lines(path, &bytes), bytes, name: files::shown_name(path) })
     }
 
-    /// The rows of a CSV file with commas.
-    pub(crate) fn table(&self) -> Result<Table<'_>, Problem> {
-        Table::begin(&self.bytes, b',')
+    /// The rows of a CSV file.
+    pub(crate) fn table(&self, separator: u8) -> Result<Table<'_>, Problem> {
+        Table::begin(&self.bytes, separator)
     }
 
-    /// The rows of a CSV file, and what separates its cells: a comma or a semicolon, whichever the first line has more of.
-    /// Spreadsheets write semicolons where the decimal mark is a comma.
-    pub(crate) fn table_with_any_separator(&self) -> (Result<Table<'_>, Problem>, u8) {
+    /// What separates the cells of a CSV file: a comma or a semicolon, whichever the first line has more of. Spreadsheets write
+    /// semicolons where the decimal mark is a comma.
+    pub(crate) fn separator(&self) -> u8 {
         let header = self.bytes.split(|byte| matches!(byte, b'\r' | b'\n')).find(|line| !line.is_empty());
         let cells = |separator: u8| header.unwrap_or_default().split(|byte| *byte == separator).count();
-        let separator = if cells(b';') > cells(b',') { b';' } else { b',' };
-        (Table::begin(&self.bytes, separator), separator)
+        if cells(b';') > cells(b',') { b';' } else { b',' }
     }
 
     /// The lines that are not blank, with their numbers.

@@ -163,7 +163,7 @@ impl<'a> Rows<'a> {
         ignored: &[String],
         is_secret: IsSecret<'_>,
     ) -> (Option<Self>, Vec<Problem>) {
-        let table = match file.table() {
+        let table = match file.table(b',') {
             Ok(table) => table,
             Err(problem) => return (None, vec![problem]),
         };

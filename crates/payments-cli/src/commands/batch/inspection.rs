@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
-use payments_model::Amount;
+use payments_model::{Amount, TokenId};
 
 use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
 use super::known_intents::KnownIntents;
@@ -165,12 +165,8 @@ impl Inspection<'_> {
         for row in to_send {
             let Some(reference) = row.payment.reference_no() else { continue };
             if reference == row.key.as_str() {
-                let (token, amount) = (row.payment.token_id(), row.payment.amount());
-                self.with_reference_as_key.insert(self.keys.hasher.hash_one((
-                    reference,
-                    token,
-                    amount.to_cents(),
-                )));
+                let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
+                self.with_reference_as_key.insert(self.keys.hash_of_charge(reference, token, amount));
             } else if let Ok(key) = IntentKey::new(reference) {
                 rows.push(row);
                 old_keys.push(key);
@@ -196,10 +192,9 @@ impl Inspection<'_> {
             else {
                 return false;
             };
-            let same = (&**reference, token, amount.and_then(Amount::to_cents));
             *reference != *intent.key.as_str()
                 && may_have_moved(intent, self.service)
-                && self.with_reference_as_key.contains(&self.keys.hasher.hash_one(same))
+                && self.with_reference_as_key.contains(&self.keys.hash_of_charge(reference, token, *amount))
         };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
         for intent in known.first(MOST_KEPT, is_charge)? {
@@ -366,6 +361,10 @@ struct Keys {
 impl Keys {
     fn add(&mut self, key: &IntentKey) {
         self.hashes.push(self.hasher.hash_one(key));
+    }
+
+    fn hash_of_charge(&self, reference: &str, token: &TokenId, amount: Option<Amount>) -> u64 {
+        self.hasher.hash_one((reference, token, amount.and_then(Amount::to_cents)))
     }
 
     /// The line of each row whose key was in an earlier line, and that line. The rows are read `again` only if two hashes are

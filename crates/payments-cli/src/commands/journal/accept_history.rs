@@ -63,7 +63,7 @@ fn read_rows(
     problems: &mut Problems,
 ) -> Vec<IntentKey> {
     let mut keys = Vec::new();
-    let mut table = match file.table_with_any_separator().0 {
+    let mut table = match file.table(file.separator()) {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);

@@ -84,7 +84,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         return Ok((keys, like_cards));
     }
     let wrong = |problem: Problem| refused(problem.line, &problem.rule);
-    let mut table = file.table().map_err(wrong)?;
+    let mut table = file.table(b',').map_err(wrong)?;
     let is_spaced = |heading: &&String| {
         heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
     };

@@ -162,8 +162,8 @@ pub(super) async fn run(
 
 /// Reads the rows that say something.
 fn read(file: &RowFile, problems: &mut Problems) -> Rows {
-    let (table, separator) = file.table_with_any_separator();
-    let mut table = match table {
+    let separator = file.separator();
+    let mut table = match file.table(separator) {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);

@@ -38,7 +38,7 @@ const KNOWN: [&[&str]; 6] = [
 impl ProcessorReport {
     pub(super) fn read(asked: &ReconcileArguments, place: &JournalPlace) -> Result<Self, Failure> {
         let file = RowFile::read(&asked.report, Role::Report, place)?;
-        let table = file.table_with_any_separator().0;
+        let table = file.table(file.separator());
         let table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
         Self::of(table, file.name.clone(), asked)
