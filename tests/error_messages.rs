@@ -19,7 +19,7 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
 use payments_journal::{
     Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, Resolution, SqliteStore,
     StateName, StoreError,
@@ -349,6 +349,7 @@ struct Failing {
     error: Arc<OnceLock<StoreError>>,
 }
 
+#[async_trait]
 impl IntentStore for Failing {
     fn owner(&self) -> &OwnerId {
         self.below.owner()

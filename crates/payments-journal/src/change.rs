@@ -24,13 +24,7 @@ pub struct Change {
 
 #[derive(Clone, Debug)]
 enum Kind {
-    Begin {
-        service: String,
-        request: IntentRequest,
-        attempt: AttemptId,
-        owner: OwnerId,
-        begin: Begin,
-    },
+    Begin(Box<NewAttempt>),
     /// With the row of its begin, if it may have been sent.
     End {
         attempt: AttemptId,
@@ -62,6 +56,15 @@ enum Kind {
     },
 }
 
+#[derive(Clone, Debug)]
+struct NewAttempt {
+    begin: Begin,
+    service: String,
+    request: IntentRequest,
+    attempt: AttemptId,
+    owner: OwnerId,
+}
+
 /// Which attempts may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: a plain call and an explicit one")]
@@ -85,8 +88,8 @@ impl Change {
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        let service = service.to_owned();
-        Self::new(key, at, Kind::Begin { service, request, attempt, owner, begin })
+        let new = NewAttempt { begin, service: service.to_owned(), request, attempt, owner };
+        Self::new(key, at, Kind::Begin(new.into()))
     }
 
     /// This is how the attempt ended. If it [follows a rejection](Intent::follows) and was not processed, the key is rejected
@@ -163,13 +166,13 @@ impl Change {
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        is_rejected && matches!(self.kind, Kind::Begin { .. } | Kind::Reopen { .. })
+        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen { .. })
     }
 
     /// Whether it allows something to be sent.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) const fn is_begin(&self) -> bool {
-        matches!(self.kind, Kind::Begin { .. })
+        matches!(self.kind, Kind::Begin(_))
     }
 
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {
@@ -184,14 +187,14 @@ impl Change {
     /// Whether it is refused if another intent already [holds](Intent::held_transactions) the same transaction: true for a
     /// person's resolution. What the service reported is always written.
     pub fn is_refused_if_taken(&self) -> bool {
-        self.resolution().and_then(Resolution::transaction_id).is_some()
+        self.resolution().is_some_and(|said| said.verdict.transaction_id().is_some())
     }
 
     /// The transaction that no other intent may hold if this is written: the one that a person names, or that the service has
     /// returned.
     pub fn transaction_to_search(&self) -> Option<&TransactionId> {
         let id = match &self.kind {
-            Kind::Resolve { resolution, .. } => resolution.transaction_id(),
+            Kind::Resolve { resolution, .. } => resolution.verdict.transaction_id(),
             Kind::End { ending: Ending::Processed(id), .. } => Some(id),
             _ => None,
         };
@@ -238,103 +241,25 @@ impl Change {
     ///
     /// Each change adds to the [history](Intent::history) of the row what has happened, and changes nothing in it.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        self.decided(found).map(Intent::with_short_history)
-    }
-
-    /// The row to write, with its whole history.
-    fn decided(&self, found: Option<&Intent>) -> Option<Intent> {
-        if let Kind::Begin { service, request, attempt, owner, begin } = &self.kind {
-            return self.decide_begin(found, *begin, service, request, attempt, owner);
-        }
-        if let Kind::Lost { attempt, owner, since, by } = &self.kind {
-            return self.decide_lost(found, attempt, owner, *since, by);
-        }
-        let brought_back = match &self.kind {
-            Kind::End { begun: Some(begun), ending, .. } => {
-                begun.brought_back(found, matches!(ending, Ending::Unknown(_)))
-            }
-            _ => None,
-        };
-        let found = brought_back.as_ref().or(found)?;
-        match (&self.kind, &found.state) {
-            (Kind::End { attempt, ending: Ending::Processed(id), .. }, state)
-                if *attempt != found.attempt =>
-            {
-                let number = found.number_of(attempt)?;
-                let mut late = self.changed(found, state.clone(), None);
-                late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
-                Some(late)
-            }
-            // It may have moved money, and stays to be resolved when the newest attempt has ended.
-            (Kind::End { attempt, ending: ending @ Ending::Unknown(_), .. }, state)
-                if *attempt != found.attempt && brought_back.is_some() =>
-            {
-                let (at, number, ending) = (self.at, found.number_of(attempt)?, ending.clone());
-                Some(self.changed(found, state.clone(), Some(HistoryEvent::Ended { at, number, ending })))
-            }
-            (Kind::End { attempt, .. } | Kind::Orphan { attempt }, _) if *attempt != found.attempt => None,
-            // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one about
-            // which a person has decided meanwhile, if it was processed: that is the service's own word.
-            (Kind::End { ending, .. }, state)
-                if *state == IntentState::Sending
-                    || is_unknown_by_crash(state)
-                    || matches!(ending, Ending::Processed(_))
-                        && (found.is_decided_by_a_person() || found.is_unknown_by_loss()) =>
-            {
-                let state = match ending.clone() {
-                    Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
-                    Ending::Rejected(failure) => IntentState::Rejected(failure),
-                    Ending::NotProcessed(failure) => match &found.follows {
-                        Some(rejection) => IntentState::Rejected(rejection.clone()),
-                        None => IntentState::NotProcessed(failure),
-                    },
-                    Ending::Unknown(failure) => IntentState::Unknown(failure),
-                };
-                let (at, number, ending) = (self.at, found.attempts, ending.clone());
-                let event = HistoryEvent::Ended { at, number, ending };
-                let mut ended = Intent { follows: None, ..self.changed(found, state, Some(event)) };
-                ended.settle();
-                Some(ended)
-            }
-            (Kind::Orphan { .. }, IntentState::Sending) => {
-                let transaction_id = match &found.request.subject {
-                    Subject::Transaction(to_look_up) => Some(to_look_up.clone()),
-                    _ => None,
-                };
-                let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
-                let (at, number, ending) = (self.at, found.attempts, Ending::Unknown(failure.clone()));
-                let event = HistoryEvent::Ended { at, number, ending };
-                let state = IntentState::Unknown(failure);
-                Some(Intent { revision: found.revision, ..self.changed(found, state, Some(event)) })
-            }
-            (Kind::Resolve { resolution, service, .. }, _)
-                if self.is_as_read(found) && found.refusal_of(resolution).is_none() =>
-            {
-                let mut resolved = self.changed(found, found.state.clone(), None);
-                resolved.resolve(resolution, self.at);
-                if let (true, Some(service)) = (resolved.service.is_empty(), service) {
-                    resolved.service.clone_from(service);
+        let written = match &self.kind {
+            Kind::Begin(new) => self.begun(found, new),
+            Kind::End { attempt, ending, begun } => {
+                let is_unknown = matches!(ending, Ending::Unknown(_));
+                match begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
+                    Some(lost) => self.ended(&lost, attempt, ending, true),
+                    None => self.ended(found?, attempt, ending, false),
                 }
-                Some(resolved)
             }
-            (
-                Kind::Reopen { http_statuses, by, note },
-                IntentState::Rejected(failure) | IntentState::NotProcessed(failure),
-            ) if !self.is_too_much_for(found) => {
-                let is_rejected = matches!(found.state, IntentState::Rejected(_));
-                let (may_be_reopened, kind) = match http_statuses {
-                    Some(statuses) => {
-                        let is_one = failure.http_status.is_some_and(|status| statuses.contains(&status));
-                        (is_rejected && is_one, Failure::REOPENED)
-                    }
-                    None => (is_rejected || failure.kind == Failure::REOPENED, Failure::REOPENED_BY_NAME),
-                };
-                let reopened = IntentState::NotProcessed(Failure { kind: kind.into(), ..failure.clone() });
-                let event = HistoryEvent::Reopened { at: self.at, by: by.clone(), note: note.clone() };
-                may_be_reopened.then(|| self.changed(found, reopened, Some(event)))
+            Kind::Orphan { attempt } => self.crashed(found?, attempt),
+            Kind::Resolve { resolution, service, .. } => {
+                self.resolved(found?, resolution, service.as_deref())
             }
-            _ => None,
-        }
+            Kind::Lost { attempt, owner, since, by } => self.lost_by_name(found, attempt, owner, *since, by),
+            Kind::Reopen { http_statuses, by, note } => {
+                self.reopened(found?, http_statuses.as_deref(), by, note.as_deref())
+            }
+        };
+        written.map(Intent::with_short_history)
     }
 
     /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
@@ -358,58 +283,147 @@ impl Change {
         matches!(self.kind, Kind::Reopen { note: Some(_), .. }) && found.count_of_notes() >= MAX_NOTES
     }
 
-    /// It may have been sent in the time whose entries are lost.
-    fn unknown(&self, found: &Intent, since: SystemTime, by: Option<&str>) -> Intent {
-        let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
-        let event = HistoryEvent::Lost { at: self.at, number: found.attempts, by, since };
-        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
-        Intent { begun_at: since, ..self.changed(found, state, Some(event)) }
-    }
-
     /// The row of a new attempt, if it may begin.
-    fn decide_begin(
-        &self,
-        found: Option<&Intent>,
-        begin: Begin,
-        service: &str,
-        request: &IntentRequest,
-        attempt: &AttemptId,
-        owner: &OwnerId,
-    ) -> Option<Intent> {
-        let may_begin = match (found, begin) {
-            (None, begin) => begin == Begin::First,
-            (Some(found), _) if !found.answers(service) => false,
-            (Some(found), Begin::AfterRejection) => found.moved_nothing(),
-            (Some(found), Begin::First) => found.may_be_sent() && found.differences(request).is_empty(),
+    fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Option<Intent> {
+        let NewAttempt { begin, service, request, attempt, owner } = new;
+        let Some(found) = found else {
+            let first = self.first(service, request.clone(), attempt, owner, self.at);
+            return (*begin == Begin::First).then(|| self.changed(&first, None));
         };
-        let number = found.map_or(0, |found| found.attempts).saturating_add(1);
-        let (at, id, sent) = (self.at, attempt.clone(), request.clone());
+        let may_begin = found.answers(service)
+            && match begin {
+                Begin::AfterRejection => found.moved_nothing(),
+                Begin::First => found.may_be_sent() && found.differences(request).is_empty(),
+            };
+        let (at, number) = (self.at, found.attempts.saturating_add(1));
+        let (id, sent) = (attempt.clone(), request.clone());
         let event = HistoryEvent::Begun { at, number, attempt: id, request: sent };
         may_begin.then(|| Intent {
-            key: self.key.clone(),
-            service: service.to_owned(),
+            service: service.clone(),
             request: request.clone(),
             state: IntentState::Sending,
             attempt: attempt.clone(),
             owner: owner.clone(),
-            follows: match found.map(|found| &found.state) {
-                Some(IntentState::Rejected(failure)) => Some(failure.clone()),
+            follows: match &found.state {
+                IntentState::Rejected(failure) => Some(failure.clone()),
                 _ => None,
             },
             attempts: number,
-            created_at: found.map_or(self.at, |found| found.created_at),
             begun_at: self.at,
-            changed_at: self.at,
-            revision: found.map_or(0, |found| found.revision) + 1,
-            events: match found {
-                Some(found) => found.followed_by(Some(event)),
-                None => vec![event],
-            },
-            dropped_events: found.map_or(0, |found| found.dropped_events),
+            ..self.changed(found, Some(event))
         })
     }
 
-    fn decide_lost(
+    /// The row of an attempt that has ended, if it is the newest one and its end was not known. `was_lost` says that the journal did
+    /// not have the attempt.
+    fn ended(&self, found: &Intent, attempt: &AttemptId, ending: &Ending, was_lost: bool) -> Option<Intent> {
+        if *attempt != found.attempt {
+            return self.ended_late(found, attempt, ending, was_lost);
+        }
+        // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one about
+        // which a person has decided meanwhile, if it was processed: that is the service's own word.
+        let is_open = found.state == IntentState::Sending
+            || is_unknown_by_crash(&found.state)
+            || matches!(ending, Ending::Processed(_))
+                && (found.is_decided_by_a_person() || found.is_unknown_by_loss());
+        if !is_open {
+            return None;
+        }
+        let state = match ending.clone() {
+            Ending::Processed(transaction_id) => IntentState::Processed { transaction_id },
+            Ending::Rejected(failure) => IntentState::Rejected(failure),
+            Ending::NotProcessed(failure) => match &found.follows {
+                Some(rejection) => IntentState::Rejected(rejection.clone()),
+                None => IntentState::NotProcessed(failure),
+            },
+            Ending::Unknown(failure) => IntentState::Unknown(failure),
+        };
+        let event = self.end_event(found.attempts, ending.clone());
+        let mut ended = Intent { state, follows: None, ..self.changed(found, Some(event)) };
+        ended.settle();
+        Some(ended)
+    }
+
+    /// The row in which an earlier attempt ends only now.
+    fn ended_late(
+        &self,
+        found: &Intent,
+        attempt: &AttemptId,
+        ending: &Ending,
+        was_lost: bool,
+    ) -> Option<Intent> {
+        let number = found.number_of(attempt)?;
+        match ending {
+            Ending::Processed(id) => {
+                let mut late = self.changed(found, None);
+                late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
+                Some(late)
+            }
+            // It may have moved money, and stays to be resolved when the newest attempt has ended.
+            Ending::Unknown(_) if was_lost => {
+                Some(self.changed(found, Some(self.end_event(number, ending.clone()))))
+            }
+            _ => None,
+        }
+    }
+
+    /// The row of an attempt whose owner is dead.
+    fn crashed(&self, found: &Intent, attempt: &AttemptId) -> Option<Intent> {
+        if *attempt != found.attempt || found.state != IntentState::Sending {
+            return None;
+        }
+        let transaction_id = match &found.request.subject {
+            Subject::Transaction(to_look_up) => Some(to_look_up.clone()),
+            _ => None,
+        };
+        let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
+        let event = self.end_event(found.attempts, Ending::Unknown(failure.clone()));
+        let (state, revision) = (IntentState::Unknown(failure), found.revision);
+        Some(Intent { state, revision, ..self.changed(found, Some(event)) })
+    }
+
+    /// The row as a person has resolved it.
+    fn resolved(&self, found: &Intent, resolution: &Resolution, service: Option<&str>) -> Option<Intent> {
+        if !self.is_as_read(found) || found.refusal_of(resolution).is_some() {
+            return None;
+        }
+        let mut resolved = self.changed(found, None);
+        resolved.resolve(resolution, self.at);
+        if let (true, Some(service)) = (resolved.service.is_empty(), service) {
+            service.clone_into(&mut resolved.service);
+        }
+        Some(resolved)
+    }
+
+    /// The row of a rejected key that a person allows to be sent again.
+    fn reopened(
+        &self,
+        found: &Intent,
+        http_statuses: Option<&[u16]>,
+        by: &str,
+        note: Option<&str>,
+    ) -> Option<Intent> {
+        let (IntentState::Rejected(failure) | IntentState::NotProcessed(failure)) = &found.state else {
+            return None;
+        };
+        let is_rejected = matches!(found.state, IntentState::Rejected(_));
+        let (may_be_reopened, kind) = match http_statuses {
+            Some(statuses) => {
+                let is_one = failure.http_status.is_some_and(|status| statuses.contains(&status));
+                (is_rejected && is_one, Failure::REOPENED)
+            }
+            None => (is_rejected || failure.kind == Failure::REOPENED, Failure::REOPENED_BY_NAME),
+        };
+        if !may_be_reopened || self.is_too_much_for(found) {
+            return None;
+        }
+        let state = IntentState::NotProcessed(Failure { kind: kind.into(), ..failure.clone() });
+        let event = HistoryEvent::Reopened { at: self.at, by: by.to_owned(), note: note.map(str::to_owned) };
+        Some(Intent { state, ..self.changed(found, Some(event)) })
+    }
+
+    /// The row of a key that a person has named as one that may have been sent in the lost time.
+    fn lost_by_name(
         &self,
         found: Option<&Intent>,
         attempt: &AttemptId,
@@ -417,32 +431,58 @@ impl Change {
         since: SystemTime,
         by: &str,
     ) -> Option<Intent> {
-        if let Some(found) = found {
-            return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
+        match found {
+            Some(found) => found.moved_nothing().then(|| self.unknown(found, since, Some(by))),
+            None => {
+                let nothing_known = self.first("", IntentRequest::lost(), attempt, owner, since);
+                Some(self.unknown(&nothing_known, since, Some(by)))
+            }
         }
-        let nothing_known = Intent {
+    }
+
+    /// It may have been sent in the time whose entries are lost.
+    fn unknown(&self, found: &Intent, since: SystemTime, by: Option<&str>) -> Intent {
+        let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
+        let event = HistoryEvent::Lost { at: self.at, number: found.attempts, by, since };
+        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+        Intent { state, begun_at: since, ..self.changed(found, Some(event)) }
+    }
+
+    /// The first attempt of a key, before its row is written.
+    fn first(
+        &self,
+        service: &str,
+        request: IntentRequest,
+        attempt: &AttemptId,
+        owner: &OwnerId,
+        at: SystemTime,
+    ) -> Intent {
+        Intent {
             key: self.key.clone(),
-            service: String::new(),
-            request: IntentRequest::lost(),
+            service: service.to_owned(),
+            request,
             state: IntentState::Sending,
             attempt: attempt.clone(),
             owner: owner.clone(),
             follows: None,
             attempts: 1,
-            created_at: since,
-            begun_at: since,
-            changed_at: since,
+            created_at: at,
+            begun_at: at,
+            changed_at: at,
             revision: 0,
             events: Vec::new(),
             dropped_events: 0,
-        };
-        Some(self.unknown(&nothing_known, since, Some(by)))
+        }
     }
 
-    /// The row in this state, with its whole history.
-    fn changed(&self, found: &Intent, state: IntentState, event: Option<HistoryEvent>) -> Intent {
+    /// The next revision of the row, with its whole history and this event.
+    fn changed(&self, found: &Intent, event: Option<HistoryEvent>) -> Intent {
         let (changed_at, revision) = (self.at, found.revision + 1);
-        Intent { state, changed_at, revision, events: found.followed_by(event), ..found.clone() }
+        Intent { changed_at, revision, events: found.followed_by(event), ..found.clone() }
+    }
+
+    const fn end_event(&self, number: u32, ending: Ending) -> HistoryEvent {
+        HistoryEvent::Ended { at: self.at, number, ending }
     }
 }
 

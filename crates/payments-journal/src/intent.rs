@@ -156,7 +156,7 @@ impl Intent {
     pub fn processed_as(&self) -> Option<&TransactionId> {
         match &self.state {
             IntentState::Processed { transaction_id } => Some(transaction_id),
-            IntentState::Resolved { resolution, .. } => resolution.processed_as(),
+            IntentState::Resolved { resolution, .. } => resolution.verdict.processed_as(),
             _ => None,
         }
     }
@@ -191,8 +191,9 @@ impl Intent {
         differences
     }
 
-    /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so.
-    pub(crate) fn moved_nothing(&self) -> bool {
+    /// Whether no call with this key has moved money: the service said no, no request reached it, or a person says so. Otherwise it
+    /// is processed, being sent or unknown.
+    pub fn moved_nothing(&self) -> bool {
         self.may_be_sent() || (matches!(self.state, IntentState::Rejected(_)) && !self.is_found_processed())
     }
 
@@ -398,6 +399,15 @@ impl Verdict {
         }
     }
 
+    /// The transaction that it was processed as.
+    #[must_use]
+    pub const fn processed_as(&self) -> Option<&TransactionId> {
+        match self {
+            Self::Processed(id) => Some(id),
+            Self::Rejected(_) | Self::NotProcessed => None,
+        }
+    }
+
     /// The transaction that it names.
     #[must_use]
     pub const fn transaction_id(&self) -> Option<&TransactionId> {
@@ -434,18 +444,6 @@ impl Resolution {
 
     fn new(verdict: Verdict, by: impl Into<String>) -> Self {
         Self { verdict, by: by.into(), note: None, attempt: None, is_unverified: false, is_reported: false }
-    }
-
-    pub(crate) const fn processed_as(&self) -> Option<&TransactionId> {
-        match &self.verdict {
-            Verdict::Processed(id) => Some(id),
-            Verdict::Rejected(_) | Verdict::NotProcessed => None,
-        }
-    }
-
-    /// The transaction that the person names.
-    pub(crate) const fn transaction_id(&self) -> Option<&TransactionId> {
-        self.verdict.transaction_id()
     }
 
     /// Adds how the person knows.

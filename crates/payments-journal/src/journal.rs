@@ -15,12 +15,11 @@ use crate::events;
 use crate::liveness::Liveness;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
-use crate::resolving::check_texts;
-use crate::store::ErasedStore;
+use crate::resolving::{Refusal, check_texts};
 use crate::unwritten::{Background, Unwritten};
 use crate::{
-    Applied, AttemptId, Begin, Change, Ending, Error, Intent, IntentKey, IntentRequest, IntentState, Page,
-    Purged, Resolution, ResolveError, StateName, Store, StoreError,
+    Applied, AttemptId, Begin, Change, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
+    IntentStore, Page, Purged, Resolution, ResolveError, StateName, Store, StoreError,
 };
 
 /// Every intent and its state: an opened [store](Store).
@@ -29,7 +28,7 @@ use crate::{
 /// was durable before its call returned. Dropping does not wait; [`close`](Self::close) does.
 #[derive(Clone)]
 pub struct Journal {
-    store: Arc<dyn ErasedStore>,
+    store: Arc<dyn IntentStore>,
     unwritten: Arc<Unwritten>,
 }
 
@@ -79,6 +78,25 @@ impl Journal {
         limit: usize,
     ) -> Result<Page, StoreError> {
         self.store.list(states, after, limit).await
+    }
+
+    /// All intents in these states, a thousand at a time, in the order in which they were first written.
+    ///
+    /// ```
+    /// use payments_journal::{Journal, StateName};
+    ///
+    /// # async fn example(journal: Journal) -> Result<(), payments_journal::StoreError> {
+    /// let mut pages = journal.pages(StateName::UNRESOLVED);
+    /// while let Some(intents) = pages.next().await? {
+    ///     for intent in intents {
+    ///         println!("{}", intent.key);
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub const fn pages<'a>(&'a self, states: &'a [StateName]) -> Pages<'a> {
+        Pages { journal: self, states, after: None, is_done: false }
     }
 
     /// Records what a person found out about this intent, without checking it:
@@ -139,12 +157,12 @@ impl Journal {
         if let Some(written) = applied.written {
             return Ok(written);
         }
-        Err(ResolveError(match (applied.same_transaction_as, resolution.transaction_id().cloned()) {
+        Err(ResolveError(match (applied.same_transaction_as, resolution.verdict.transaction_id().cloned()) {
             (Some(by), Some(id)) => Reason::Taken { id, by },
             _ if !change.is_as_read(&found) => {
                 Reason::Changed { read_attempts: read.attempts, found: found.into() }
             }
-            _ => Reason::refused(found, resolution),
+            _ => Reason::Refused(found.refusal_of(resolution).unwrap_or(Refusal::Known), found.into()),
         }))
     }
 
@@ -275,21 +293,17 @@ impl Journal {
     ///
     /// If the store cannot be read or written.
     pub async fn give_up_the_dead(&self) -> Result<u64, StoreError> {
-        let mut live = Liveness::of(self.store.owner());
-        let (mut after, mut marked) = (None, 0);
-        loop {
-            let page = self.store.list(&[StateName::Sending], after, PAGE).await?;
-            for intent in page.intents {
-                live.is_known(&intent.owner, self.store.is_live(&intent.owner)).await?;
+        let (mut live, mut marked) = (Liveness::of(self.store()), 0);
+        let mut pages = self.pages(&[StateName::Sending]);
+        while let Some(intents) = pages.next().await? {
+            for intent in intents {
+                live.is_known(&intent.owner).await?;
                 if live.is_dead(&intent.owner) {
                     marked += u64::from(self.mark_crashed(&intent).await?.written.is_some());
                 }
             }
-            after = page.next;
-            if after.is_none() {
-                return Ok(marked);
-            }
         }
+        Ok(marked)
     }
 
     /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
@@ -411,13 +425,40 @@ impl Journal {
         Ok(applied)
     }
 
-    pub(crate) fn store(&self) -> &dyn ErasedStore {
+    pub(crate) fn store(&self) -> &dyn IntentStore {
         &*self.store
     }
 
     /// Queues this end to be written before anything new begins, for an attempt that cannot wait for it.
     pub(crate) fn end_later(&self, change: Change) {
         self.unwritten.add(&self.store, change, None);
+    }
+}
+
+/// The pages of a list: see [`Journal::pages`].
+#[derive(Clone, Debug)]
+#[must_use = "nothing is read before `next` is called"]
+pub struct Pages<'a> {
+    journal: &'a Journal,
+    states: &'a [StateName],
+    /// The last position that was read.
+    after: Option<i64>,
+    is_done: bool,
+}
+
+impl Pages<'_> {
+    /// The next intents, at most a thousand and perhaps none; `None` at the end.
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read. Calling again tries the same page.
+    pub async fn next(&mut self) -> Result<Option<Vec<Intent>>, StoreError> {
+        if self.is_done {
+            return Ok(None);
+        }
+        let page = self.journal.list(self.states, self.after, PAGE).await?;
+        (self.after, self.is_done) = (page.next, page.next.is_none());
+        Ok(Some(page.intents))
     }
 }
 

@@ -144,7 +144,6 @@ mod resolve_error;
 mod resolving;
 mod row;
 mod service_change;
-mod services;
 #[cfg(feature = "sqlite")]
 mod sqlite_store;
 mod store;
@@ -162,7 +161,7 @@ pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{Failure, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict};
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::{Journal, LostTime};
+pub use journal::{Journal, LostTime, Pages};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};
@@ -184,6 +183,8 @@ use store::{Applied, IntentStore};
 /// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
 #[doc(hidden)]
 pub mod internals {
+    pub use async_trait::async_trait;
+
     pub use crate::attempt::Sealed;
     pub use crate::change::{Begin, Change};
     pub use crate::history::Ending;

@@ -4,6 +4,7 @@ use payments_core::Client;
 use payments_model::{TransactionId, TransactionRecord};
 
 use crate::resolve_error::Reason;
+use crate::resolving::Refusal;
 use crate::{Intent, IntentKey, Journal, Resolution, ResolveError};
 
 /// Looks up the transaction, and resolves the only attempt of this key, which no person has resolved, as it.
@@ -17,7 +18,7 @@ pub(crate) async fn resolve_processed(
 ) -> Result<(Intent, TransactionRecord), ResolveError> {
     let intent = journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
     if intent.decision_about(intent.attempts).is_some() {
-        return Err(ResolveError(Reason::Known(intent.into())));
+        return Err(ResolveError(Reason::Refused(Refusal::Known, intent.into())));
     }
     if intent.attempts > 1 {
         return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
@@ -35,14 +36,16 @@ pub(crate) async fn look_up_and_resolve(
     resolution: Resolution,
 ) -> Result<(Intent, TransactionRecord), ResolveError> {
     let failed = |reason| Err(ResolveError(reason));
-    let Some(transaction_id) = resolution.processed_as() else { return failed(Reason::NothingToLookUp) };
+    let Some(transaction_id) = resolution.verdict.processed_as() else {
+        return failed(Reason::NothingToLookUp);
+    };
     if !read.is_of(client.service()) {
         // A lookup there proves nothing about this intent.
         let (recorded, called) = (read.service.clone(), client.service().to_owned());
         return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
     }
-    if read.refusal_of(&resolution).is_some() {
-        return failed(Reason::refused(read.clone(), &resolution));
+    if let Some(refusal) = read.refusal_of(&resolution) {
+        return failed(Reason::Refused(refusal, read.clone().into()));
     }
     let attempt = resolution.attempt.unwrap_or(read.attempts);
     let Some(request) = read.request_of(attempt) else {

@@ -3,6 +3,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use async_trait::async_trait;
+
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::store::{after_page, closed};
 use crate::summary::Tallies;
@@ -102,6 +104,7 @@ impl Drop for MemoryStore {
     }
 }
 
+#[async_trait]
 impl IntentStore for MemoryStore {
     fn owner(&self) -> &OwnerId {
         &self.owner
@@ -162,8 +165,7 @@ impl IntentStore for MemoryStore {
         let (mut tallies, mut held) = (Tallies::default(), HashSet::new());
         for Row { intent, .. } in shared.rows.values() {
             if intent.service == change.service() {
-                let amount = intent.request.amount;
-                tallies.add(intent.state.name(), &intent.owner, amount, intent.begun_at);
+                tallies.add_intent(intent);
             } else if change.new_name() == Some(&intent.service) {
                 held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
             }

@@ -13,6 +13,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
+use async_trait::async_trait;
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
@@ -330,6 +331,7 @@ impl PostgresStore {
     }
 }
 
+#[async_trait]
 impl IntentStore for PostgresStore {
     fn owner(&self) -> &OwnerId {
         &self.0.owner

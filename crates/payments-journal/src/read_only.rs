@@ -1,4 +1,7 @@
+use std::slice;
 use std::time::SystemTime;
+
+use async_trait::async_trait;
 
 use crate::liveness::Liveness;
 use crate::summary::Tally;
@@ -8,19 +11,17 @@ use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, 
 /// [`Journal::open`](crate::Journal::open) would mark it.
 pub(crate) struct ReadOnly<S>(pub(crate) S);
 
-impl<S: IntentStore> ReadOnly<S> {
-    /// Asks whether the senders of these rows are alive. `false` if the rows must be read again.
-    async fn are_known(&self, rows: &[Intent], owners: &mut Liveness) -> Result<bool, StoreError> {
-        let mut are_known = true;
-        for intent in rows.iter().filter(|intent| intent.state == IntentState::Sending) {
-            are_known &= owners.is_known(&intent.owner, self.0.is_live(&intent.owner)).await?;
-        }
-        Ok(are_known)
+/// Asks whether the senders of these rows are alive. `false` if the rows must be read again.
+async fn are_known(rows: &[Intent], owners: &mut Liveness<'_>) -> Result<bool, StoreError> {
+    let mut are_known = true;
+    for intent in rows.iter().filter(|intent| intent.state == IntentState::Sending) {
+        are_known &= owners.is_known(&intent.owner).await?;
     }
+    Ok(are_known)
 }
 
 /// The row as it would be marked.
-fn shown(intent: Intent, owners: &Liveness) -> Intent {
+fn shown(intent: Intent, owners: &Liveness<'_>) -> Intent {
     if intent.state != IntentState::Sending || !owners.is_dead(&intent.owner) {
         return intent;
     }
@@ -32,16 +33,17 @@ fn shown(intent: Intent, owners: &Liveness) -> Intent {
     }
 }
 
+#[async_trait]
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
     fn owner(&self) -> &OwnerId {
         self.0.owner()
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        let mut owners = Liveness::default();
+        let mut owners = Liveness::of(&self.0);
         loop {
             let Some(intent) = self.0.find(key).await? else { return Ok(None) };
-            if self.are_known(std::slice::from_ref(&intent), &mut owners).await? {
+            if are_known(slice::from_ref(&intent), &mut owners).await? {
                 return Ok(Some(shown(intent, &owners)));
             }
         }
@@ -53,10 +55,10 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         if states.contains(&StateName::Unknown) && !states.contains(&StateName::Sending) {
             stored.push(StateName::Sending);
         }
-        let mut owners = Liveness::default();
+        let mut owners = Liveness::of(&self.0);
         loop {
             let Page { intents, next } = self.0.list(&stored, after, limit).await?;
-            if self.are_known(&intents, &mut owners).await? {
+            if are_known(&intents, &mut owners).await? {
                 let intents = intents.into_iter().map(|intent| shown(intent, &owners));
                 let intents = intents.filter(|intent| states.contains(&intent.state.name())).collect();
                 return Ok(Page { intents, next });

@@ -266,10 +266,9 @@ impl Journal {
     ) -> Result<Reconciliation, StoreError> {
         let mut matching = Matching::of(rows, options);
         let mut services = BTreeSet::new();
-        let mut after = None;
-        loop {
-            let page = self.list(StateName::ALL, after, PAGE).await?;
-            for intent in &page.intents {
+        let mut pages = self.pages(StateName::ALL);
+        while let Some(intents) = pages.next().await? {
+            for intent in &intents {
                 // Of a key whose entry was lost the service is not known: it may be any.
                 if !intent.service.is_empty() && !services.contains(&intent.service) {
                     services.insert(intent.service.clone());
@@ -277,10 +276,6 @@ impl Journal {
                 if options.service.as_ref().is_none_or(|service| intent.is_of(service)) {
                     matching.add(intent);
                 }
-            }
-            after = page.next;
-            if after.is_none() {
-                break;
             }
         }
         let names = || services.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -312,6 +307,3 @@ fn reconcile(intents: &[crate::Intent], rows: &[ReportRow], options: &ReconcileO
     }
     matching.finish()
 }
-
-/// Intents that are read at once.
-const PAGE: usize = 1000;

@@ -4,50 +4,46 @@ use std::fmt;
 use payments_model::TransactionId;
 
 use crate::resolving::Refusal;
-use crate::{Intent, IntentKey, IntentState, Resolution, StoreError, Verdict};
+use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
 /// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with one exception: if
 /// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may have been written.
 #[derive(Debug)]
 pub struct ResolveError(pub(crate) Reason);
 
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Reason {
+    #[error(transparent)]
     Store(StoreError),
+    #[error("the journal has no intent {0}")]
     NoSuchIntent(IntentKey),
     /// It has changed since it was read, when it had this many attempts.
-    Changed {
-        read_attempts: u32,
-        found: Box<Intent>,
-    },
-    /// What is known does not give way to the resolution.
-    Known(Box<Intent>),
+    #[error("{} has changed since it was read: {}", .found.key, changed(*.read_attempts, .found))]
+    Changed { read_attempts: u32, found: Box<Intent> },
+    #[error(
+        "{} has {} attempts, so the attempt must be named, as it was read", .0.key, .0.attempts
+    )]
     SeveralAttempts(Box<Intent>),
-    /// The history no longer has the request of this attempt.
+    #[error(
+        "the journal no longer has the request of attempt {1} of {0}, because it keeps the newest events only, so a lookup proves \
+         nothing about it: compare the transaction yourself, and resolve it without a lookup"
+    )]
     RequestDropped(IntentKey, u32),
-    Refused(Box<Intent>, Refusal),
+    #[error("{}", refused(.0, .1))]
+    Refused(Refusal, Box<Intent>),
+    #[error("the resolution names no processed transaction to look up")]
     NothingToLookUp,
-    OtherService {
-        key: IntentKey,
-        recorded: String,
-        called: String,
-    },
-    Taken {
-        id: TransactionId,
-        by: IntentKey,
-    },
+    #[error(
+        "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
+         check the base URL"
+    )]
+    OtherService { key: IntentKey, recorded: String, called: String },
+    #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]
+    Taken { id: TransactionId, by: IntentKey },
+    #[error("the transaction could not be looked up: {0}")]
     LookUp(payments_core::LookupError),
+    #[error("the transaction cannot be this intent's: {}", .0.join("; "))]
     Contradicted(Vec<String>),
-}
-
-impl Reason {
-    /// Why this intent does not accept the resolution.
-    pub(crate) fn refused(intent: Intent, resolution: &Resolution) -> Self {
-        match intent.refusal_of(resolution) {
-            Some(Refusal::Known) | None => Self::Known(intent.into()),
-            Some(refusal) => Self::Refused(intent.into(), refusal),
-        }
-    }
 }
 
 impl ResolveError {
@@ -58,7 +54,7 @@ impl ResolveError {
 
     /// The intent's outcome is known, or it is still being sent.
     pub fn is_not_unknown(&self) -> bool {
-        matches!(self.0, Reason::Known(_))
+        matches!(self.0, Reason::Refused(Refusal::Known, _))
     }
 
     /// The intent has changed since the person read it: it was resolved, ended or sent again. The message says how. Read it
@@ -77,7 +73,7 @@ impl ResolveError {
     pub fn is_contradicted(&self) -> bool {
         matches!(
             self.0,
-            Reason::Taken { .. } | Reason::Contradicted(_) | Reason::Refused(_, Refusal::SameTransaction(_))
+            Reason::Taken { .. } | Reason::Contradicted(_) | Reason::Refused(Refusal::SameTransaction(_), _)
         )
     }
 
@@ -103,74 +99,44 @@ impl From<StoreError> for ResolveError {
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
-            Reason::Store(error) if error.is_in_doubt() => {
-                return write!(
-                    f,
-                    "{error}; the resolution may have been written: look at the key before you resolve it again"
-                );
-            }
-            Reason::Store(error) => write!(f, "{error}"),
-            Reason::NoSuchIntent(key) => write!(f, "the journal has no intent {key}"),
-            Reason::Changed { read_attempts, found } => {
-                write!(f, "{} has changed since it was read: ", found.key)?;
-                if found.attempts != *read_attempts {
-                    write!(f, "it has begun attempt {}, and ", found.attempts)?;
-                }
-                f.write_str(&known(found))
-            }
-            Reason::Known(intent) if intent.state == IntentState::Sending => {
-                write!(f, "{} is being sent, and its outcome is not known yet", intent.key)
-            }
-            Reason::Known(intent) => write!(f, "the outcome of {} is known: {}", intent.key, known(intent)),
-            Reason::SeveralAttempts(intent) => write!(
+            Reason::Store(error) if error.is_in_doubt() => write!(
                 f,
-                "{} has {} attempts, so the attempt must be named, as it was read",
-                intent.key, intent.attempts
+                "{error}; the resolution may have been written: look at the key before you resolve it again"
             ),
-            Reason::RequestDropped(key, attempt) => write!(
-                f,
-                "the journal no longer has the request of attempt {attempt} of {key}, because it keeps the newest events only, so a \
-                 lookup proves nothing about it: compare the transaction yourself, and resolve it without a lookup"
-            ),
-            Reason::Refused(intent, refusal) => write_refusal(intent, refusal, f),
-            Reason::NothingToLookUp => {
-                f.write_str("the resolution names no processed transaction to look up")
-            }
-            Reason::OtherService { key, recorded, called } => write!(
-                f,
-                "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing \
-                 about it: check the base URL"
-            ),
-            Reason::Taken { id, by } => {
-                write!(f, "transaction {} already belongs to {by}", id.as_str().escape_debug())
-            }
-            Reason::LookUp(error) => write!(f, "the transaction could not be looked up: {error}"),
-            Reason::Contradicted(by) => {
-                write!(f, "the transaction cannot be this intent's: {}", by.join("; "))
-            }
-        }?;
-        f.write_str("; nothing was changed")
+            reason => write!(f, "{reason}; nothing was changed"),
+        }
     }
 }
 
-fn write_refusal(intent: &Intent, refusal: &Refusal, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Intent { key, attempts, .. } = intent;
+/// What has happened to the intent since it had so many attempts.
+fn changed(read_attempts: u32, found: &Intent) -> String {
+    let begun = match found.attempts {
+        attempts if attempts == read_attempts => String::new(),
+        attempts => format!("it has begun attempt {attempts}, and "),
+    };
+    begun + &known(found)
+}
+
+fn refused(refusal: &Refusal, intent: &Intent) -> String {
+    let Intent { key, attempts, state, .. } = intent;
     match refusal {
-        Refusal::NoSuchAttempt(number) => write!(f, "the journal has no attempt {number} of {key}"),
-        Refusal::EarlierAttempt(number) => write!(
-            f,
+        Refusal::NoSuchAttempt(number) => format!("the journal has no attempt {number} of {key}"),
+        Refusal::EarlierAttempt(number) => format!(
             "attempt {number} of {key} is not the newest, which is {attempts}: an earlier attempt can only be resolved as \
              processed"
         ),
+        Refusal::Known if *state == IntentState::Sending => {
+            format!("{key} is being sent, and its outcome is not known yet")
+        }
+        Refusal::Known => format!("the outcome of {key} is known: {}", known(intent)),
         Refusal::Reported(number) => {
-            write!(f, "attempt {number} of {key} is processed, as the service itself has reported")
+            format!("attempt {number} of {key} is processed, as the service itself has reported")
         }
         Refusal::SameTransaction(number) => {
-            write!(f, "attempt {number} of {key} is already processed as this transaction")
+            format!("attempt {number} of {key} is already processed as this transaction")
         }
-        Refusal::TooLong(error) => write!(f, "{error}"),
-        Refusal::TooMany => write!(f, "{key} has {} notes of persons already", intent.count_of_notes()),
-        Refusal::Known => write!(f, "the outcome of {key} is known: {}", known(intent)),
+        Refusal::TooLong(error) => error.to_string(),
+        Refusal::TooMany => format!("{key} has {} notes of persons already", intent.count_of_notes()),
     }
 }
 
@@ -193,9 +159,8 @@ fn known(intent: &Intent) -> String {
 impl Error for ResolveError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.0 {
-            Reason::Store(error) => error.source(),
             Reason::LookUp(error) => error.source(),
-            _ => None,
+            reason => reason.source(),
         }
     }
 }

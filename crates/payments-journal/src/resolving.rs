@@ -51,7 +51,7 @@ impl Intent {
     pub fn second_charges(&self) -> impl Iterator<Item = &TransactionId> {
         let processed_as = self.processed_as();
         self.findings()
-            .filter_map(|(_, found)| found.processed_as())
+            .filter_map(|(_, found)| found.verdict.processed_as())
             .filter(move |id| processed_as != Some(id))
     }
 
@@ -71,7 +71,7 @@ impl Intent {
     /// a part was [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different
     /// ids.
     pub fn held_transactions(&self) -> impl Iterator<Item = &TransactionId> {
-        let found = self.findings().filter_map(|(_, found)| found.processed_as());
+        let found = self.findings().filter_map(|(_, found)| found.verdict.processed_as());
         let mut held: Vec<&TransactionId> = Vec::new();
         for id in self.processed_as().into_iter().chain(found) {
             if !id.is_redacted() && !held.contains(&id) {
@@ -104,7 +104,7 @@ impl Intent {
             return Some(Refusal::TooLong(refusal));
         }
         // A found transaction is always recorded.
-        if self.count_of_notes() >= MAX_NOTES && resolution.processed_as().is_none() {
+        if self.count_of_notes() >= MAX_NOTES && resolution.verdict.processed_as().is_none() {
             return Some(Refusal::TooMany);
         }
         if !is_newest && self.last_resolution(number).is_some_and(|last| last.is_reported) {
@@ -120,7 +120,7 @@ impl Intent {
         if !is_open {
             return Some(Refusal::Known);
         }
-        let id = resolution.processed_as()?;
+        let id = resolution.verdict.processed_as()?;
         self.attempt_processed_as(id).filter(|other| *other != number).map(Refusal::SameTransaction)
     }
 
@@ -136,7 +136,7 @@ impl Intent {
             self.events.push(HistoryEvent::Resolved(RecordedResolution { at, attempt, resolution, before }));
         }
         // The key stays processed as another attempt unless this one was processed too.
-        if attempt == self.attempts && !(is_of_another && resolution.processed_as().is_none()) {
+        if attempt == self.attempts && !(is_of_another && resolution.verdict.processed_as().is_none()) {
             self.follows = None;
             self.state = match &resolution.verdict {
                 Verdict::Rejected(id) => {
@@ -202,7 +202,7 @@ impl Intent {
     fn processed_attempt(&self) -> Option<u32> {
         match &self.state {
             IntentState::Resolved { resolution, .. } => {
-                resolution.processed_as().map(|_| resolution.attempt.unwrap_or(self.attempts))
+                resolution.verdict.processed_as().map(|_| resolution.attempt.unwrap_or(self.attempts))
             }
             _ => None,
         }
@@ -220,7 +220,7 @@ impl Intent {
         let numbers: BTreeSet<_> = self.resolutions().map(|recorded| recorded.attempt).collect();
         numbers.into_iter().filter_map(|number| {
             let decided = self.decision_about(number)?;
-            decided.processed_as().map(|_| (number, decided))
+            decided.verdict.processed_as().map(|_| (number, decided))
         })
     }
 
@@ -228,7 +228,7 @@ impl Intent {
         if matches!(&self.state, IntentState::Processed { transaction_id } if transaction_id == id) {
             return Some(self.attempts);
         }
-        self.findings().find(|(_, found)| found.processed_as() == Some(id)).map(|(number, _)| number)
+        self.findings().find(|(_, found)| found.verdict.processed_as() == Some(id)).map(|(number, _)| number)
     }
 
     fn last_recorded(&self, attempt: u32) -> Option<&RecordedResolution> {

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use async_trait::async_trait;
 use rusqlite::Connection;
 
 use crate::milliseconds;
@@ -327,6 +328,7 @@ fn check(path: &Path) -> Result<(), StoreError> {
     owners::check_process(path)
 }
 
+#[async_trait]
 impl IntentStore for SqliteStore {
     fn owner(&self) -> &OwnerId {
         self.owner.id()

@@ -1,7 +1,7 @@
 use std::fmt;
-use std::future::Future;
-use std::pin::Pin;
 use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
 
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::{Tallies, Tally};
@@ -32,6 +32,7 @@ impl<S: IntentStore> Store for S {}
 /// - A store is one owner, with one id from opening to closing, and live as long as its process.
 ///
 /// A store that implements no change refuses every change. One test suite runs over every store of this crate.
+#[async_trait]
 pub trait IntentStore: Send + Sync + 'static {
     /// The id under which this opened store sends.
     fn owner(&self) -> &OwnerId;
@@ -41,9 +42,8 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// [`StoreError::is_in_doubt`] if the change may have been made. With any other error it was not made.
-    fn apply(&self, change: Change) -> impl Future<Output = Result<Applied, StoreError>> + Send {
-        let _ = change;
-        async { Err(only_read()) }
+    async fn apply(&self, _change: Change) -> Result<Applied, StoreError> {
+        Err(only_read())
     }
 
     /// The intent with this key.
@@ -51,7 +51,7 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If it cannot be read.
-    fn find(&self, key: &IntentKey) -> impl Future<Output = Result<Option<Intent>, StoreError>> + Send;
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError>;
 
     /// At most `limit` intents in these states, in the order in which they were first written, starting after `after` or with
     /// the first.
@@ -59,19 +59,14 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If they cannot be read.
-    fn list(
-        &self,
-        states: &[StateName],
-        after: Option<i64>,
-        limit: usize,
-    ) -> impl Future<Output = Result<Page, StoreError>> + Send;
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
 
     /// Whether the owner is still alive. This decides the state of a row that it left, and never whether anything is sent.
     ///
     /// # Errors
     ///
     /// If that cannot be found out.
-    fn is_live(&self, owner: &OwnerId) -> impl Future<Output = Result<bool, StoreError>> + Send;
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError>;
 
     /// Removes intents that ended longer ago than `age`: processed, rejected, not processed and resolved ones.
     /// [Unresolved](Intent::is_unresolved) intents stay, whatever their age. So do rows that were written within the last
@@ -84,9 +79,8 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If they cannot be removed.
-    fn purge(&self, age: Duration) -> impl Future<Output = Result<Purged, StoreError>> + Send {
-        let _ = age;
-        async { Err(only_read()) }
+    async fn purge(&self, _age: Duration) -> Result<Purged, StoreError> {
+        Err(only_read())
     }
 
     /// Adds up the intents of this service, or all, in one query.
@@ -94,20 +88,14 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If they cannot be read.
-    fn summarize(
-        &self,
-        service: Option<&str>,
-    ) -> impl Future<Output = Result<Vec<Tally>, StoreError>> + Send {
-        async move {
-            let mut tallies = Tallies::default();
-            for intent in self.list(StateName::ALL, None, usize::MAX).await?.intents {
-                if service.is_none_or(|service| intent.service == service) {
-                    let amount = intent.request.amount;
-                    tallies.add(intent.state.name(), &intent.owner, amount, intent.begun_at);
-                }
+    async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+        let mut tallies = Tallies::default();
+        for intent in self.list(StateName::ALL, None, usize::MAX).await?.intents {
+            if service.is_none_or(|service| intent.service == service) {
+                tallies.add_intent(&intent);
             }
-            Ok(tallies.into_vec())
         }
+        Ok(tallies.into_vec())
     }
 
     /// Renames or removes every intent of a service in one transaction, unless
@@ -117,12 +105,8 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// As [`apply`](Self::apply).
-    fn change_service(
-        &self,
-        change: ServiceChange,
-    ) -> impl Future<Output = Result<Option<ServiceError>, StoreError>> + Send {
-        let _ = change;
-        async { Err(only_read()) }
+    async fn change_service(&self, _change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
+        Err(only_read())
     }
 
     /// The time after which entries may be missing, if the store knows it.
@@ -130,8 +114,8 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If it cannot be read.
-    fn lost_since(&self) -> impl Future<Output = Result<Option<SystemTime>, StoreError>> + Send {
-        async { Ok(None) }
+    async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
+        Ok(None)
     }
 
     /// This person accepts that entries from this time on are missing, of which they named this many keys, or none because nothing
@@ -141,21 +125,18 @@ pub trait IntentStore: Send + Sync + 'static {
     /// # Errors
     ///
     /// If it cannot be recorded. Nothing begins then.
-    fn accept_history(
+    async fn accept_history(
         &self,
-        by: &str,
-        sent: Option<u64>,
-        since: SystemTime,
-    ) -> impl Future<Output = Result<(), StoreError>> + Send {
-        let _ = (by, sent, since);
-        async { Err(only_read()) }
+        _by: &str,
+        _sent: Option<u64>,
+        _since: SystemTime,
+    ) -> Result<(), StoreError> {
+        Err(only_read())
     }
 
     /// Closes the store and waits until it is closed. It changes nothing after that. Dropping it also closes it, without
     /// waiting.
-    fn close(&self) -> impl Future<Output = ()> + Send {
-        async {}
-    }
+    async fn close(&self) {}
 }
 
 pub(crate) fn only_read() -> StoreError {
@@ -209,42 +190,7 @@ pub struct Page {
     pub next: Option<i64>,
 }
 
-type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
-
-macro_rules! erased {
-    ($($name:ident<$life:lifetime>($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The dyn-compatible form of [`IntentStore`], so that `Journal` has no type parameter.
-        pub(crate) trait ErasedStore: Send + Sync {
-            fn owner(&self) -> &OwnerId;
-            $(fn $name<$life>(&$life self, $($argument: $type),*) -> Boxed<$life, $result>;)*
-        }
-
-        impl<T: IntentStore> ErasedStore for T {
-            fn owner(&self) -> &OwnerId {
-                IntentStore::owner(self)
-            }
-
-            $(fn $name<$life>(&$life self, $($argument: $type),*) -> Boxed<$life, $result> {
-                Box::pin(IntentStore::$name(self, $($argument),*))
-            })*
-        }
-    };
-}
-
-erased! {
-    apply<'a>(change: Change) -> Result<Applied, StoreError>;
-    find<'a>(key: &'a IntentKey) -> Result<Option<Intent>, StoreError>;
-    list<'a>(states: &'a [StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
-    is_live<'a>(owner: &'a OwnerId) -> Result<bool, StoreError>;
-    purge<'a>(age: Duration) -> Result<Purged, StoreError>;
-    summarize<'a>(service: Option<&'a str>) -> Result<Vec<Tally>, StoreError>;
-    change_service<'a>(change: ServiceChange) -> Result<Option<ServiceError>, StoreError>;
-    lost_since<'a>() -> Result<Option<SystemTime>, StoreError>;
-    accept_history<'a>(by: &'a str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError>;
-    close<'a>() -> ();
-}
-
-impl fmt::Debug for dyn ErasedStore {
+impl fmt::Debug for dyn IntentStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("IntentStore").field("owner", self.owner()).finish_non_exhaustive()
     }

@@ -27,6 +27,8 @@ enum Kind {
     HistoryLost,
 }
 
+/// For stores, and for the tests of this repository. Not part of the API.
+#[doc(hidden)]
 impl StoreError {
     /// The journal does not do this: its location, permissions or settings are unsafe, or the request breaks one of its
     /// rules. The change was not made. `message` says what to do.
@@ -70,7 +72,9 @@ impl StoreError {
     pub fn because(self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { source: Some(source.into().into()), ..self }
     }
+}
 
+impl StoreError {
     /// The change may have been made or not: rely on neither.
     pub fn is_in_doubt(&self) -> bool {
         self.kind == Kind::InDoubt

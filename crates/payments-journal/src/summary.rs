@@ -4,7 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use payments_model::Amount;
 
-use crate::{OwnerId, StateName};
+use crate::liveness::Liveness;
+use crate::{Intent, Journal, OwnerId, StateName, StoreError};
 
 /// How many intents are in each state, and what they are about: see [`Journal::summary`](crate::Journal::summary).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,10 +32,10 @@ pub struct StateSummary {
 
 impl Summary {
     /// Of these intents, which one owner is sending or which are in another state. What a dead owner left as sending is unknown.
-    pub(crate) fn of(rows: impl IntoIterator<Item = (Tally, bool)>) -> Self {
+    pub(crate) fn of(rows: impl IntoIterator<Item = (bool, Tally)>) -> Self {
         let empty = |&state| StateSummary { state, count: 0, sum: Some(Amount::from_cents(0)), oldest: None };
         let mut states: Vec<_> = StateName::ALL.iter().map(empty).collect();
-        for (tally, is_live) in rows {
+        for (is_live, tally) in rows {
             let is_crashed = tally.state == StateName::Sending && !is_live;
             let state = if is_crashed { StateName::Unknown } else { tally.state };
             if let Some(summary) = states.iter_mut().find(|summary| summary.state == state) {
@@ -66,6 +67,47 @@ impl StateSummary {
     }
 }
 
+impl Journal {
+    /// How many intents are in each state, their sum and the oldest of them, for a gauge or an alert. An intent that a dead owner
+    /// left as sending counts as unknown.
+    ///
+    /// It reads every row in one query: seconds with a million rows.
+    ///
+    /// ```
+    /// use payments_journal::{Journal, MemoryStore, StateName};
+    ///
+    /// # async fn example(journal: Journal) -> Result<(), payments_journal::StoreError> {
+    /// let unknown = journal.summary().await?.state(StateName::Unknown).clone();
+    /// println!("{} unknown", unknown.count);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If they cannot be read.
+    pub async fn summary(&self) -> Result<Summary, StoreError> {
+        self.summarize(None).await
+    }
+
+    /// The intents of this service, or all.
+    pub(crate) async fn summarize(&self, service: Option<&str>) -> Result<Summary, StoreError> {
+        let mut live = Liveness::of(self.store());
+        loop {
+            let tallies = self.store().summarize(service).await?;
+            let mut are_known = true;
+            for sender in tallies.iter().filter_map(|tally| tally.sender.as_ref()) {
+                are_known &= live.is_known(sender).await?;
+            }
+            if are_known {
+                let is_dead =
+                    |tally: &Tally| tally.sender.as_ref().is_some_and(|sender| live.is_dead(sender));
+                return Ok(Summary::of(tallies.into_iter().map(|tally| (!is_dead(&tally), tally))));
+            }
+        }
+    }
+}
+
 /// Some intents of one state, as a store adds them up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
@@ -87,6 +129,10 @@ pub struct Tally {
 pub(crate) struct Tallies(Vec<Tally>);
 
 impl Tallies {
+    pub(crate) fn add_intent(&mut self, intent: &Intent) {
+        self.add(intent.state.name(), &intent.owner, intent.request.amount, intent.begun_at);
+    }
+
     pub(crate) fn add(
         &mut self,
         state: StateName,

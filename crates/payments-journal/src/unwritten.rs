@@ -12,8 +12,7 @@ use pollster::block_on;
 #[cfg(feature = "tokio")]
 use tokio::{runtime::Handle, time::sleep};
 
-use crate::store::ErasedStore;
-use crate::{Change, IntentKey, StoreError, events};
+use crate::{Change, IntentKey, IntentStore, StoreError, events};
 
 /// Ends of attempts that could not be written yet. They are written before anything new begins, and in the background.
 #[derive(Default)]
@@ -62,7 +61,7 @@ impl Unwritten {
     /// Keeps an end, and starts to write it in the background. `error` is why it could not be written.
     pub(crate) fn add(
         self: &Arc<Self>,
-        store: &Arc<dyn ErasedStore>,
+        store: &Arc<dyn IntentStore>,
         change: Change,
         error: Option<&StoreError>,
     ) {
@@ -99,7 +98,7 @@ impl Unwritten {
     }
 
     /// Writes all ends, each once.
-    pub(crate) async fn write_all(&self, store: &dyn ErasedStore) -> Result<(), StoreError> {
+    pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<(), StoreError> {
         self.write(store, |_| true).await?;
         self.refusal(|_| true)
     }
@@ -108,7 +107,7 @@ impl Unwritten {
     pub(crate) async fn write_before(
         &self,
         key: &IntentKey,
-        store: &dyn ErasedStore,
+        store: &dyn IntentStore,
     ) -> Result<(), StoreError> {
         self.write(store, |end| end.refusal.is_none() || end.change.key() == key).await?;
         self.refusal(|refused| refused == key)
@@ -127,7 +126,7 @@ impl Unwritten {
     /// the same for all, so it stops.
     async fn write(
         &self,
-        store: &dyn ErasedStore,
+        store: &dyn IntentStore,
         is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
     ) -> Result<(), StoreError> {
         let stops_before = self.ends().stops;
@@ -210,7 +209,7 @@ fn refusal(error: &StoreError, key: &IntentKey) -> Option<StoreError> {
 
 /// Writes ends until the journal is dropped or closed, or all are written, and does not keep it open between two tries.
 struct Retries {
-    store: Weak<dyn ErasedStore>,
+    store: Weak<dyn IntentStore>,
     unwritten: Weak<Unwritten>,
     _running: Arc<()>,
 }

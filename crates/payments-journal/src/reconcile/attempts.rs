@@ -70,7 +70,7 @@ const BEFORE: Duration = Duration::from_mins(5);
 
 /// Every transaction that this payment is known by. A void has the transaction of another payment.
 pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
-    let said = intent.resolutions().filter_map(|said| said.resolution.transaction_id());
+    let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
     let is_payment = !intent.is_void();
     intent.transaction_id().into_iter().chain(said).filter(move |id| is_payment && !id.is_redacted())
 }

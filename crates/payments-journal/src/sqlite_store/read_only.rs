@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use futures_channel::oneshot;
 use rusqlite::Connection;
 
@@ -168,6 +169,7 @@ fn read_with<T>(
 /// How long to wait for stores that open or close the journal.
 const MAX_WAIT: Duration = Settings::MAX_WAIT;
 
+#[async_trait]
 impl IntentStore for SqliteReader {
     fn owner(&self) -> &OwnerId {
         &self.owner

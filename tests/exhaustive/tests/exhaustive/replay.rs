@@ -13,7 +13,7 @@ use payments_core::{
 };
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
-use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
 use payments_journal::{
     Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName, StoreError,
     Verdict,
@@ -67,6 +67,7 @@ struct GatedStore {
     are_others_alive: bool,
 }
 
+#[async_trait]
 impl IntentStore for GatedStore {
     fn owner(&self) -> &OwnerId {
         self.below.owner()

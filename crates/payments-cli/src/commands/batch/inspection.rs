@@ -278,9 +278,7 @@ impl Inspection<'_> {
 
 /// Whether a charge of the intent may have been made at this service.
 fn may_have_moved(intent: &Intent, service: &str) -> bool {
-    let is_here = intent.service.is_empty() || intent.service == service;
-    let is_open = matches!(intent.state, IntentState::Sending | IntentState::Unknown(_));
-    is_here && (is_open || intent.processed_as().is_some())
+    intent.is_of(service) && !intent.moved_nothing()
 }
 
 /// The problem of a row to send if the intent, with another key, may have been charged for the same: the key of a file without the

@@ -12,9 +12,6 @@ pub(super) struct KnownIntents {
     runtime: Handle,
 }
 
-/// How many intents are read together.
-const PAGE: usize = 1000;
-
 impl KnownIntents {
     /// `None` for an empty journal.
     pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
@@ -43,16 +40,14 @@ impl KnownIntents {
 
     /// The first intents, up to `most`, that are asked for.
     pub(super) fn first(&self, most: usize, is_it: impl Fn(&Intent) -> bool) -> Result<Vec<Intent>, Failure> {
-        let (mut found, mut after) = (Vec::new(), None);
-        loop {
-            let reading = self.journal.list(StateName::ALL, after, PAGE);
-            let page = self.runtime.block_on(reading).map_err(|error| cannot_read_journal(&error))?;
-            found.extend(page.intents.into_iter().filter(&is_it).take(most - found.len()));
-            after = page.next;
-            if after.is_none() || found.len() >= most {
-                return Ok(found);
-            }
+        let (mut found, mut pages) = (Vec::new(), self.journal.pages(StateName::ALL));
+        while found.len() < most
+            && let Some(intents) =
+                self.runtime.block_on(pages.next()).map_err(|error| cannot_read_journal(&error))?
+        {
+            found.extend(intents.into_iter().filter(&is_it).take(most - found.len()));
         }
+        Ok(found)
     }
 }
 

@@ -489,7 +489,7 @@ mod tests {
     };
     use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
     use payments_hyper::TokioTimer;
-    use payments_journal::internals::{Applied, Change, IntentStore};
+    use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
     use payments_journal::{
         Intent, IntentKey, IntentState, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged,
         StateName, StoreError,
@@ -1214,6 +1214,7 @@ mod tests {
         }
     }
 
+    #[async_trait]
     impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> IntentStore for StoreThatFails<F> {
         fn owner(&self) -> &OwnerId {
             self.store.owner()

@@ -36,11 +36,11 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     }
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
-    for_each_page(&journal, asked.states.asked(), |page| {
+    for_each_page(&journal, asked.states.asked(), |intents| {
         if let Some(names) = heading.take() {
             out.write_all(&csv_file::record(&names)?)?;
         }
-        page.intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
+        intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => {
                 let is_left_out = exported_transaction(intent).is_none();
                 let cells = MEMBERS.iter().zip(intent_object::values(intent));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 use std::time::SystemTime;
 
-use payments_journal::{Intent, IntentState, Journal, Page, StateName, Verdict};
+use payments_journal::{Intent, IntentState, Journal, StateName, Verdict};
 use payments_model::Amount;
 use serde::Serialize;
 
@@ -19,9 +19,6 @@ use crate::report::intent_object::IntentObject;
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 
-/// How many rows are in memory at once.
-pub(super) const PAGE: usize = 1000;
-
 /// Writes the intents as they are read, so that memory does not depend on their number.
 pub(super) async fn run(
     place: &JournalPlace,
@@ -34,16 +31,16 @@ pub(super) async fn run(
     let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
     if output.is_text() {
         let mut table = Table::new(output.style(), stdout::width());
-        for_each_page(&journal, states, |page| {
-            out.write_all(table.page(&page.intents).as_bytes())?;
+        for_each_page(&journal, states, |intents| {
+            out.write_all(table.page(intents).as_bytes())?;
             out.flush()
         })
         .await?;
         out.write_all(table.summary().as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
     } else {
         let mut separator = "[";
-        for_each_page(&journal, states, |page| {
-            for intent in &page.intents {
+        for_each_page(&journal, states, |intents| {
+            for intent in intents {
                 out.write_all(separator.as_bytes())?;
                 out.write_all(stdout::json(&IntentObject(intent))?.as_bytes())?;
                 separator = ",\n";
@@ -60,20 +57,18 @@ pub(super) async fn run(
 pub(super) async fn for_each_page(
     journal: &Journal,
     states: &[StateName],
-    mut write: impl FnMut(&Page) -> io::Result<()>,
+    mut write: impl FnMut(&[Intent]) -> io::Result<()>,
 ) -> Result<(), CommandError> {
-    let mut after: Option<i64> = None;
+    let (mut pages, mut is_first) = (journal.pages(states), true);
     loop {
-        let page = match journal.list(states, after, PAGE).await {
-            Ok(page) => page,
-            Err(error) if after.is_none() => return Err(error.into()),
+        let intents = match pages.next().await {
+            Ok(Some(intents)) => intents,
+            Ok(None) => return Ok(()),
+            Err(error) if is_first => return Err(error.into()),
             Err(error) => return Err(CommandError::Partial(Box::new(store_failure(&error)))),
         };
-        write(&page).map_err(|error| CommandError::Unwritten(READ, error))?;
-        after = page.next;
-        if after.is_none() {
-            return Ok(());
-        }
+        write(&intents).map_err(|error| CommandError::Unwritten(READ, error))?;
+        is_first = false;
     }
 }
 

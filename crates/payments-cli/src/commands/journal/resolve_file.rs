@@ -579,8 +579,8 @@ async fn check_transactions(
     if named.is_empty() {
         return Ok(());
     }
-    let found = for_each_page(journal, StateName::ALL, |page| {
-        for other in &page.intents {
+    let found = for_each_page(journal, StateName::ALL, |intents| {
+        for other in intents {
             let rows = other.held_transactions().filter_map(|id| named.get(&(other.is_void(), id)));
             if let Some((_, row)) = rows.flatten().find(|(service, _)| may_be_one(service, &other.service)) {
                 let rule = format!("already belongs to {}", other.key);

@@ -3,7 +3,7 @@
 use payments_journal::{Intent, IntentState, Journal, StateName};
 use serde::Serialize;
 
-use super::list::{PAGE, Tally};
+use super::list::Tally;
 use super::show::no_such_key;
 use super::{CommandError, resolve};
 use crate::args::journal::RetryArguments;
@@ -92,10 +92,9 @@ async fn reopen_all(
     retried: &mut Retried,
 ) -> Result<(), Failure> {
     let failed = |error| store_failure(&error);
-    let mut after: Option<i64> = None;
-    loop {
-        let page = journal.list(&[StateName::Rejected], after, PAGE).await.map_err(failed)?;
-        for intent in &page.intents {
+    let mut pages = journal.pages(&[StateName::Rejected]);
+    while let Some(intents) = pages.next().await.map_err(failed)? {
+        for intent in &intents {
             let IntentState::Rejected(failure) = &intent.state else { continue };
             if failure.http_status.is_some_and(|status| statuses.contains(&status))
                 && let Some(intent) = journal.reopen(&intent.key, statuses, by, note).await.map_err(failed)?
@@ -103,9 +102,6 @@ async fn reopen_all(
                 retried.add(&intent);
             }
         }
-        after = page.next;
-        if after.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
 use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Page, Purged, StateName, StoreError};
 use tokio::sync::Semaphore;
 
@@ -77,6 +77,7 @@ impl ScriptedStore {
 
 impl payments_journal::blocking::Store for ScriptedStore {}
 
+#[async_trait]
 impl IntentStore for ScriptedStore {
     fn owner(&self) -> &OwnerId {
         self.below.owner()
