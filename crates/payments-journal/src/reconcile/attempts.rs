@@ -6,7 +6,7 @@ use payments_core::OperationName;
 use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 
 use super::intervals::Interval;
-use super::{ReconcileOptions, ReconciledAttempt, Undecidable};
+use super::reconciliation::{ReconcileOptions, ReconciledAttempt, Undecidable};
 use crate::{HistoryEvent, Intent, IntentRequest, IntentState, Subject, Verdict};
 
 /// An intent with its attempts that can be compared, in order.

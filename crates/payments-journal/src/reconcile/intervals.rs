@@ -1,5 +1,7 @@
 //! Spans of time, and which of many overlap one.
 
+use std::collections::HashMap;
+use std::hash::Hash;
 use std::time::{Duration, SystemTime};
 
 use crate::milliseconds;
@@ -22,7 +24,7 @@ impl Interval {
         Self { first: milliseconds::of(first), last: i64::MAX }
     }
 
-    pub(super) const fn overlaps(self, other: Self) -> bool {
+    const fn overlaps(self, other: Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }
 
@@ -41,9 +43,35 @@ impl Interval {
     }
 }
 
+/// What has a key and a span of time.
+pub(super) struct Index<K, T>(HashMap<K, Intervals<T>>);
+
+impl<K: Eq + Hash, T: Copy + Ord> Index<K, T> {
+    /// What has one of these keys and overlaps `asked`.
+    pub(super) fn overlapping(
+        &self,
+        keys: impl IntoIterator<Item = K>,
+        asked: Interval,
+    ) -> impl Iterator<Item = T> {
+        let found = keys.into_iter().filter_map(move |key| self.0.get(&key));
+        found.flat_map(move |found| found.overlapping(asked))
+    }
+}
+
+impl<K: Eq + Hash, T: Copy + Ord + Default> FromIterator<(K, Interval, T)> for Index<K, T> {
+    fn from_iter<I: IntoIterator<Item = (K, Interval, T)>>(values: I) -> Self {
+        let mut by_key = HashMap::<K, Intervals<T>>::new();
+        for (key, interval, value) in values {
+            by_key.entry(key).or_default().push(interval, value);
+        }
+        by_key.values_mut().for_each(Intervals::sort);
+        Self(by_key)
+    }
+}
+
 /// What has a span of time, sorted once so that a search reads only what is near it.
 #[derive(Default)]
-pub(super) struct Intervals<T> {
+struct Intervals<T> {
     short: Vec<(Interval, T)>,
     longest: i64,
     /// Spans of more than [`LONG`], which would make every search long.
@@ -54,7 +82,7 @@ pub(super) struct Intervals<T> {
 const LONG: i64 = 40 * 24 * 3600 * 1000;
 
 impl<T: Copy + Ord> Intervals<T> {
-    pub(super) fn push(&mut self, interval: Interval, value: T) {
+    fn push(&mut self, interval: Interval, value: T) {
         if interval.length() > LONG {
             self.long.push((interval, value));
         } else {
@@ -63,12 +91,12 @@ impl<T: Copy + Ord> Intervals<T> {
         }
     }
 
-    pub(super) fn sort(&mut self) {
+    fn sort(&mut self) {
         self.short.sort_by_key(|(interval, value)| (interval.first, *value));
     }
 
     /// What overlaps `asked`.
-    pub(super) fn overlapping(&self, asked: Interval) -> impl Iterator<Item = T> {
+    fn overlapping(&self, asked: Interval) -> impl Iterator<Item = T> {
         let earliest = asked.first.saturating_sub(self.longest);
         let begin = self.short.partition_point(|(interval, _)| interval.first < earliest);
         let near = self.short[begin..].iter().take_while(move |(interval, _)| interval.first <= asked.last);

@@ -16,7 +16,8 @@ use payments_core::model::{Amount, ConvenienceFee, TokenId, TransactionId, Trans
 
 use super::*;
 use crate::{
-    AttemptId, Begin, Change, Ending, Failure, Intent, MemoryStore, OwnerId, Resolution, Subject, Verdict,
+    AttemptId, Begin, Change, Ending, Failure, Intent, IntentKey, IntentRequest, MemoryStore, OwnerId,
+    Resolution, Subject, Verdict,
 };
 
 const SERVICE: &str = "https://pay.example.com/api";

@@ -1,0 +1,296 @@
+//! A report, by what its rows can be found by.
+
+use std::collections::{HashMap, HashSet};
+use std::mem::discriminant;
+use std::ops::Range;
+use std::time::SystemTime;
+
+use payments_model::{Amount, TransactionId};
+
+use super::attempts::{self, Attempt, Mark};
+use super::intervals::Interval;
+use crate::IntentRequest;
+
+/// A row of a processor's report, such as a settlement file or an export of its back office.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: whoever reads a report creates it")]
+pub struct ReportRow {
+    /// Its line in the report, from 1.
+    pub line: u64,
+    /// The transaction.
+    pub id: Cell<TransactionId>,
+    /// The amount; negative for money that went back.
+    pub amount: Cell<Amount>,
+    /// The caller's reference, which the service shows for payments with a token.
+    pub reference: Cell<String>,
+    /// The last four digits of the card.
+    pub last_four: Cell<String>,
+    /// When the payment was made.
+    pub time: Cell<RowTime>,
+    /// What its status says about the money.
+    pub status: RowStatus,
+}
+
+/// A cell of a report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: a value, none, no column, or one that cannot be read")]
+pub enum Cell<T> {
+    /// The value.
+    Read(T),
+    /// There is none.
+    Empty,
+    /// The report has no such column.
+    Absent,
+    /// There is one that cannot be read. It may be any value, so it counts against every payment that the rest of the row
+    /// agrees with.
+    Unreadable,
+}
+
+impl<T> Cell<T> {
+    pub(super) const fn value(&self) -> Option<&T> {
+        match self {
+            Self::Read(value) => Some(value),
+            Self::Empty | Self::Absent | Self::Unreadable => None,
+        }
+    }
+}
+
+/// The time of a row: it lies between these two, which are included. A date alone is its whole day, and a time of which the zone
+/// is not known lies within 26 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_structs, reason = "complete: the two ends of a range")]
+pub struct RowTime {
+    /// The earliest time that the row can mean.
+    pub earliest: SystemTime,
+    /// The latest.
+    pub latest: SystemTime,
+}
+
+/// What the status of a row says about the money.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "complete: charged, not charged, or neither")]
+pub enum RowStatus {
+    /// The money moved.
+    Charged,
+    /// The payment was declined or failed: no money moved.
+    Declined,
+    /// Another word, which decides nothing.
+    Other,
+    /// It cannot be read.
+    Unreadable,
+}
+
+/// The rows by what they can be found by. Rows with one id are one transaction.
+pub(super) struct Report<'a> {
+    pub(super) rows: &'a [ReportRow],
+    transactions: Vec<Transaction>,
+    by_id: HashMap<TransactionId, usize>,
+    /// The transaction of each row.
+    pub(super) transaction_of: Vec<usize>,
+    has_references: bool,
+    has_last_four: bool,
+    amounts: HashSet<Amount>,
+    marks: HashSet<Mark>,
+    /// Whether some amount, reference or last four digits cannot be read, so that they may be any.
+    has_unreadable: [bool; 3],
+}
+
+struct Transaction {
+    rows: Vec<usize>,
+    /// Whether every row can be read completely, and all say the same.
+    is_clear: bool,
+}
+
+/// What a row and an attempt must have in common.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct Slot {
+    pub(super) amount: Part<Amount>,
+    pub(super) mark: Part<Mark>,
+}
+
+impl Slot {
+    fn of_each(amounts: &[Part<Amount>], marks: &[Part<Mark>]) -> impl Iterator<Item = Self> {
+        let of = |amount: &Part<_>, mark: &Part<_>| Self { amount: amount.clone(), mark: mark.clone() };
+        amounts.iter().flat_map(move |amount| marks.iter().map(move |mark| of(amount, mark)))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Part<T> {
+    Is(T),
+    /// The row's cell cannot be read.
+    Unreadable(Kind),
+    /// It does not matter.
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Kind {
+    Amount,
+    Reference,
+    LastFour,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn of(rows: &'a [ReportRow]) -> Self {
+        let mut report = Self {
+            rows,
+            transactions: Vec::new(),
+            by_id: HashMap::new(),
+            transaction_of: Vec::new(),
+            has_references: rows.iter().any(|row| row.reference != Cell::Absent),
+            has_last_four: rows.iter().any(|row| row.last_four != Cell::Absent),
+            amounts: HashSet::new(),
+            marks: HashSet::new(),
+            has_unreadable: [
+                rows.iter().any(|row| row.amount == Cell::Unreadable),
+                rows.iter().any(|row| row.reference == Cell::Unreadable),
+                rows.iter().any(|row| row.last_four == Cell::Unreadable),
+            ],
+        };
+        for (index, row) in rows.iter().enumerate() {
+            let new = report.transactions.len();
+            let known = row.id.value().map(|id| *report.by_id.entry(id.clone()).or_insert(new));
+            let transaction = known.unwrap_or(new);
+            if transaction == new {
+                report.transactions.push(Transaction { rows: vec![index], is_clear: row.is_readable() });
+            } else {
+                let known = &mut report.transactions[transaction];
+                known.is_clear &= row.is_readable() && row.says_the_same(&rows[known.rows[0]]);
+                known.rows.push(index);
+            }
+            report.transaction_of.push(transaction);
+            report.amounts.extend(row.amount.value());
+            report.marks.extend(row.marks().into_iter().flatten());
+        }
+        report
+    }
+
+    pub(super) fn transactions(&self) -> Range<usize> {
+        0..self.transactions.len()
+    }
+
+    /// The transaction with this id.
+    pub(super) fn transaction(&self, id: &TransactionId) -> Option<usize> {
+        self.by_id.get(id).copied()
+    }
+
+    pub(super) fn rows_of(&self, transaction: usize) -> impl Iterator<Item = &'a ReportRow> {
+        self.transactions[transaction].rows.iter().map(move |row| &self.rows[*row])
+    }
+
+    pub(super) fn first_row(&self, transaction: usize) -> &'a ReportRow {
+        &self.rows[self.transactions[transaction].rows[0]]
+    }
+
+    pub(super) fn lines(&self, transaction: usize) -> Vec<u64> {
+        self.rows_of(transaction).map(|row| row.line).collect()
+    }
+
+    /// Whether every row of the transaction can be read completely, and all say the same.
+    pub(super) fn is_clear(&self, transaction: usize) -> bool {
+        self.transactions[transaction].is_clear
+    }
+
+    /// The status of a transaction whose rows can be read and say the same.
+    pub(super) fn clear_status(&self, transaction: usize) -> Option<RowStatus> {
+        self.is_clear(transaction).then(|| self.first_row(transaction).status)
+    }
+
+    pub(super) fn amount_of(&self, transaction: usize) -> Option<Amount> {
+        self.first_row(transaction).amount.value().copied()
+    }
+
+    /// Whether no row can be this payment, and one would show it.
+    pub(super) fn lacks(&self, attempt: &Attempt) -> bool {
+        let [amounts, references, last_four] = self.has_unreadable;
+        let is_amount_absent =
+            !amounts && attempt.amount.is_some_and(|amount| !self.amounts.contains(&amount));
+        let (is_shown, is_unreadable) = match &attempt.mark {
+            Some(Mark::Reference(_)) => (self.has_references, references),
+            Some(Mark::LastFour(_)) => (self.has_last_four, last_four),
+            None => (false, false),
+        };
+        let is_mark_absent =
+            !is_unreadable && attempt.mark.as_ref().is_none_or(|mark| !self.marks.contains(mark));
+        // With a fee the amount may be another one.
+        is_amount_absent && is_mark_absent && (is_shown || !attempt.has_fee)
+    }
+
+    /// Whether a row of the transaction, which has the id of an attempt with this request, cannot be that attempt's.
+    pub(super) fn contradicts(&self, transaction: usize, request: &IntentRequest) -> bool {
+        self.rows_of(transaction).any(|row| {
+            let is_other_mark = |asked: &Mark| {
+                let mut shown = row.marks().into_iter().flatten();
+                shown.any(|shown| discriminant(&shown) == discriminant(asked) && shown != *asked)
+            };
+            attempts::mark(request).as_ref().is_some_and(is_other_mark)
+                || row.amount.value().zip(request.amount).is_some_and(|(shown, asked)| *shown != asked)
+        })
+    }
+
+    /// What can be compared besides the amount.
+    pub(super) fn mark_of<'m>(&self, mark: Option<&'m Mark>) -> Option<(&'m Mark, Kind)> {
+        match mark? {
+            mark @ Mark::Reference(_) => self.has_references.then_some((mark, Kind::Reference)),
+            mark @ Mark::LastFour(_) => self.has_last_four.then_some((mark, Kind::LastFour)),
+        }
+    }
+
+    /// Where rows for an attempt are found. The first is where a row that can be read completely finds the attempt.
+    pub(super) fn slots_for(&self, attempt: &Attempt) -> Vec<Slot> {
+        let Some(amount) = attempt.amount else { return Vec::new() };
+        let (mark, kind) = match self.mark_of(attempt.mark.as_ref()) {
+            Some(mark) => mark,
+            // Nothing but the amount can be compared: it is never proposed, but may be the payment of any such row.
+            None if attempt.is_open => return vec![Slot { amount: Part::Is(amount), mark: Part::Any }],
+            None => return Vec::new(),
+        };
+        let marks = [Part::Is(mark.clone()), Part::Unreadable(kind)];
+        let amounts = if attempt.has_fee {
+            vec![Part::Any]
+        } else {
+            vec![Part::Is(amount), Part::Unreadable(Kind::Amount)]
+        };
+        Slot::of_each(&amounts, &marks).collect()
+    }
+}
+
+impl ReportRow {
+    /// Whether nothing in it is missing or cannot be read.
+    pub(super) fn is_readable(&self) -> bool {
+        matches!((&self.id, &self.amount, &self.time), (Cell::Read(_), Cell::Read(_), Cell::Read(_)))
+            && self.reference != Cell::Unreadable
+            && self.last_four != Cell::Unreadable
+            && self.status != RowStatus::Unreadable
+    }
+
+    /// Where it can be found.
+    pub(super) fn slots(&self) -> Vec<Slot> {
+        let amount = self.amount.value().map_or(Part::Unreadable(Kind::Amount), |amount| Part::Is(*amount));
+        let amounts = [amount, Part::Any];
+        let unreadable = [(&self.reference, Kind::Reference), (&self.last_four, Kind::LastFour)];
+        let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == Cell::Unreadable);
+        let marks = self.marks().into_iter().flatten().map(Part::Is);
+        let marks: Vec<_> = marks.chain(unreadable.map(|(_, kind)| Part::Unreadable(kind))).collect();
+        // A payment of which nothing but the amount can be compared has no reference.
+        let by_amount = Slot { amount: amounts[0].clone(), mark: Part::Any };
+        let has_reference = !matches!(self.reference, Cell::Empty | Cell::Absent);
+        Slot::of_each(&amounts, &marks).chain((!has_reference).then_some(by_amount)).collect()
+    }
+
+    fn says_the_same(&self, other: &Self) -> bool {
+        self.amount == other.amount && self.marks() == other.marks() && self.status == other.status
+    }
+
+    /// The reference and the last four digits.
+    fn marks(&self) -> [Option<Mark>; 2] {
+        let reference = self.reference.value().map(|text| text.split_whitespace().collect::<String>());
+        let reference = reference.filter(|text| !text.is_empty());
+        [reference.map(Mark::Reference), self.last_four.value().cloned().map(Mark::LastFour)]
+    }
+
+    pub(super) fn interval(&self) -> Interval {
+        self.time.value().map_or(Interval::ALWAYS, |time| Interval::between(time.earliest, time.latest))
+    }
+}
