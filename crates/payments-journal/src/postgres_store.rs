@@ -5,7 +5,7 @@
 
 mod address;
 mod connection;
-mod owner;
+mod owners;
 mod session;
 mod tables;
 
@@ -25,7 +25,7 @@ use crate::{
 };
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, execute};
-use owner::OwnerLock;
+use owners::OwnerLock;
 use session::{History, Session, read};
 
 /// A journal in a PostgreSQL database that several machines share: version 12 or newer.
@@ -376,7 +376,7 @@ impl IntentStore for PostgresStore {
         if *owner == self.0.owner {
             return Ok(true);
         }
-        self.0.with(async |session| owner::is_live(session, owner).await).await
+        self.0.with(async |session| owners::is_live(session, owner).await).await
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {

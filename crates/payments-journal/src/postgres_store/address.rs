@@ -4,7 +4,6 @@ use std::hash::BuildHasher as _;
 use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use rustls::pki_types::CertificateDer;
@@ -21,6 +20,8 @@ use crate::StoreError;
 #[derive(Clone)]
 pub(super) struct Address {
     pub(super) config: Config,
+    /// The same without hosts.
+    of_no_host: Config,
     pub(super) tls: MakeRustlsConnect,
     /// Shared by the connections of a store.
     last_to_respond: Arc<Mutex<[Config; 2]>>,
@@ -29,51 +30,8 @@ pub(super) struct Address {
 impl Address {
     /// No error repeats a part of the URL where its password can be, because a misspelled one may have it nearly anywhere.
     pub(super) fn parse(url: &str) -> Result<Self, StoreError> {
-        let refused = |what: &str| StoreError::refused(format!("the URL of the journal {what}"));
-        if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
-            return Err(refused("does not begin with postgres:// or postgresql://"));
-        }
-        // The text after the first @ would be taken for a host or a database, and appear in errors.
-        if url.matches('@').count() > 1 {
-            return Err(refused("contains more than one @: write %40 for an @ in a user name or password"));
-        }
-        // A password may contain a question mark.
-        let query = url.find('@').unwrap_or(0);
-        let query = url[query..].find('?').map_or(url.len(), |at| query + at);
-        let (mut mode, mut root_file) = (None, None);
-        let mut others = format!("{}?{DEFAULTS}", &url[..query]);
-        for pair in url[query..].trim_start_matches('?').split('&') {
-            let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
-            match pair.split_once('=') {
-                Some(("sslmode", value)) => mode = Some(decoded(value)),
-                Some(("sslrootcert", value)) => root_file = Some(decoded(value)),
-                Some((name, _)) if !PARAMETERS.contains(&decoded(name).as_str()) => {
-                    // What follows a password may belong to it.
-                    let may_be_shown = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
-                        && name.len() <= LONGEST_NAME
-                        && !url[..query].contains(name)
-                        && !others.contains("&password=");
-                    let named = if may_be_shown { format!(" {name}") } else { String::new() };
-                    return Err(refused(&format!(
-                        "has the parameter{named}, which is not supported: remove it; supported are sslmode, sslrootcert, {}",
-                        PARAMETERS.join(", ")
-                    )));
-                }
-                _ => others.extend(["&", pair]),
-            }
-        }
-        let mut config: Config = others.parse().map_err(|error: tokio_postgres::Error| {
-            // Only this one names nothing but a parameter.
-            let reason = error.source().map(ToString::to_string).unwrap_or_default();
-            match reason.strip_prefix("invalid value for option ") {
-                Some(name) => refused(&format!("has an invalid value for {}", name.trim_matches('`'))),
-                None => refused(
-                    "cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
-                     with special characters in a name or password percent-encoded, and only documented libpq parameters \
-                     after the ?",
-                ),
-            }
-        })?;
+        let Parts { ssl_mode, root_file, whole, without_hosts } = Parts::of(url)?;
+        let (mut config, mut of_no_host) = (parsed(&whole)?, parsed(&without_hosts)?);
         let (names, addresses) = (config.get_hosts().len(), config.get_hostaddrs().len());
         let (hosts, ports) = (names.max(addresses), config.get_ports().len());
         if hosts == 0 {
@@ -82,7 +40,7 @@ impl Address {
         if (names != 0 && addresses != 0 && names != addresses) || (ports > 1 && ports != hosts) {
             return Err(refused("has not as many hostaddr or port as it has hosts"));
         }
-        config.ssl_mode(match mode.as_deref() {
+        let ssl_mode = match ssl_mode.as_deref() {
             None if is_local(&config) => SslMode::Disable,
             Some("disable") => SslMode::Disable,
             Some("prefer") => SslMode::Prefer,
@@ -93,12 +51,17 @@ impl Address {
                      here require is as strict as verify-full",
                 ));
             }
-        });
+        };
         // With several hosts, the one that can be written is used.
-        if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        let needs_writable = hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any;
+        for config in [&mut config, &mut of_no_host] {
+            config.ssl_mode(ssl_mode);
+            if needs_writable {
+                config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+            }
         }
-        Ok(Self { config, tls: tls(root_file.as_deref())?, last_to_respond: Arc::default() })
+        let (tls, last_to_respond) = (tls(root_file.as_deref())?, Arc::default());
+        Ok(Self { config, of_no_host, tls, last_to_respond })
     }
 
     /// The settings for each host alone, in the order in which they are tried.
@@ -106,7 +69,7 @@ impl Address {
         let config = &self.config;
         let (names, addresses, ports) = (config.get_hosts(), config.get_hostaddrs(), config.get_ports());
         let hosts = (0..names.len().max(addresses.len())).map(|index| {
-            let mut alone = self.without_hosts();
+            let mut alone = self.of_no_host.clone();
             match names.get(index) {
                 Some(Host::Tcp(name)) => _ = alone.host(name),
                 #[cfg(unix)]
@@ -144,7 +107,9 @@ impl Address {
 
     /// Also a host that cannot be written.
     pub(super) fn of_any_server(mut self) -> Self {
-        self.config.target_session_attrs(TargetSessionAttrs::Any);
+        for config in [&mut self.config, &mut self.of_no_host] {
+            config.target_session_attrs(TargetSessionAttrs::Any);
+        }
         self
     }
 
@@ -158,35 +123,6 @@ impl Address {
         alternatives
     }
 
-    fn without_hosts(&self) -> Config {
-        let (from, mut to) = (&self.config, Config::new());
-        macro_rules! copy {
-            ($($get:ident: $set:expr;)*) => {$(
-                if let Some(value) = from.$get() {
-                    $set(&mut to, value);
-                }
-            )*};
-        }
-        copy! {
-            get_user: Config::user;
-            get_password: Config::password;
-            get_dbname: Config::dbname;
-            get_options: Config::options;
-            get_application_name: Config::application_name;
-            get_connect_timeout: |to: &mut Config, time: &Duration| _ = to.connect_timeout(*time);
-            get_tcp_user_timeout: |to: &mut Config, time: &Duration| _ = to.tcp_user_timeout(*time);
-            get_keepalives_interval: Config::keepalives_interval;
-            get_keepalives_retries: Config::keepalives_retries;
-        }
-        to.keepalives(from.get_keepalives())
-            .keepalives_idle(from.get_keepalives_idle())
-            .ssl_mode(from.get_ssl_mode())
-            .ssl_negotiation(from.get_ssl_negotiation())
-            .target_session_attrs(from.get_target_session_attrs())
-            .channel_binding(from.get_channel_binding());
-        to
-    }
-
     /// The hosts and the database, for errors.
     pub(super) fn place(&self) -> String {
         let names = self.config.get_hosts().iter().map(|host| match host {
@@ -198,6 +134,86 @@ impl Address {
         let database = self.config.get_dbname().map(|database| format!("{database} at "));
         format!("{}{}", database.unwrap_or_default(), hosts.join(", "))
     }
+}
+
+/// What a URL consists of.
+struct Parts {
+    ssl_mode: Option<String>,
+    /// The file of `sslrootcert`.
+    root_file: Option<String>,
+    /// The URL with the parameters that the library reads.
+    whole: String,
+    /// The same without its hosts.
+    without_hosts: String,
+}
+
+impl Parts {
+    fn of(url: &str) -> Result<Self, StoreError> {
+        let Some((scheme, _)) =
+            url.split_once("://").filter(|(scheme, _)| ["postgres", "postgresql"].contains(scheme))
+        else {
+            return Err(refused("does not begin with postgres:// or postgresql://"));
+        };
+        // The text after the first @ would be taken for a host or a database, and appear in errors.
+        if url.matches('@').count() > 1 {
+            return Err(refused("contains more than one @: write %40 for an @ in a user name or password"));
+        }
+        // A password may contain a slash or a question mark.
+        let hosts = url.find('@').map_or(scheme.len() + "://".len(), |at| at + 1);
+        let query = url[hosts..].find('?').map_or(url.len(), |at| hosts + at);
+        let path = url[hosts..query].find('/').map_or(query, |at| hosts + at);
+        let (mut ssl_mode, mut root_file) = (None, None);
+        let mut whole = format!("{}?{DEFAULTS}", &url[..query]);
+        let mut without_hosts = format!("{}{}?{DEFAULTS}", &url[..hosts], &url[path..query]);
+        for pair in url[query..].trim_start_matches('?').split('&') {
+            let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();
+            let Some((name, value)) = pair.split_once('=') else {
+                whole.extend(["&", pair]);
+                continue;
+            };
+            match (name, decoded(name).as_str()) {
+                ("sslmode", _) => ssl_mode = Some(decoded(value)),
+                ("sslrootcert", _) => root_file = Some(decoded(value)),
+                (_, "host" | "hostaddr" | "port") => whole.extend(["&", pair]),
+                (_, known) if PARAMETERS.contains(&known) => {
+                    whole.extend(["&", pair]);
+                    without_hosts.extend(["&", pair]);
+                }
+                _ => {
+                    // What follows a password may belong to it.
+                    let may_be_shown = name.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'_')
+                        && name.len() <= LONGEST_NAME
+                        && !url[..query].contains(name)
+                        && !whole.contains("&password=");
+                    let named = if may_be_shown { format!(" {name}") } else { String::new() };
+                    return Err(refused(&format!(
+                        "has the parameter{named}, which is not supported: remove it; supported are sslmode, sslrootcert, {}",
+                        PARAMETERS.join(", ")
+                    )));
+                }
+            }
+        }
+        Ok(Self { ssl_mode, root_file, whole, without_hosts })
+    }
+}
+
+fn parsed(url: &str) -> Result<Config, StoreError> {
+    url.parse().map_err(|error: tokio_postgres::Error| {
+        // Only this one names nothing but a parameter.
+        let reason = error.source().map(ToString::to_string).unwrap_or_default();
+        match reason.strip_prefix("invalid value for option ") {
+            Some(name) => refused(&format!("has an invalid value for {}", name.trim_matches('`'))),
+            None => refused(
+                "cannot be read: write postgres://user:password@host:port/database?sslmode=require, \
+                 with special characters in a name or password percent-encoded, and only documented libpq parameters \
+                 after the ?",
+            ),
+        }
+    })
+}
+
+fn refused(what: &str) -> StoreError {
+    StoreError::refused(format!("the URL of the journal {what}"))
 }
 
 /// Parameters that a URL may override. With them, a dead network does not delay a charge for minutes.
@@ -279,6 +295,8 @@ fn tls(root_file: Option<&str>) -> Result<MakeRustlsConnect, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn mode(url: &str) -> SslMode {

@@ -63,6 +63,56 @@ impl Session {
         history: &History,
         unconfirmed: &mut Option<Applied>,
     ) -> Result<Applied, StoreError> {
+        let (key, client) = (change.key().as_str(), &self.connection.client);
+        let (found, observed) = self.begin(change).await?;
+        if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
+            self.commit_again(key).await?;
+            return Ok(earlier.clone());
+        }
+        let lost_since = match &found {
+            Some(found) if change.is_after_rejection(found) => {
+                execute(client.query_opt(tables::LOST_SINCE, &[&key])).await?.map(|row| row.get(0))
+            }
+            _ => None,
+        };
+        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
+            // An outcome that the journal kept for later may have been written in doubt.
+            if change.is_final_outcome() {
+                self.commit_again(key).await?;
+            } else {
+                self.roll_back().await?;
+            }
+            return Ok(Applied { found, written: None, same_transaction_as: None });
+        };
+        if let Some(loss) = observed.and_then(|observed| history.loss(&observed)) {
+            self.roll_back().await?;
+            return Err(StoreError::history_lost(format!(
+                "the journal's database may lack its newest entries ({loss}): what they charged \
+                 would be charged again; use the server that has them, or find out which keys were sent since, and accept the \
+                 loss with them: payments journal accept-history, see \"A restored copy\" in docs/journal.md"
+            )));
+        }
+        let same_transaction_as = self.other_holder(change, &written).await?;
+        if same_transaction_as.is_some() && change.is_refused_if_taken() {
+            self.roll_back().await?;
+            return Ok(Applied { found, written: None, same_transaction_as });
+        }
+        let result = self.write(found.as_ref(), &written).await;
+        let applied = Applied { found, written: Some(written), same_transaction_as };
+        match result {
+            Ok(()) => Ok(applied),
+            Err(error) => {
+                if error.is_in_doubt() {
+                    *unconfirmed = Some(applied);
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins a transaction that has locked the key. Returns its row, and what is observed of the server's history if something
+    /// is to begin.
+    async fn begin(&self, change: &Change) -> Result<(Option<Intent>, Option<Row>), StoreError> {
         let (client, key) = (&self.connection.client, change.key().as_str());
         // Outside the transaction, which a refusal would end.
         let observe = if change.is_begin() { Some(execute(self.observing()).await?) } else { None };
@@ -78,85 +128,51 @@ impl Session {
         };
         let ((), locked, row, observed) = execute(reading).await?;
         self.connection.check_session(locked.get(1))?;
-        let found = row.as_ref().map(read).transpose()?;
-        if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
-            self.commit_again(key).await?;
-            return Ok(earlier.clone());
-        }
-        let lost_since = match &found {
-            Some(found) if change.is_after_rejection(found) => {
-                execute(client.query_opt(tables::LOST_SINCE, &[&key])).await?.map(|row| row.get(0))
-            }
-            _ => None,
+        Ok((row.as_ref().map(read).transpose()?, observed))
+    }
+
+    /// Another intent that holds the transaction of the change.
+    async fn other_holder(&self, change: &Change, written: &Intent) -> Result<Option<IntentKey>, StoreError> {
+        let Some(id) = change.transaction_to_search().map(stored) else { return Ok(None) };
+        let (key, is_void) = (written.key.as_str(), written.is_void());
+        // Two changes with the same transaction search one after the other.
+        let searching = async {
+            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &written.service];
+            let holder = self.connection.client.query_opt_scalar::<String, _>(&self.other_holder, &values);
+            try_join!(biased; self.lock(&id, TRANSACTIONS), holder)
         };
-        let written = change.decide_after_loss(found.as_ref(), lost_since);
-        if let (Some(_), Some(observed)) = (&written, &observed)
-            && let Some(loss) = history.loss(observed)
-        {
-            execute(client.batch_execute("ROLLBACK")).await?;
-            return Err(StoreError::history_lost(format!(
-                "the journal's database may lack its newest entries ({loss}): what they charged \
-                 would be charged again; use the server that has them, or find out which keys were sent since, and accept the \
-                 loss with them: payments journal accept-history, see \"A restored copy\" in docs/journal.md"
-            )));
-        }
-        let mut applied = Applied { found, written, same_transaction_as: None };
-        let Some(intent) = &applied.written else {
-            // An outcome that the journal kept for later may have been written in doubt.
-            if change.is_final_outcome() {
-                self.commit_again(key).await?;
-            } else {
-                execute(client.batch_execute("ROLLBACK")).await?;
-            }
-            return Ok(applied);
-        };
-        // PostgreSQL cannot store NUL. In the document it is escaped; here the id is only searched for, in the same form.
-        let text = |id: &TransactionId| id.as_str().replace('\0', "\u{fffd}");
-        let mut also_held: Vec<_> = intent.held_transactions().map(text).collect();
+        let (_, holder) = execute(searching).await?;
+        Ok(holder.map(IntentKey::from_kept))
+    }
+
+    /// Writes the row in place of `found`, and commits.
+    async fn write(&self, found: Option<&Intent>, written: &Intent) -> Result<(), StoreError> {
+        let client = &self.connection.client;
+        let mut also_held: Vec<_> = written.held_transactions().map(stored).collect();
         let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
-        let is_void = intent.is_void();
-        if let Some(id) = &change.transaction_to_search().map(text) {
-            // Two changes with the same transaction search one after the other.
-            let searching = async {
-                let values: [&(dyn ToSql + Sync); 4] = [id, &key, &is_void, &intent.service];
-                let holder = client.query_opt_scalar::<String, _>(&self.other_holder, &values);
-                try_join!(biased; self.lock(id, TRANSACTIONS), holder)
-            };
-            let (_, holder) = execute(searching).await?;
-            applied.same_transaction_as = holder.map(IntentKey::from_kept);
-        }
-        if applied.same_transaction_as.is_some() && change.is_refused_if_taken() {
-            execute(client.batch_execute("ROLLBACK")).await?;
-            return Ok(Applied { written: None, ..applied });
-        }
-        let (state, revision) = (intent.state.name().as_str(), intent.revision.cast_signed());
-        let found_revision = applied.found.as_ref().map_or(0, |found| found.revision.cast_signed());
-        let document = document(intent);
         let values: [&(dyn ToSql + Sync); 9] = [
-            &key,
-            &state,
+            &written.key.as_str(),
+            &written.state.name().as_str(),
             &processed_as,
-            &is_void,
-            &intent.service,
-            &revision,
-            &document,
-            &found_revision,
+            &written.is_void(),
+            &written.service,
+            &written.revision.cast_signed(),
+            &document(written),
+            &found.map_or(0, |found| found.revision.cast_signed()),
             &also_held,
         ];
         let writing =
             async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
-        match self.connection.commit(writing).await {
-            Ok((1, ())) => Ok(applied),
-            Ok(_) => Err(StoreError::unavailable(
+        match self.connection.commit(writing).await? {
+            (1, ()) => Ok(()),
+            _ => Err(StoreError::unavailable(
                 "another program changed the intent at the same moment without taking its lock; nothing was changed",
             )),
-            Err(error) => {
-                if error.is_in_doubt() {
-                    *unconfirmed = Some(applied);
-                }
-                Err(error)
-            }
         }
+    }
+
+    async fn roll_back(&self) -> Result<(), StoreError> {
+        execute(self.connection.client.batch_execute("ROLLBACK")).await
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
@@ -219,7 +235,7 @@ impl Session {
             refusal = ServiceChange::same_transactions(same.iter().map(|row| row.get(0)));
         }
         if refusal.is_some() {
-            execute(client.batch_execute("ROLLBACK")).await?;
+            self.roll_back().await?;
             return Ok(refusal);
         }
         if let Some(to) = change.new_name() {
@@ -316,6 +332,11 @@ impl History {
             }
         }
     }
+}
+
+/// An id as it is stored and searched for. PostgreSQL cannot store NUL, which is escaped in the document.
+fn stored(id: &TransactionId) -> String {
+    id.as_str().replace('\0', "\u{fffd}")
 }
 
 /// The intent of a row that begins with key, state and document.
