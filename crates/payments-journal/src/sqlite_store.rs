@@ -21,8 +21,6 @@ use crate::{
 
 mod address;
 mod connection;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-mod file_system;
 mod indexes;
 mod open_flag;
 mod owners;
@@ -30,9 +28,10 @@ mod place;
 mod problem;
 mod read_only;
 mod reader;
-mod rights;
-mod schema;
+mod safety;
+mod session;
 mod settings;
+mod tables;
 #[cfg(test)]
 mod tests;
 mod witness;
@@ -207,10 +206,14 @@ impl SqliteStore {
         Self::open_locked(place, settings, existing).map_err(|error| error.at(&path))
     }
 
-    fn open_locked(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, OpenError> {
-        let max_wait = settings.max_wait;
-        let lock = OwnersLock::acquire(&place, max_wait)?;
-        let opened = open_flag::check(&place).and_then(|()| connection::to_write(&place, existing, max_wait));
+    fn open_locked(
+        mut place: Place,
+        settings: Settings,
+        existing: Existing,
+    ) -> Result<Option<Self>, OpenError> {
+        place.max_wait = settings.max_wait;
+        let lock = OwnersLock::acquire(&place)?;
+        let opened = open_flag::check(&place).and_then(|()| connection::to_write(&place, existing));
         if !matches!(opened, Ok(Some(_))) {
             lock.remove_created_directory();
         }
@@ -218,14 +221,14 @@ impl SqliteStore {
         let place = Arc::new(place.opened());
         // Registered before any row can name it.
         let owner = Arc::new(Owner::register(&place)?);
-        let newest_before = connection.query_row(schema::NEWEST_STORED_AT, [], |row| row.get(0))?;
-        let moved = open_flag::set(&place, &connection, max_wait)?;
-        let reading = connection::to_read(&place, max_wait)?;
+        let newest_before = connection.query_row(tables::NEWEST_STORED_AT, [], |row| row.get(0))?;
+        let moved = open_flag::set(&place, &connection)?;
+        let reading = connection::to_read(&place)?;
         // Without the lock: with a million rows it takes seconds, and other stores must be able to open meanwhile.
         drop(lock);
         if let Err(damaged) = indexes::check(&place, &reading) {
             drop(reading);
-            open_flag::close(&place, connection, &owner, max_wait);
+            open_flag::close(&place, connection, &owner);
             return Err(damaged);
         }
         let witnesses = witnesses(&place, &connection, moved, &settings)?;
@@ -304,9 +307,9 @@ fn witnesses(
     settings: &Settings,
 ) -> Result<Witnesses, OpenError> {
     let (journal, changes, witnessed): (String, i64, i64) =
-        connection.query_row(schema::JOURNAL, [], |row| row.try_into())?;
+        connection.query_row(tables::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
-    connection.query_row(schema::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
+    connection.query_row(tables::COUNT_ACCEPTED, [], |row| row.get::<_, i64>(0))?;
     if let Some(path) = settings.witness.as_ref().filter(|path| place.is_own(path)) {
         return Err(problem::refused(path, "cannot be the witness: it is a file of the journal").into());
     }
@@ -317,7 +320,7 @@ fn witnesses(
         created.map_err(|error| {
             problem::refused(place.path(), format_args!("cannot create its witness: {error}"))
         })?;
-        connection.execute(schema::SET_WITNESSED, [opened.len(), moved])?;
+        connection.execute(tables::SET_WITNESSED, [opened.len(), moved])?;
     }
     Ok(opened)
 }
@@ -344,13 +347,13 @@ impl IntentStore for SqliteStore {
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         self.check()?;
         let key = key.clone();
-        self.reader.run(move |connection| schema::find(connection, &key)).await
+        self.reader.run(move |connection| tables::find(connection, &key)).await
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         self.check()?;
         let states = states.to_vec();
-        self.reader.run(move |connection| schema::page(connection, schema::list, &states, after, limit)).await
+        self.reader.run(move |connection| tables::page(connection, tables::list, &states, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -384,7 +387,7 @@ impl IntentStore for SqliteStore {
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         self.check()?;
         let service = service.map(str::to_owned);
-        self.reader.run(move |connection| schema::summarize(connection, service.as_deref())).await
+        self.reader.run(move |connection| tables::summarize(connection, service.as_deref())).await
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::schema;
+use crate::sqlite_store::tables;
 
 /// What to do if there are no tables.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,19 +19,15 @@ pub(super) enum Existing {
 
 /// A connection that may change rows, to a journal of this version, and whether it was created because there was none. `None` if
 /// there is none and it must exist. Closing it does not touch the log: `open_flag` decides whether it is removed.
-pub(super) fn to_write(
-    place: &Place,
-    existing: Existing,
-    max_wait: Duration,
-) -> Result<Option<(Connection, bool)>, OpenError> {
-    let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE, max_wait)?;
+pub(super) fn to_write(place: &Place, existing: Existing) -> Result<Option<(Connection, bool)>, OpenError> {
+    let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
     }
     // Nothing in the file or its log is changed before the file is known to be a journal.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let had_log = place.has_log();
-    let prepared = prepare(place, &mut connection, existing, max_wait);
+    let prepared = prepare(place, &mut connection, existing);
     // Reading a database in WAL mode has created an empty log. With this setting SQLite removes it on closing.
     if !matches!(prepared, Ok(Some(_))) && !had_log && place.log_is_empty() {
         // If this fails, an empty file remains next to the database.
@@ -45,32 +41,31 @@ fn prepare(
     place: &Place,
     connection: &mut Connection,
     existing: Existing,
-    max_wait: Duration,
 ) -> Result<Option<bool>, OpenError> {
     // In one transaction, because another process may be creating it.
-    let mut found = tables(place, &*connection.transaction()?)?;
+    let mut found = found_tables(place, &*connection.transaction()?)?;
     if found == Tables::None && existing == Existing::Required {
         return Ok(None);
     }
     if found == Tables::Current {
         check_log(place, connection)?;
     }
-    configure(place, connection, max_wait)?;
+    configure(place, connection)?;
     if found != Tables::Current {
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         // Checked again, because another process may have done it meanwhile.
-        found = tables(place, &transaction)?;
+        found = found_tables(place, &transaction)?;
         match found {
-            Tables::None => schema::create(&transaction)?,
+            Tables::None => tables::create(&transaction)?,
             Tables::Older(version) => {
-                schema::bring_forward(&transaction, version, schema::MIGRATIONS)?;
-                tables(place, &transaction)?;
+                tables::bring_forward(&transaction, version, tables::MIGRATIONS)?;
+                found_tables(place, &transaction)?;
             }
             Tables::Current => {}
         }
         transaction.commit()?;
     }
-    checkpoint_on_open(place, connection, max_wait)?;
+    checkpoint_on_open(place, connection)?;
     Ok(Some(found == Tables::None))
 }
 
@@ -93,11 +88,11 @@ pub(super) fn in_file(place: &Place) -> Option<InFile> {
     connection.pragma_update(None, "trusted_schema", false).ok()?;
     let (application, version) = numbers(&connection).ok()?;
     // Every version has the flag.
-    if application != schema::APPLICATION_ID || !(1..=schema::VERSION).contains(&version) {
+    if application != tables::APPLICATION_ID || !(1..=tables::VERSION).contains(&version) {
         return None;
     }
     let in_file = |row: &Row<'_>| Ok(InFile { is_open: row.get(0)?, changes: row.get(1)? });
-    connection.query_row(schema::IS_OPEN, [], in_file).ok()
+    connection.query_row(tables::IS_OPEN, [], in_file).ok()
 }
 
 /// Refuses a database file and a log of different times, of which SQLite would mix the pages.
@@ -108,7 +103,7 @@ pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), Op
         // In this order, because others may move the log meanwhile. A file that cannot be read alone is no older copy.
         let before = in_file(place);
         let (moved, changes): (i64, i64) =
-            connection.query_row(schema::MOVED_AND_CHANGES, [], |row| row.try_into())?;
+            connection.query_row(tables::MOVED_AND_CHANGES, [], |row| row.try_into())?;
         let belongs = before.is_none_or(|file| file.changes <= changes)
             && in_file(place).is_none_or(|file| moved <= file.changes);
         Ok::<_, OpenError>(belongs.then_some(()))
@@ -117,8 +112,8 @@ pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), Op
 }
 
 /// A connection that sees what is committed and changes nothing.
-pub(super) fn to_read(place: &Place, max_wait: Duration) -> rusqlite::Result<Connection> {
-    let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY, max_wait)?;
+pub(super) fn to_read(place: &Place) -> rusqlite::Result<Connection> {
+    let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     // Only the writer decides whether the log is removed.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // The first read opens the log, while the writer still has it open.
@@ -127,7 +122,7 @@ pub(super) fn to_read(place: &Place, max_wait: Duration) -> rusqlite::Result<Con
 }
 
 /// A connection that writes nothing: not the database, its log or the log's index, and no new file. See `read_only.rs`.
-pub(super) fn to_only_read(place: &Place, mode: Mode, max_wait: Duration) -> rusqlite::Result<Connection> {
+pub(super) fn to_only_read(place: &Place, mode: Mode) -> rusqlite::Result<Connection> {
     let flags =
         OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let with_uri = flags | OpenFlags::SQLITE_OPEN_URI;
@@ -136,7 +131,7 @@ pub(super) fn to_only_read(place: &Place, mode: Mode, max_wait: Duration) -> rus
         Mode::Shared => Connection::open_with_flags(place.uri("readonly_shm=1"), with_uri)?,
         Mode::LogAlone => Connection::open_with_flags_and_vfs(place.path(), flags, WITHOUT_LOCKS)?,
     };
-    let connection = configured(connection, max_wait)?;
+    let connection = configured(connection, place.max_wait)?;
     if mode == Mode::LogAlone {
         // Keeps the log's index in memory.
         connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
@@ -151,9 +146,9 @@ pub(super) fn to_only_read(place: &Place, mode: Mode, max_wait: Duration) -> rus
 /// SQLite's access to files without locks.
 const WITHOUT_LOCKS: &str = if cfg!(windows) { "win32-none" } else { "unix-none" };
 
-fn connect(place: &Place, access: OpenFlags, max_wait: Duration) -> rusqlite::Result<Connection> {
+fn connect(place: &Place, access: OpenFlags) -> rusqlite::Result<Connection> {
     let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    configured(Connection::open_with_flags(place.path(), flags)?, max_wait)
+    configured(Connection::open_with_flags(place.path(), flags)?, place.max_wait)
 }
 
 fn configured(mut connection: Connection, max_wait: Duration) -> rusqlite::Result<Connection> {
@@ -206,19 +201,19 @@ pub(super) enum Tables {
 }
 
 /// What the database has. It is refused if that is neither nothing nor a journal that this version can read or bring forward.
-pub(super) fn tables(place: &Place, connection: &Connection) -> Result<Tables, OpenError> {
+pub(super) fn found_tables(place: &Place, connection: &Connection) -> Result<Tables, OpenError> {
     let path = place.path();
     let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
     Err(match numbers(connection)? {
-        (schema::APPLICATION_ID, schema::VERSION) => match schema::first_difference(connection)? {
+        (tables::APPLICATION_ID, tables::VERSION) => match tables::first_difference(connection)? {
             None => return Ok(Tables::Current),
             Some(name) => {
                 problem::damaged(path, format_args!("its {name} is missing or differs from this version"))
             }
         },
-        (schema::APPLICATION_ID, version) if version > schema::VERSION => problem::newer(path, version),
-        (schema::APPLICATION_ID, version) if version > 0 => return Ok(Tables::Older(version)),
-        (schema::UNRELEASED_APPLICATION_ID, _) => problem::unreleased(path),
+        (tables::APPLICATION_ID, version) if version > tables::VERSION => problem::newer(path, version),
+        (tables::APPLICATION_ID, version) if version > 0 => return Ok(Tables::Older(version)),
+        (tables::UNRELEASED_APPLICATION_ID, _) => problem::unreleased(path),
         (0, 0) if connection.query_row(is_empty, [], |row| row.get(0))? => return Ok(Tables::None),
         _ => problem::not_a_journal(path, "a SQLite database of another program"),
     }
@@ -231,9 +226,9 @@ fn numbers(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     Ok((number("application_id")?, number("user_version")?))
 }
 
-fn configure(place: &Place, connection: &Connection, max_wait: Duration) -> Result<(), OpenError> {
+fn configure(place: &Place, connection: &Connection) -> Result<(), OpenError> {
     // If two processes create a journal at once, SQLite rejects one of them without waiting.
-    let mode = until(max_wait, || {
+    let mode = until(place.max_wait, || {
         let set =
             connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0));
         problem::unless_busy(set)
@@ -258,15 +253,11 @@ fn configure(place: &Place, connection: &Connection, max_wait: Duration) -> Resu
 /// After a failed sync, rows of an earlier process can be in the system's cache and not on the disk, although the system
 /// considers them written. Here they are written and synced once more, before anything relies on them. If another process has
 /// the journal open, there are no such rows: it has never seen rows that could not be synced.
-fn checkpoint_on_open(
-    place: &Place,
-    connection: &mut Connection,
-    max_wait: Duration,
-) -> Result<(), OpenError> {
+fn checkpoint_on_open(place: &Place, connection: &mut Connection) -> Result<(), OpenError> {
     // Does not wait for other processes that have it open.
     connection.busy_timeout(Duration::ZERO)?;
     let is_whole = checkpoint(connection, "TRUNCATE")? == 0;
-    connection.busy_handler(Some(wait_for_others(max_wait)))?;
+    connection.busy_handler(Some(wait_for_others(place.max_wait)))?;
     // Another store may have written to the log since.
     if is_whole && is_truncated(place, connection)? && place.log_is_empty() {
         return Err(problem::damaged(place.path(), ITS_END_IS_MISSING).into());

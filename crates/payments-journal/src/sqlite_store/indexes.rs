@@ -11,7 +11,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::schema;
+use crate::sqlite_store::tables;
 
 /// Refuses a journal with an index that differs from its table.
 pub(super) fn check(place: &Place, connection: &Connection) -> Result<(), OpenError> {
@@ -61,7 +61,7 @@ fn rows(connection: &Connection) -> rusqlite::Result<Option<Rows>> {
         if let Some(transaction) = row.get_ref(2)?.as_str_or_null()? {
             found.transactions.add(transaction, position);
         }
-        for id in schema::also_held(row, 4)? {
+        for id in tables::also_held(row, 4)? {
             found.also_held.add(&id, position);
         }
         if row.get(3)? {
@@ -153,7 +153,7 @@ mod tests {
     #[test]
     fn table_and_indexes_are_read_separately() {
         let connection = Connection::open_in_memory().unwrap();
-        schema::create(&connection).unwrap();
+        tables::create(&connection).unwrap();
         for (sql, expected) in [
             (TABLE, "SCAN intent"),
             (BY_KEY, "SCAN intent USING COVERING INDEX intent_key"),

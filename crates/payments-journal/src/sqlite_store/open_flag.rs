@@ -30,15 +30,13 @@
 //! removes it, and leaves the flag. A copy by `.backup` has the flag and no log. Both are refused until a person confirms that
 //! nothing is missing, because the file cannot show whether rows were lost.
 
-use std::time::Duration;
-
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::sqlite_store::owners::{self, Owner, OwnersLock};
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::{connection, schema};
+use crate::sqlite_store::{connection, tables};
 
 /// Refuses a database that needs its log and has none.
 pub(super) fn check(place: &Place) -> Result<(), OpenError> {
@@ -49,14 +47,14 @@ pub(super) fn check(place: &Place) -> Result<(), OpenError> {
 }
 
 /// From now on a row may be only in the log. Returns the number of a change up to which the file has everything.
-pub(super) fn set(place: &Place, connection: &Connection, max_wait: Duration) -> Result<i64, OpenError> {
-    let (is_open, changes): (bool, i64) = connection.query_row(schema::IS_OPEN, [], |row| row.try_into())?;
+pub(super) fn set(place: &Place, connection: &Connection) -> Result<i64, OpenError> {
+    let (is_open, changes): (bool, i64) = connection.query_row(tables::IS_OPEN, [], |row| row.try_into())?;
     let moved = if connection::checkpoint(connection, "PASSIVE")? == 0 { changes } else { 0 };
     if !is_open {
         place::sync_directory_of(place.path()).map_err(|error| problem::unavailable(place.path(), error))?;
-        connection.execute(schema::SET_OPEN, [moved])?;
+        connection.execute(tables::SET_OPEN, [moved])?;
     }
-    let set = connection::until(max_wait, || {
+    let set = connection::until(place.max_wait, || {
         // If other processes have it open, one of them has done this.
         connection::checkpoint(connection, "PASSIVE")?;
         Ok::<_, OpenError>(connection::in_file(place).filter(|file| file.is_open))
@@ -67,13 +65,13 @@ pub(super) fn set(place: &Place, connection: &Connection, max_wait: Duration) ->
 /// Clears the flag and removes the log, if no other store has the journal open.
 ///
 /// A failure here leaves both, as a crash does, and nothing is lost.
-pub(super) fn close(place: &Place, connection: Connection, owner: &Owner, max_wait: Duration) {
-    let Ok(_lock) = OwnersLock::acquire(place, max_wait) else { return };
+pub(super) fn close(place: &Place, connection: Connection, owner: &Owner) {
+    let Ok(_lock) = OwnersLock::acquire(place) else { return };
     owner.release();
     if !owners::is_any_open(place)
         // Rows first: SQLite moves pages in file order, not in commit order.
         && connection::checkpoint(&connection, "PASSIVE").is_ok()
-        && connection.execute(schema::CLEAR_OPEN, []).is_ok()
+        && connection.execute(tables::CLEAR_OPEN, []).is_ok()
     {
         // If this fails, a log remains that is not needed.
         let _ = connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false);

@@ -8,11 +8,10 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use std::time::Duration;
 
 use crate::sqlite_store::connection::until;
 use crate::sqlite_store::place::{self, Place};
-use crate::sqlite_store::{problem, rights};
+use crate::sqlite_store::{problem, safety};
 use crate::{OwnerId, StoreError};
 
 /// The id of an open store, live until it is released or dropped.
@@ -141,10 +140,10 @@ pub(super) struct OwnersLock {
 
 impl OwnersLock {
     /// Creates the directory of owners if it does not exist, and waits while another store opens or closes the journal.
-    pub(super) fn acquire(place: &Place, max_wait: Duration) -> Result<Self, StoreError> {
+    pub(super) fn acquire(place: &Place) -> Result<Self, StoreError> {
         let directory = place.owners();
         let created = (!directory.exists()).then(|| directory.clone());
-        let file = until(max_wait, || {
+        let file = until(place.max_wait, || {
             prepare(&directory)?;
             Self::try_acquire(&directory).map_err(|error| {
                 problem::refused(place.path(), format_args!("cannot lock {}: {error}", directory.display()))
@@ -175,7 +174,7 @@ impl OwnersLock {
             opened => opened?,
         };
         match file.try_lock() {
-            Ok(()) => Ok(rights::is_at(&file, &path).then_some(file)),
+            Ok(()) => Ok(safety::is_at(&file, &path).then_some(file)),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(error)) => Err(error),
         }
@@ -184,9 +183,9 @@ impl OwnersLock {
 
 /// While the file is held, no store opens or closes the journal. `None` if there is no directory of owners, so that no store has
 /// the journal open, or if the system cannot lock it.
-pub(super) fn hold_off(place: &Place, max_wait: Duration) -> Result<Option<File>, StoreError> {
+pub(super) fn hold_off(place: &Place) -> Result<Option<File>, StoreError> {
     let Ok(file) = File::open(place.owners()) else { return Ok(None) };
-    let is_held = until(max_wait, || match file.try_lock_shared() {
+    let is_held = until(place.max_wait, || match file.try_lock_shared() {
         Ok(()) => Ok(Some(true)),
         Err(TryLockError::WouldBlock) => Ok::<_, StoreError>(None),
         Err(TryLockError::Error(_)) => Ok(Some(false)),
@@ -200,7 +199,7 @@ fn prepare(directory: &Path) -> Result<(), StoreError> {
     let found = place::create_directory(directory)
         .and_then(|()| fs::symlink_metadata(directory))
         .map_err(|error| problem::refused(directory, format_args!("cannot be created: {error}")))?;
-    rights::check_private_directory(directory, &found)
+    safety::check_private_directory(directory, &found)
 }
 
 /// Every owner's file. The caller holds the [`OwnersLock`].

@@ -3,13 +3,11 @@ use std::fmt::Write;
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use crate::StoreError;
-#[cfg(any(target_os = "linux", target_os = "android"))]
-use crate::sqlite_store::file_system;
 use crate::sqlite_store::problem;
-use crate::sqlite_store::rights::{self, FileId};
+use crate::sqlite_store::safety::{self, FileId};
 
 /// Where a journal is: a file in an existing directory, reached without a symbolic link, and the files next to it.
 #[derive(Debug)]
@@ -17,9 +15,13 @@ pub(super) struct Place {
     path: PathBuf,
     /// The identity of the database before it was opened, and of the log and its index afterwards.
     files: Vec<(Option<FileId>, PathBuf)>,
+    /// How long to wait for another process.
+    pub(super) max_wait: Duration,
 }
 
 impl Place {
+    pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
+
     /// Checks that the file is safe, or creates an empty one.
     ///
     /// An existing file is inspected but never opened here: closing it would release the locks that this process holds on it,
@@ -27,23 +29,21 @@ impl Place {
     pub(super) fn prepare(given: &Path) -> Result<Self, StoreError> {
         let path = locate(given)?;
         let directory = path.parent().expect("the path has a directory");
-        rights::check_directory(directory)?;
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        file_system::check(directory)?;
+        safety::check_directory(directory)?;
+        safety::check_file_system(directory)?;
 
-        let mut this = Self { path: path.clone(), files: Vec::new() };
+        let mut this = Self { path: path.clone(), files: Vec::new(), max_wait: Self::MAX_WAIT };
         let path = path.as_path();
         // A witness is created after its database.
         if this.witness().exists() && this.length() == 0 {
             return Err(problem::missing(path));
         }
-        if this.check_files(rights::check_file)?.is_none() {
+        if this.check_files(safety::check_file)?.is_none() {
             create(path)
                 .map_err(|error| problem::refused(path, format_args!("cannot be created: {error}")))?;
         }
         // The file may be on another file system than its directory.
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        file_system::check(path)?;
+        safety::check_file_system(path)?;
         this.identify("");
         Ok(this)
     }
@@ -57,19 +57,18 @@ impl Place {
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(problem::refused(given, format_args!("cannot be read: {error}"))),
         };
-        let mut this = Self { path: directory.join(name), files: Vec::new() };
+        let mut this = Self { path: directory.join(name), files: Vec::new(), max_wait: Self::MAX_WAIT };
         // On a read-only file system nobody can replace a file or change its mode, not even to satisfy these checks.
-        let check = if rights::is_on_a_read_only_file_system(&directory) {
-            rights::check_kind
+        let check = if safety::is_on_a_read_only_file_system(&directory) {
+            safety::check_kind
         } else {
-            rights::check_directory(&directory)?;
-            rights::check_file
+            safety::check_directory(&directory)?;
+            safety::check_file
         };
         if this.check_files(check)?.is_none_or(|length| length == 0) {
             return Ok(None);
         }
-        #[cfg(any(target_os = "linux", target_os = "android"))]
-        file_system::check(&this.path)?;
+        safety::check_file_system(&this.path)?;
         this.identify("");
         Ok(Some(this))
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use rusqlite::ErrorCode;
 
 use crate::StoreError;
-use crate::sqlite_store::schema::VERSION;
+use crate::sqlite_store::tables::VERSION;
 
 /// An error while the journal is opened.
 #[derive(Debug, thiserror::Error)]

@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use futures_channel::oneshot;
@@ -24,8 +24,7 @@ use rusqlite::Connection;
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::settings::Settings;
-use crate::sqlite_store::{address, connection, indexes, owners, schema};
+use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::summary::Tally;
 use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
 
@@ -119,10 +118,10 @@ fn read<T>(
                 "the file was removed, moved or replaced while it was read",
             ));
         }
-        let held_off = owners::hold_off(place, MAX_WAIT)?;
+        let held_off = owners::hold_off(place)?;
         let files = place.snapshot();
         let mode = files.mode();
-        let opened = connection::to_only_read(place, mode, MAX_WAIT);
+        let opened = connection::to_only_read(place, mode);
         drop(held_off);
         let result = opened
             .map_err(OpenError::from)
@@ -134,7 +133,7 @@ fn read<T>(
         if is_certain {
             return result;
         }
-        if since.elapsed() > MAX_WAIT {
+        if since.elapsed() > place.max_wait {
             return Err(problem::busy(place.path()));
         }
     }
@@ -148,13 +147,13 @@ fn read_with<T>(
 ) -> Result<Option<T>, OpenError> {
     // One transaction, so that the query sees the tables that were checked.
     let transaction = connection.unchecked_transaction()?;
-    match connection::tables(place, &transaction)? {
+    match connection::found_tables(place, &transaction)? {
         Tables::None => return Ok(None),
         Tables::Older(version) => return Err(problem::older(place.path(), version).into()),
         Tables::Current => {}
     }
     if mode == Mode::Closed {
-        if transaction.query_row(schema::IS_OPEN, [], |row| row.get(0))? {
+        if transaction.query_row(tables::IS_OPEN, [], |row| row.get(0))? {
             return Err(problem::log_missing(place.path()).into());
         }
         if connection::is_truncated(place, &transaction)? {
@@ -166,9 +165,6 @@ fn read_with<T>(
     Ok(Some(query(&transaction)?))
 }
 
-/// How long to wait for stores that open or close the journal.
-const MAX_WAIT: Duration = Settings::MAX_WAIT;
-
 #[async_trait]
 impl IntentStore for SqliteReader {
     fn owner(&self) -> &OwnerId {
@@ -178,13 +174,13 @@ impl IntentStore for SqliteReader {
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         let key = key.clone();
         // Nobody may take a charged key for one that was never sent.
-        let find = if self.has_checked_indexes { schema::find } else { schema::find_by_all_means };
+        let find = if self.has_checked_indexes { tables::find } else { tables::find_by_all_means };
         self.read(move |connection| find(connection, &key)).await
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
         let states = states.to_vec();
-        self.read(move |connection| schema::page(connection, schema::list_in_table, &states, after, limit))
+        self.read(move |connection| tables::page(connection, tables::list_in_table, &states, after, limit))
             .await
     }
 
@@ -194,7 +190,7 @@ impl IntentStore for SqliteReader {
 
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         let service = service.map(str::to_owned);
-        self.read(move |connection| schema::summarize(connection, service.as_deref())).await
+        self.read(move |connection| tables::summarize(connection, service.as_deref())).await
     }
 }
 

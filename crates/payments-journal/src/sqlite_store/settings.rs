@@ -4,6 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::Connection;
 
+use crate::sqlite_store::place::Place;
+
 /// Settings that only tests change.
 pub(super) struct Settings {
     /// How long to wait for another process.
@@ -19,14 +21,10 @@ pub(super) struct Settings {
 /// The machine's clock.
 pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
 
-impl Settings {
-    pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
-}
-
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            max_wait: Self::MAX_WAIT,
+            max_wait: Place::MAX_WAIT,
             retry_time: Duration::from_secs(30),
             witness: None,
             commit: Box::new(|connection| connection.execute_batch("COMMIT")),

@@ -410,7 +410,7 @@ async fn position_is_never_reused() {
         let store = world.open_at(&clock);
         charged(name, &store).await;
         assert_eq!(keys(&store).await.len(), 1);
-        let reader = connection::to_read(&store.place, Duration::ZERO).unwrap();
+        let reader = connection::to_read(&store.place).unwrap();
         let position = reader.query_row("SELECT max(position) FROM intent", [], |row| row.get(0)).unwrap();
         assert!(position > last, "{position}");
         last = position;
@@ -568,10 +568,10 @@ async fn store_stops_if_another_process_changes_the_schema_version() {
     let store = world.open();
     store.apply(begin("before", &store).0).await.unwrap();
     let newer = Connection::open(&world.path).unwrap();
-    newer.pragma_update(None, "user_version", schema::VERSION + 1).unwrap();
+    newer.pragma_update(None, "user_version", tables::VERSION + 1).unwrap();
     let error = store.apply(begin("after", &store).0).await.unwrap_err();
     assert!(error.is_poisoned(), "{error:?}");
-    let newer = format!("schema to version {}", schema::VERSION + 1);
+    let newer = format!("schema to version {}", tables::VERSION + 1);
     assert!(error.to_string().contains(&newer), "{error}");
     drop(store);
     let error = SqliteStore::open(&world.path).unwrap_err();
@@ -589,7 +589,7 @@ fn every_commit_is_synced() {
     let world = World::new();
     drop(world.open());
     let place = Place::prepare(&world.path).unwrap();
-    let (connection, _) = connection::to_write(&place, Existing::Required, Duration::ZERO).unwrap().unwrap();
+    let (connection, _) = connection::to_write(&place, Existing::Required).unwrap().unwrap();
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
     let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));
     assert_eq!(mode.unwrap(), "wal");
@@ -606,7 +606,7 @@ async fn dropping_a_store_does_not_wait() {
     store.apply(begin("invoice-17", &store).0).await.unwrap();
     let (place, owner) = (store.place.clone(), store.owner().clone());
     let running = store.writer.running.clone();
-    let lock = OwnersLock::acquire(&place, Settings::default().max_wait).unwrap();
+    let lock = OwnersLock::acquire(&place).unwrap();
     let since = Instant::now();
     drop(store);
     assert!(since.elapsed() < Settings::default().max_wait / 2, "{:?}", since.elapsed());
@@ -649,8 +649,8 @@ async fn dropped_store_that_still_writes_keeps_the_open_flag() {
     drop(dropped);
     other.close().await;
     assert!(!owners::is_live(&place, &owner).unwrap(), "it sends nothing more");
-    let reader = connection::to_read(&place, Duration::ZERO).unwrap();
-    let is_open = || reader.query_row(schema::IS_OPEN, [], |row| row.get::<_, bool>(0)).unwrap();
+    let reader = connection::to_read(&place).unwrap();
+    let is_open = || reader.query_row(tables::IS_OPEN, [], |row| row.get::<_, bool>(0)).unwrap();
     assert!(is_open(), "the second row is still to be written");
 
     go_on.send(()).unwrap();
