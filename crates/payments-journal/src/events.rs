@@ -73,23 +73,18 @@ pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &Tran
     );
 }
 
-/// The service returned the transaction of another intent for this one.
-pub(crate) fn same_transaction(ended: &Applied) {
-    #[cfg(feature = "tracing")]
-    if let (Some(intent), Some(other)) = (&ended.written, &ended.same_transaction_as) {
-        error!(
-            target: "payments",
-            key = intent.key.as_str(),
-            other_key = other.as_str(),
-            "two intents are processed as one transaction: compare them"
-        );
-    }
-}
-
-/// Several attempts with one key may have been charged.
-pub(crate) fn second_charge(ended: &Applied) {
+/// The service returned the transaction of another intent for this one, or several attempts with one key may have been charged.
+pub(crate) fn double_charge(ended: &Applied) {
     #[cfg(feature = "tracing")]
     if let Some(intent) = &ended.written {
+        if let Some(other) = &ended.same_transaction_as {
+            error!(
+                target: "payments",
+                key = intent.key.as_str(),
+                other_key = other.as_str(),
+                "two intents are processed as one transaction: compare them"
+            );
+        }
         for other in intent.second_charges() {
             error!(
                 target: "payments",

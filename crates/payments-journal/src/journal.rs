@@ -296,8 +296,8 @@ impl Journal {
         let (mut live, mut marked) = (Liveness::of(self.store()), 0);
         let mut pages = self.pages(&[StateName::Sending]);
         while let Some(intents) = pages.next().await? {
+            live.are_known(intents.iter().map(|intent| &intent.owner).collect()).await?;
             for intent in intents {
-                live.is_known(&intent.owner).await?;
                 if live.is_dead(&intent.owner) {
                     marked += u64::from(self.mark_crashed(&intent).await?.written.is_some());
                 }
@@ -420,8 +420,7 @@ impl Journal {
                 "another process changed the intent while it was being sent, so the outcome was not written",
             ));
         }
-        events::same_transaction(&applied);
-        events::second_charge(&applied);
+        events::double_charge(&applied);
         Ok(applied)
     }
 

@@ -13,15 +13,18 @@ impl<'a> Liveness<'a> {
         Self { store, is_live: HashMap::from([(store.owner().clone(), true)]) }
     }
 
-    /// Asks about this owner. `false` if it is dead and was not known to be: before it died, it may have recorded how its attempt
-    /// ended, so what was read before must be read again.
-    pub(crate) async fn is_known(&mut self, owner: &OwnerId) -> Result<bool, StoreError> {
-        if self.is_live.contains_key(owner) {
-            return Ok(true);
+    /// Asks about these owners. `false` if one is dead and was not known to be: before it died, it may have recorded how its
+    /// attempt ended, so what was read before must be read again.
+    pub(crate) async fn are_known(&mut self, owners: Vec<&OwnerId>) -> Result<bool, StoreError> {
+        let mut are_known = true;
+        for owner in owners {
+            if !self.is_live.contains_key(owner) {
+                let is_live = self.store.is_live(owner).await?;
+                self.is_live.insert(owner.clone(), is_live);
+                are_known &= is_live;
+            }
         }
-        let is_live = self.store.is_live(owner).await?;
-        self.is_live.insert(owner.clone(), is_live);
-        Ok(is_live)
+        Ok(are_known)
     }
 
     /// Whether it is known to be dead.

@@ -11,13 +11,9 @@ use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, 
 /// [`Journal::open`](crate::Journal::open) would mark it.
 pub(crate) struct ReadOnly<S>(pub(crate) S);
 
-/// Asks whether the senders of these rows are alive. `false` if the rows must be read again.
-async fn are_known(rows: &[Intent], owners: &mut Liveness<'_>) -> Result<bool, StoreError> {
-    let mut are_known = true;
-    for intent in rows.iter().filter(|intent| intent.state == IntentState::Sending) {
-        are_known &= owners.is_known(&intent.owner).await?;
-    }
-    Ok(are_known)
+fn senders(rows: &[Intent]) -> Vec<&OwnerId> {
+    let sending = rows.iter().filter(|intent| intent.state == IntentState::Sending);
+    sending.map(|intent| &intent.owner).collect()
 }
 
 /// The row as it would be marked.
@@ -43,7 +39,7 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         let mut owners = Liveness::of(&self.0);
         loop {
             let Some(intent) = self.0.find(key).await? else { return Ok(None) };
-            if are_known(slice::from_ref(&intent), &mut owners).await? {
+            if owners.are_known(senders(slice::from_ref(&intent))).await? {
                 return Ok(Some(shown(intent, &owners)));
             }
         }
@@ -58,7 +54,7 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         let mut owners = Liveness::of(&self.0);
         loop {
             let Page { intents, next } = self.0.list(&stored, after, limit).await?;
-            if are_known(&intents, &mut owners).await? {
+            if owners.are_known(senders(&intents)).await? {
                 let intents = intents.into_iter().map(|intent| shown(intent, &owners));
                 let intents = intents.filter(|intent| states.contains(&intent.state.name())).collect();
                 return Ok(Page { intents, next });

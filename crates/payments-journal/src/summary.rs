@@ -95,11 +95,8 @@ impl Journal {
         let mut live = Liveness::of(self.store());
         loop {
             let tallies = self.store().summarize(service).await?;
-            let mut are_known = true;
-            for sender in tallies.iter().filter_map(|tally| tally.sender.as_ref()) {
-                are_known &= live.is_known(sender).await?;
-            }
-            if are_known {
+            let senders = tallies.iter().filter_map(|tally| tally.sender.as_ref()).collect();
+            if live.are_known(senders).await? {
                 let is_dead =
                     |tally: &Tally| tally.sender.as_ref().is_some_and(|sender| live.is_dead(sender));
                 return Ok(Summary::of(tallies.into_iter().map(|tally| (!is_dead(&tally), tally))));

@@ -151,8 +151,7 @@ impl Unwritten {
             match store.apply(change.clone()).await {
                 Ok(applied) => {
                     self.ends().waiting.remove(&number);
-                    events::same_transaction(&applied);
-                    events::second_charge(&applied);
+                    events::double_charge(&applied);
                 }
                 Err(error) => {
                     if let Some(refusal) = refusal(&error, change.key()) {
