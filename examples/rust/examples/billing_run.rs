@@ -75,10 +75,9 @@ fn is_about_the_caller(error: &payments_journal::Error) -> bool {
 }
 
 async fn list_unresolved(journal: &Journal) -> anyhow::Result<()> {
-    let mut after = None;
-    loop {
-        let page = journal.list(StateName::UNRESOLVED, after, 100).await?;
-        for intent in &page.intents {
+    let mut pages = journal.pages(StateName::UNRESOLVED);
+    while let Some(intents) = pages.next().await? {
+        for intent in intents {
             let amount = intent.request.amount.map_or_else(String::new, |amount| format!(" of {amount}"));
             let sent_at = humantime::format_rfc3339_seconds(intent.begun_at);
             let why = match &intent.state {
@@ -87,11 +86,8 @@ async fn list_unresolved(journal: &Journal) -> anyhow::Result<()> {
             };
             println!("for a person: {}{amount}, sent at {sent_at} ({why})", intent.key);
         }
-        after = page.next;
-        if after.is_none() {
-            return Ok(());
-        }
     }
+    Ok(())
 }
 
 fn fields(line: &str) -> Option<(&str, &str, &str)> {

@@ -36,48 +36,15 @@ async fn every_text_of_a_person_is_bounded_d48() {
     let (limit, long) = (Resolution::MAX_TEXT_BYTES, "n".repeat(Resolution::MAX_TEXT_BYTES + 1));
     let note = Some(&*long);
     for (what, refusal) in [
-        (
-            "resolve",
-            journal
-                .resolve(&intent, not_processed(long.as_str()))
-                .await
-                .as_ref()
-                .err()
-                .map(ToString::to_string),
-        ),
-        (
-            "resolve: note",
-            journal
-                .resolve(&intent, not_processed("ada").note(&*long))
-                .await
-                .as_ref()
-                .err()
-                .map(ToString::to_string),
-        ),
-        ("reopen", journal.reopen(key, &[200], &long, None).await.as_ref().err().map(ToString::to_string)),
-        (
-            "reopen: note",
-            journal.reopen(key, &[200], "ada", note).await.as_ref().err().map(ToString::to_string),
-        ),
-        ("by name", journal.reopen_by_name(key, &long, None).await.as_ref().err().map(ToString::to_string)),
-        (
-            "by name: note",
-            journal.reopen_by_name(key, "ada", note).await.as_ref().err().map(ToString::to_string),
-        ),
-        (
-            "accept",
-            journal
-                .accept_history(LostTime::NothingWasSent, &long)
-                .await
-                .as_ref()
-                .err()
-                .map(ToString::to_string),
-        ),
-        (
-            "rename",
-            journal.rename_service(&service, new, &long).await.as_ref().err().map(ToString::to_string),
-        ),
-        ("forget", journal.forget_service(&service, &long).await.as_ref().err().map(ToString::to_string)),
+        ("resolve", refusal(journal.resolve(&intent, not_processed(long.as_str())).await)),
+        ("resolve: note", refusal(journal.resolve(&intent, not_processed("ada").note(&*long)).await)),
+        ("reopen", refusal(journal.reopen(key, &[200], &long, None).await)),
+        ("reopen: note", refusal(journal.reopen(key, &[200], "ada", note).await)),
+        ("by name", refusal(journal.reopen_by_name(key, &long, None).await)),
+        ("by name: note", refusal(journal.reopen_by_name(key, "ada", note).await)),
+        ("accept", refusal(journal.accept_history(LostTime::NothingWasSent, &long).await)),
+        ("rename", refusal(journal.rename_service(&service, new, &long).await)),
+        ("forget", refusal(journal.forget_service(&service, &long).await)),
     ] {
         let refusal = refusal.unwrap_or_else(|| panic!("{what}"));
         assert!(
@@ -88,4 +55,8 @@ async fn every_text_of_a_person_is_bounded_d48() {
     }
     assert_eq!(journal.find(key).await.unwrap(), Some(intent.clone()));
     journal.rename_service(&service, new, &long[1..]).await.unwrap();
+}
+
+fn refusal<T, E: ToString>(result: Result<T, E>) -> Option<String> {
+    result.err().map(|error| error.to_string())
 }
