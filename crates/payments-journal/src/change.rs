@@ -431,13 +431,11 @@ impl Change {
         since: SystemTime,
         by: &str,
     ) -> Option<Intent> {
-        match found {
-            Some(found) => found.moved_nothing().then(|| self.unknown(found, since, Some(by))),
-            None => {
-                let nothing_known = self.first("", IntentRequest::lost(), attempt, owner, since);
-                Some(self.unknown(&nothing_known, since, Some(by)))
-            }
+        if let Some(found) = found {
+            return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
         }
+        let nothing_known = self.first("", IntentRequest::lost(), attempt, owner, since);
+        Some(self.unknown(&nothing_known, since, Some(by)))
     }
 
     /// It may have been sent in the time whose entries are lost.
