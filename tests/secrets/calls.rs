@@ -53,7 +53,7 @@ fn every_fault(canaries: &Canaries) -> Transcript {
         for request in gateway.requests() {
             transcribe!(&transcript, request);
             transcript.write(&request.to_json());
-            transcript.debug(request.headers());
+            transcript.debug(&request.headers);
             for name in request.field_names() {
                 transcript.write(&format!("{name} {:?}", request.field(name)));
             }

@@ -394,8 +394,8 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     }
     for request in gateway.requests() {
         transcript.write(&request.to_json());
-        transcript.debug(request.headers());
-        transcribe!(transcript, request.effect());
+        transcript.debug(&request.headers);
+        transcribe!(transcript, request.effect);
         transcribe!(transcript, request);
     }
     transcribe!(transcript, gateway.gate(OperationName::Void));

@@ -4,7 +4,6 @@ use std::time::SystemTime;
 use payments_core::ApiKey;
 use payments_model::Amount;
 
-use crate::document::has_at_most_two_decimals;
 use crate::settings::Settings;
 use crate::{Choices, FakeGateway, ManualClock};
 
@@ -71,7 +70,7 @@ impl FakeGatewayBuilder {
     pub fn choices(mut self, change: impl FnOnce(&mut Choices)) -> Self {
         change(&mut self.settings.choices);
         let fee = self.settings.choices.convenience_fee;
-        let is_valid = fee.is_none_or(|fee| fee >= Amount::from_cents(0) && has_at_most_two_decimals(fee));
+        let is_valid = fee.is_none_or(|fee| fee >= Amount::from_cents(0) && fee.written_decimals() <= 2);
         assert!(is_valid, "a convenience fee is at least zero and has at most two decimal places");
         self
     }

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -44,8 +44,6 @@ struct State {
     next_age: u64,
     /// How many [`Pause`]s stop the automatic clock.
     pauses: usize,
-    /// The callers of [`ManualClock::asleep`].
-    watchers: Vec<Waker>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -112,20 +110,6 @@ impl ManualClock {
     /// date is, so that a run repeats byte for byte.
     pub fn wall(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + EPOCH + self.elapsed()
-    }
-
-    /// Waits until at least `count` sleeps have been polled, so that a test advances the clock only after the client
-    /// started to sleep.
-    pub async fn asleep(&self, count: usize) {
-        poll_fn(|context| {
-            let mut state = self.state();
-            if state.sleeps.values().flatten().count() >= count {
-                return Poll::Ready(());
-            }
-            state.watchers.push(context.waker().clone());
-            Poll::Pending
-        })
-        .await;
     }
 
     /// Stops the automatic clock until the guard is dropped.
@@ -203,9 +187,6 @@ impl Future for ManualSleep {
         }
         if !clock.0.auto || state.pauses > 0 {
             state.sleeps.insert(*key, Some(context.waker().clone()));
-            let watchers = std::mem::take(&mut state.watchers);
-            drop(state);
-            watchers.into_iter().for_each(Waker::wake);
             return Poll::Pending;
         }
         // One sleep ends per poll, the earliest of all, so that its waiter runs before the time moves on.
@@ -302,7 +283,9 @@ mod tests {
             let clock = clock.clone();
             move || block_on(clock.sleep(SECOND))
         });
-        block_on(clock.asleep(1));
+        while !clock.state().sleeps.values().any(Option::is_some) {
+            thread::yield_now();
+        }
         clock.advance(SECOND);
         sleeper.join().unwrap();
     }

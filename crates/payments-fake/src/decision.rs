@@ -15,7 +15,7 @@ use payments_model::{
 };
 use serde::Serialize;
 
-use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
+use crate::envelope::{self, ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
@@ -25,7 +25,7 @@ use crate::store::{Effect, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::{
     Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, UnlistedCards,
-    VoidResponse, reply,
+    VoidResponse,
 };
 
 /// What the service would respond, and what it would change.
@@ -277,8 +277,8 @@ impl TenantService<'_> {
             PaymentData::Record { record: &entry.record, token }
         };
         let response = match approval {
-            Ok(()) => reply::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
-            Err(reason) => reply::declined(self.choices.decline_shape, reason, &data),
+            Ok(()) => envelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
+            Err(reason) => envelope::declined(self.choices.decline_shape, reason, &data),
         };
         let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
         let reason = approval.err().map(str::to_owned);
@@ -301,14 +301,14 @@ impl TenantService<'_> {
         });
         entry.state = EntryState::Voided;
         let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
-        let response = reply::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
+        let response = envelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
         let kind = RequestEffect::Voided;
         Decision::processed(response, Effect { tenant: self.tenant, kind, entry, void, new_token: None })
     }
 
     fn get_transaction(&self, id: &str) -> Decision {
         let stored = TransactionId::from_answer(id).and_then(|id| self.store.transactions.get(&id));
-        let found = stored.map(|entry| reply::get(SuccessEnvelope::TRANSACTION_FOUND, &entry.record));
+        let found = stored.map(|entry| envelope::get(SuccessEnvelope::TRANSACTION_FOUND, &entry.record));
         self.lookup(found, ErrorEnvelope::TRANSACTION_NOT_FOUND)
     }
 
@@ -316,7 +316,7 @@ impl TenantService<'_> {
         let stored = CustomerId::from_answer(id).and_then(|id| self.store.customers.get(&id));
         let seeded = (stored.is_none() && id == test_values::CUSTOMER).then(seeded_customer);
         let record = stored.or(seeded.as_ref());
-        let found = record.map(|record| reply::get(SuccessEnvelope::CUSTOMER_FOUND, record));
+        let found = record.map(|record| envelope::get(SuccessEnvelope::CUSTOMER_FOUND, record));
         self.lookup(found, ErrorEnvelope::CUSTOMER_NOT_FOUND)
     }
 

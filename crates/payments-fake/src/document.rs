@@ -158,7 +158,7 @@ member_types! {
         |amount: &RawValue| amount_in_json(amount.get());
     Positive(Amount) from Number, "must be above zero", |Number(amount)| amount.is_positive().then_some(amount);
     Price(Amount) from Positive, "must be written with at most two decimal places",
-        |Positive(amount)| has_at_most_two_decimals(amount).then_some(amount);
+        |Positive(amount)| (amount.written_decimals() <= 2).then_some(amount);
     /// An id is stored and shown unmasked.
     IdText(String) from String, "must not look like a card number",
         |id: String| matches!(mask(&id, &[]), Cow::Borrowed(_)).then_some(id);
@@ -171,11 +171,6 @@ member_types! {
         |IdText(id)| CustomerId::new(id).ok().filter(|id| id.path_segment().is_ok());
 }
 
-/// Whether the amount is written with at most two decimal places.
-pub(crate) fn has_at_most_two_decimals(amount: Amount) -> bool {
-    amount.to_string().split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2)
-}
-
 pub(crate) fn text_or_number(json: Value) -> Option<String> {
     match json {
         Value::String(text) => Some(text),
@@ -185,9 +180,11 @@ pub(crate) fn text_or_number(json: Value) -> Option<String> {
 }
 
 pub(crate) fn whole(json: Value) -> Option<u32> {
-    let digits = text_or_number(json)?;
-    let number: u32 = digits.parse().ok()?;
-    (number.to_string() == digits).then_some(number)
+    match json {
+        Value::Number(number) => number.as_u64()?.try_into().ok(),
+        Value::String(digits) => digits.parse().ok().filter(|number: &u32| number.to_string() == digits),
+        _ => None,
+    }
 }
 
 fn masked(text: String) -> String {

@@ -1,15 +1,16 @@
-//! The response envelopes that the service writes.
+//! The bytes of every response that the service writes.
 
 use std::borrow::Cow;
 
 use bytes::Bytes;
-use http::header::ALLOW;
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::reply;
+use crate::DeclineShape;
+use crate::document::to_json;
 
 /// The body of a successful response.
 ///
@@ -32,12 +33,12 @@ impl SuccessEnvelope {
     /// The response to a POST. `data` is JSON, for example from
     /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
     pub fn post(message: &str, data: &str) -> Vec<u8> {
-        reply::post(message, raw(data)).into_body().into()
+        post(message, raw(data)).into_body().into()
     }
 
     /// The response to a GET, with `data` as for [`post`](Self::post).
     pub fn get(message: &str, data: &str) -> Vec<u8> {
-        reply::get(message, raw(data)).into_body().into()
+        get(message, raw(data)).into_body().into()
     }
 }
 
@@ -91,19 +92,58 @@ impl ErrorEnvelope {
             msg: &'a str,
         }
 
-        to_json(&Body { status: "failed", status_code: self.status.as_u16(), msg: &self.msg })
+        to_json(&Body { status: "failed", status_code: self.status.as_u16(), msg: &self.msg }).into_bytes()
     }
 
     /// The response.
     pub fn response(&self) -> Response<Bytes> {
-        let mut response = reply::json(self.status, self.encode());
+        let mut response = with_body(self.status, "application/json", self.encode());
         response.headers_mut().extend(self.allow.clone().map(|allow| (ALLOW, allow)));
         response
     }
 }
 
-pub(crate) fn to_json(body: &impl Serialize) -> Vec<u8> {
-    serde_json::to_vec(body).expect("texts, numbers and JSON values are JSON")
+/// The members of every envelope with `data`.
+#[derive(Serialize)]
+struct Success<'a, T> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'a str>,
+    status_code: u16,
+    message: &'a str,
+    data: T,
+}
+
+/// HTTP 200 in the envelope of the POST operations.
+pub(crate) fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
+    ok(&Success { status: Some("success"), status_code: 100, message, data })
+}
+
+/// HTTP 200 in the envelope of the GET operations.
+pub(crate) fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
+    ok(&Success { status: None, status_code: 200, message, data })
+}
+
+/// A decline; `data` is the data of the operation's success response.
+pub(crate) fn declined(shape: DeclineShape, reason: &'static str, data: impl Serialize) -> Response<Bytes> {
+    let failed = |status| ok(&Success { status: Some(status), status_code: 200, message: reason, data });
+    match shape {
+        DeclineShape::OkFailed => failed("failed"),
+        DeclineShape::OkError => failed("error"),
+        DeclineShape::BadRequest => ErrorEnvelope::bad_request(reason).response(),
+        DeclineShape::PaymentRequired => ErrorEnvelope::new(StatusCode::PAYMENT_REQUIRED, reason).response(),
+    }
+}
+
+/// HTTP 200 with a JSON body.
+pub(crate) fn ok(body: &impl Serialize) -> Response<Bytes> {
+    with_body(StatusCode::OK, "application/json", to_json(body).into_bytes())
+}
+
+pub(crate) fn with_body(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
+    let mut response = Response::new(Bytes::from(body));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use payments_model::{Amount, TransactionId};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-use crate::redaction::{Redaction, lossy};
+use crate::redaction::{RedactedFields, Redaction, lossy};
 use crate::{Fault, Reply, document};
 
 /// A received request, without its secrets.
@@ -21,22 +21,49 @@ use crate::{Fault, Reply, document};
 /// the API key is removed everywhere. The security code, the expiry date, objects and arrays, and every field that the
 /// interface does not have (such as an ACH payment's account fields) are not kept. Nothing is kept of a body that is not a
 /// JSON object. What remains is personal data, so `Debug` shows only the request line.
+///
+/// ```
+/// # use payments_core::OperationName;
+/// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+/// # use payments_fake::{FakeGateway, Fault, RequestEffect};
+/// # let gateway = FakeGateway::new();
+/// # let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+/// gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+/// payments_fake::block_on(gateway.client().process_token(&payment)).unwrap_err();
+/// let request = &gateway.requests()[0];
+/// assert_eq!((request.effect, request.symptom), (RequestEffect::Charged, Some("close")));
+/// assert_eq!(request.transaction_id.as_ref(), Some(gateway.ledger().entries()[0].transaction_id()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq)]
+#[non_exhaustive]
 pub struct RecordedRequest {
-    operation: Option<OperationName>,
-    method: Method,
-    path: String,
-    headers: HeaderMap,
-    /// The value of each field of the body as JSON, by name.
-    fields: BTreeMap<Cow<'static, str>, String>,
-    body_length: usize,
-    pub(crate) received_at: SystemTime,
-    pub(crate) effect: RequestEffect,
-    pub(crate) transaction_id: Option<TransactionId>,
-    pub(crate) fault: Option<Fault>,
-    pub(crate) reason: Option<String>,
-    status: Option<StatusCode>,
-    symptom: Option<&'static str>,
+    /// The operation, if the method and the path match one.
+    pub operation: Option<OperationName>,
+    /// The HTTP method, which can be any word. A card number or a key that was sent as the method is redacted.
+    pub method: Method,
+    /// The path, without the query.
+    pub path: String,
+    /// The headers. Those whose name suggests a key, a token or a cookie have the value `[redacted]`.
+    pub headers: HeaderMap,
+    fields: RedactedFields,
+    /// The length of the received body in bytes. A server may cut a body that is too long to accept.
+    pub body_length: usize,
+    /// When it was received, by the gateway's wall clock.
+    pub received_at: SystemTime,
+    /// What the service did, whatever the client saw.
+    pub effect: RequestEffect,
+    /// The transaction that the request created or voided, or will with a late delivery.
+    pub transaction_id: Option<TransactionId>,
+    /// The fault that fired for the request.
+    pub fault: Option<Fault>,
+    /// Why the service refused or declined the request, in its own words. Card numbers and keys in it are masked.
+    pub reason: Option<String>,
+    /// The HTTP status that was sent to the client; `None` if none was, or not yet.
+    pub status: Option<StatusCode>,
+    /// What the client saw instead of a whole response: `close`, `reset`, `stall`, `drip`, `truncate` or `garbage`.
+    /// With `drip` and `truncate` it saw the [status](Self::status) too.
+    pub symptom: Option<&'static str>,
 }
 
 named! {
@@ -102,71 +129,6 @@ impl RecordedRequest {
         self.field("Amount")?.parse().ok()
     }
 
-    /// What the service did, whatever the client saw.
-    ///
-    /// ```
-    /// # use payments_core::OperationName;
-    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-    /// # use payments_fake::{FakeGateway, Fault, RequestEffect};
-    /// # let gateway = FakeGateway::new();
-    /// # let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
-    /// gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    /// payments_fake::block_on(gateway.client().process_token(&payment)).unwrap_err();
-    /// let request = &gateway.requests()[0];
-    /// assert_eq!((request.effect(), request.symptom()), (RequestEffect::Charged, Some("close")));
-    /// assert_eq!(request.transaction_id(), Some(gateway.ledger().entries()[0].transaction_id()));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn effect(&self) -> RequestEffect {
-        self.effect
-    }
-
-    /// The transaction that the request created or voided, or will with a late delivery.
-    pub fn transaction_id(&self) -> Option<&TransactionId> {
-        self.transaction_id.as_ref()
-    }
-
-    /// The fault that fired for the request.
-    pub fn fault(&self) -> Option<&Fault> {
-        self.fault.as_ref()
-    }
-
-    /// Why the service refused or declined the request, in its own words. Card numbers and keys in it are masked.
-    pub fn reason(&self) -> Option<&str> {
-        self.reason.as_deref()
-    }
-
-    /// The HTTP status that was sent to the client; `None` if none was, or not yet.
-    pub fn status(&self) -> Option<StatusCode> {
-        self.status
-    }
-
-    /// What the client saw instead of a whole response: `close`, `reset`, `stall`, `drip`, `truncate` or `garbage`.
-    /// With `drip` and `truncate` it saw the [status](Self::status) too.
-    pub fn symptom(&self) -> Option<&'static str> {
-        self.symptom
-    }
-
-    /// The operation, if the method and the path match one.
-    pub fn operation(&self) -> Option<OperationName> {
-        self.operation
-    }
-
-    /// The HTTP method, which can be any word. A card number or a key that was sent as the method is redacted.
-    pub fn method(&self) -> &Method {
-        &self.method
-    }
-
-    /// The path, without the query.
-    pub fn path(&self) -> &str {
-        &self.path
-    }
-
-    /// The headers. Those whose name suggests a key, a token or a cookie have the value `[redacted]`.
-    pub fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
     /// A field of the body: a string unquoted, a number, boolean or null as JSON, anything else as `[redacted]` or masked. A
     /// reference of 13 to 19 digits is masked too if it looks like a card number (see [`mask`](payments_model::mask)): a time
     /// in milliseconds never does; of the numbers that begin with 3 to 9, one in ten does.
@@ -185,21 +147,16 @@ impl RecordedRequest {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn field(&self, name: &str) -> Option<Cow<'_, str>> {
-        let json = self.fields.get(name)?;
+        let json = self.fields.by_name().remove(name)?;
         Some(serde_json::from_str(json).map_or(Cow::Borrowed(json), Cow::Owned))
     }
 
     /// The field names, in alphabetical order. A name that may itself hold a secret is `(unprintable field name)`.
     pub fn field_names(&self) -> impl Iterator<Item = &str> {
-        self.fields.keys().map(AsRef::as_ref)
+        self.fields.by_name().into_keys()
     }
 
-    /// The length of the received body in bytes. A server may cut a body that is too long to accept.
-    pub fn body_length(&self) -> usize {
-        self.body_length
-    }
-
-    /// Everything above as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
+    /// Everything as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
     /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `reason`,
     /// `fault` (as text), `status` and `symptom`. Absent values are `null`.
     pub fn to_json(&self) -> String {
@@ -222,31 +179,23 @@ impl RecordedRequest {
         }
 
         let values = |name| self.headers.get_all(name).iter().map(lossy).collect::<Vec<_>>().join(", ");
-        let fields = self.fields.iter().map(|(name, json)| {
-            let value = serde_json::from_str(json).unwrap_or(RawValue::NULL);
-            (name.as_ref(), value)
-        });
+        let raw = |json| serde_json::from_str(json).unwrap_or(RawValue::NULL);
         document::to_json(&Document {
             operation: self.operation.map(OperationName::as_str),
             method: self.method.as_str(),
             path: &self.path,
             headers: self.headers.keys().map(|name| (name.as_str(), values(name))).collect(),
-            fields: fields.collect(),
+            fields: self.fields.by_name().into_iter().map(|(name, json)| (name, raw(json))).collect(),
             body_length: self.body_length,
             received_at: document::timestamp(self.received_at).to_string(),
             amount: self.amount().and_then(|amount| RawValue::from_string(amount.to_string()).ok()),
-            effect: self.effect().as_str(),
-            transaction_id: self.transaction_id(),
-            reason: self.reason(),
+            effect: self.effect.as_str(),
+            transaction_id: self.transaction_id.as_ref(),
+            reason: self.reason.as_deref(),
             fault: self.fault.as_ref().map(Fault::to_string),
             status: self.status.map(|status| status.as_u16()),
             symptom: self.symptom,
         })
-    }
-
-    /// When it was received, by the gateway's wall clock.
-    pub fn received_at(&self) -> SystemTime {
-        self.received_at
     }
 }
 
@@ -332,22 +281,21 @@ mod tests {
         let gateway = FakeGateway::new();
         drop(gateway.handle(gateway.clock().wall(), request));
         let [recorded] = &gateway.requests()[..] else { panic!("one request was sent") };
-        assert_eq!(recorded.headers()[HOST], "host.invalid");
+        assert_eq!(recorded.headers[HOST], "host.invalid");
         assert_eq!(recorded.field("Amount").as_deref(), Some("1"));
         assert!(received.is_unique());
     }
 
-    fn fields(body: &str) -> BTreeMap<Cow<'static, str>, String> {
+    fn fields(body: &str) -> RedactedFields {
         Redaction::of(&[], None).fields(&RequestMembers::read(body.as_bytes()).unwrap())
     }
 
     #[test]
     fn the_last_value_of_a_repeated_field_counts() {
         let fields = fields(r#"{"Reason":"a","Amount":1,"Reason":"b","x y":1,"y z":2,"Cvv":"917"}"#);
-        let sorted: Vec<_> = fields.iter().map(|(name, value)| (&**name, &**value)).collect();
         let redacted = "\"[redacted]\"";
         assert_eq!(
-            sorted,
+            fields.by_name().into_iter().collect::<Vec<_>>(),
             [("(unprintable field name)", redacted), ("Amount", "1"), ("Cvv", redacted), ("Reason", "\"b\"")]
         );
     }

@@ -6,7 +6,7 @@ use payments_model::unversioned::{CARD_FIELDS, RequestMembers, request_field};
 use payments_model::{MaskedCard, mask};
 use percent_encoding::percent_decode_str;
 
-use crate::document::shown_name;
+use crate::document::{shown_name, to_json};
 
 /// Removes secrets from one request before any part of it is stored.
 pub(crate) struct Redaction<'a> {
@@ -17,8 +17,6 @@ pub(crate) struct Redaction<'a> {
 impl<'a> Redaction<'a> {
     /// `presented` is the value of `Authorization`.
     pub(crate) fn of(accepted: &'a [String], presented: Option<&'a HeaderValue>) -> Self {
-        // A shorter key would match parts of unrelated words.
-        const SHORTEST_KEY: usize = 8;
         let mut keys: Vec<_> =
             accepted.iter().map(String::as_str).filter(|key| key.len() >= SHORTEST_KEY).collect();
         let presented = presented.and_then(|key| key.to_str().ok());
@@ -26,10 +24,15 @@ impl<'a> Redaction<'a> {
         Self { keys }
     }
 
-    /// The redacted fields of a body. The values are JSON; if a name is repeated, the last value counts.
-    pub(crate) fn fields(&self, members: &RequestMembers<'_>) -> BTreeMap<Cow<'static, str>, String> {
-        let fields = members.iter().map(|(name, value)| self.field(name, value));
-        fields.map(|(name, value)| (name, value.into_owned())).collect()
+    /// The redacted fields of a body.
+    pub(crate) fn fields(&self, members: &RequestMembers<'_>) -> RedactedFields {
+        let mut values = String::new();
+        let ends = members.iter().map(|(name, json)| {
+            let (name, json) = self.field(name, json);
+            values.push_str(&json);
+            (name, values.len())
+        });
+        RedactedFields { ends: ends.collect(), values }
     }
 
     /// A redacted method. A method can be any word: if the announced length of a body is too short, its rest is read as one.
@@ -49,7 +52,8 @@ impl<'a> Redaction<'a> {
 
     /// The text without keys and card numbers, otherwise unchanged.
     pub(crate) fn text<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        mask(text, &self.keys)
+        // Most values are too short for a key or a card number.
+        if text.len() < SHORTEST_KEY { Cow::Borrowed(text) } else { mask(text, &self.keys) }
     }
 
     /// Copies every value, even where nothing is removed: the values are slices of the buffer that the server read, and
@@ -93,16 +97,44 @@ impl<'a> Redaction<'a> {
         let Some(text) = text else { return Cow::Borrowed(REDACTED_JSON) };
         match self.text(&text) {
             Cow::Borrowed(_) => Cow::Borrowed(json),
-            Cow::Owned(shown) => Cow::Owned(quoted(&shown)),
+            Cow::Owned(shown) => Cow::Owned(to_json(&shown)),
         }
     }
 
     fn card_value(&self, field: &str, json: &str) -> Cow<'static, str> {
         let number = (field == "CardNumber").then(|| serde_json::from_str::<String>(json).ok());
         match number.flatten() {
-            Some(number) => Cow::Owned(quoted(&self.text(MaskedCard::new(&number).as_str()))),
+            Some(number) => Cow::Owned(to_json(&self.text(MaskedCard::new(&number).as_str()))),
             None => Cow::Borrowed(REDACTED_JSON),
         }
+    }
+}
+
+/// The fields of a body without secrets. Few pieces of memory, because a gateway stores many requests.
+#[derive(Clone, Default)]
+pub(crate) struct RedactedFields {
+    /// The values as JSON, one after the other.
+    values: String,
+    /// The names in the order of the body, and where their values end.
+    ends: Vec<(Cow<'static, str>, usize)>,
+}
+
+impl RedactedFields {
+    /// The values by name. If a name is repeated, the last value counts.
+    pub(crate) fn by_name(&self) -> BTreeMap<&str, &str> {
+        let mut start = 0;
+        let values = self.ends.iter().map(|(name, end)| {
+            let value = &self.values[start..*end];
+            start = *end;
+            (name.as_ref(), value)
+        });
+        values.collect()
+    }
+}
+
+impl PartialEq for RedactedFields {
+    fn eq(&self, other: &Self) -> bool {
+        self.by_name() == other.by_name()
     }
 }
 
@@ -115,9 +147,8 @@ pub(crate) fn lossy(value: &HeaderValue) -> Cow<'_, str> {
     String::from_utf8_lossy(value.as_bytes())
 }
 
-pub(crate) fn quoted(text: &str) -> String {
-    serde_json::to_string(text).expect("a string is JSON")
-}
+/// A shorter key would match parts of unrelated words.
+const SHORTEST_KEY: usize = 8;
 
 const REDACTED: HeaderValue = HeaderValue::from_static("[redacted]");
 
@@ -224,7 +255,7 @@ mod tests {
             any::<String>(),
         ];
         let json = text.prop_flat_map(|text| {
-            let written = quoted(&text);
+            let written = to_json(&text);
             // In one of the two, escapes of the text stay escapes.
             let raw = format!("\"{text}\"");
             let raw = if serde_json::from_str::<&RawValue>(&raw).is_ok() { raw } else { written.clone() };

@@ -1,4 +1,4 @@
-//! What the network would carry back, and the bytes of every response of the fake.
+//! What the network would carry back.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,12 +7,11 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
-use serde::Serialize;
 
-use crate::envelope::{ErrorEnvelope, to_json};
+use crate::HeldRequest;
+use crate::envelope::{ErrorEnvelope, ok, with_body};
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
-use crate::{DeclineShape, HeldRequest};
 
 /// What the network would carry back: a complete response, or a symptom.
 ///
@@ -151,53 +150,6 @@ impl fmt::Debug for Reply {
         let (status, symptom) = (self.status(), self.symptom());
         f.debug_struct("Reply").field("status", &status).field("symptom", &symptom).finish_non_exhaustive()
     }
-}
-
-/// The members of every envelope with `data`.
-#[derive(Serialize)]
-struct Success<'a, T> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'a str>,
-    status_code: u16,
-    message: &'a str,
-    data: T,
-}
-
-/// HTTP 200 in the envelope of the POST operations.
-pub(crate) fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
-    ok(&Success { status: Some("success"), status_code: 100, message, data })
-}
-
-/// HTTP 200 in the envelope of the GET operations.
-pub(crate) fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
-    ok(&Success { status: None, status_code: 200, message, data })
-}
-
-/// A decline; `data` is the data of the operation's success response.
-pub(crate) fn declined(shape: DeclineShape, reason: &'static str, data: impl Serialize) -> Response<Bytes> {
-    let failed = |status| ok(&Success { status: Some(status), status_code: 200, message: reason, data });
-    match shape {
-        DeclineShape::OkFailed => failed("failed"),
-        DeclineShape::OkError => failed("error"),
-        DeclineShape::BadRequest => ErrorEnvelope::bad_request(reason).response(),
-        DeclineShape::PaymentRequired => ErrorEnvelope::new(StatusCode::PAYMENT_REQUIRED, reason).response(),
-    }
-}
-
-fn ok(body: &impl Serialize) -> Response<Bytes> {
-    json(StatusCode::OK, to_json(body))
-}
-
-/// A response with a JSON body.
-pub(crate) fn json(status: StatusCode, body: Vec<u8>) -> Response<Bytes> {
-    with_body(status, "application/json", body)
-}
-
-fn with_body(status: StatusCode, content_type: &'static str, body: Vec<u8>) -> Response<Bytes> {
-    let mut response = Response::new(Bytes::from(body));
-    *response.status_mut() = status;
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
-    response
 }
 
 /// A response with the status of a fault: without a body where the status forbids one, and with `Retry-After`.

@@ -96,8 +96,11 @@ impl Action {
                 OperationName::TokenTransaction => TokenTransaction::from_members(members)
                     .map(|payment| Self::TokenTransaction(Box::new(payment))),
                 OperationName::Void => Void::from_members(members).map(Self::Void),
-                _ => TransactionRequest::from_members(members)
-                    .map(|payment| Self::Transaction(Box::new(payment), test_account(members))),
+                _ => TransactionRequest::from_members(members).map(|payment| {
+                    let is_ach = matches!(payment, TransactionRequest::Ach(_));
+                    let account = if is_ach { test_account(members) } else { None };
+                    Self::Transaction(Box::new(payment), account)
+                }),
             }
         });
         action.unwrap_or_else(|error| Self::Refused(ErrorEnvelope::bad_request(&error.to_string())))

@@ -61,8 +61,10 @@ impl Amount {
         u32::from(exponent.min(0).unsigned_abs())
     }
 
-    /// The number of decimal places that `Display` writes: 2 for `45.00`, 3 for `45.000`.
-    pub(crate) fn written_decimals(self) -> usize {
+    /// The number of decimal places that `Display` writes: 2 for `45.00`, 3 for `45.000`. For the other crates of this project
+    /// only: it may change in any version.
+    #[doc(hidden)]
+    pub fn written_decimals(self) -> usize {
         usize::from(self.exponent.min(0).unsigned_abs())
     }
 

@@ -38,8 +38,8 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    let mut found: Vec<&str> = secrets.iter().copied().filter(|secret| is_replaced(secret)).collect();
-    found.retain(|secret| may_occur(text, secret));
+    let may_be_replaced = |secret: &&str| is_replaced(secret) && may_occur(text, secret);
+    let mut found: Vec<&str> = secrets.iter().copied().filter(may_be_replaced).collect();
     if found.is_empty() && digits_in(text) < *CARD_DIGITS.start() {
         return masked;
     }

@@ -31,8 +31,8 @@ impl Exchange {
     /// that its void took effect.
     pub fn is_untold(&self) -> bool {
         let Some(recorded) = &self.recorded else { return false };
-        let moved = matches!(recorded.effect(), RequestEffect::Charged | RequestEffect::Voided);
-        let is_told = match recorded.fault().map(|fault| (fault.kind(), fault.phase())) {
+        let moved = matches!(recorded.effect, RequestEffect::Charged | RequestEffect::Voided);
+        let is_told = match recorded.fault.as_ref().map(|fault| (fault.kind(), fault.phase())) {
             None | Some((FaultKind::Delay { .. }, _)) => self.status.is_some(),
             Some((FaultKind::Drip { .. }, Phase::AfterCommit)) => self.symptom == Some("drip"),
             Some(_) => false,

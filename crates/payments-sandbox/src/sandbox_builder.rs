@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio_rustls::TlsAcceptor;
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
@@ -46,6 +47,24 @@ enum Encryption {
     None,
     Provided(Certificate),
     Generated,
+}
+
+impl Encryption {
+    /// The acceptor for encrypted connections, and the authority of a generated certificate in PEM.
+    fn acceptor(
+        self,
+        address: IpAddr,
+        names: Vec<String>,
+    ) -> io::Result<(Option<TlsAcceptor>, Option<String>)> {
+        Ok(match self {
+            Self::None => (None, None),
+            Self::Provided(certificate) => (Some(certificate.acceptor()?), None),
+            Self::Generated => {
+                let (certificate, authority) = Certificate::generate(address, names)?;
+                (Some(certificate.acceptor()?), Some(authority))
+            }
+        })
+    }
 }
 
 impl SandboxBuilder {
@@ -218,20 +237,10 @@ impl SandboxBuilder {
     ///
     /// Outside a tokio runtime.
     pub async fn start(self) -> io::Result<Sandbox> {
-        let has_settings = self.fresh.is_some() || self.seed.is_some();
-        if self.gateway.is_some() && has_settings {
-            let message = "api_key, seed, choices and ignore_unfired_faults are settings of a fresh gateway; \
-                           build the gateway that is served with them";
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-        }
-        let (tls, ca_certificate) = match self.encryption {
-            Encryption::None => (None, None),
-            Encryption::Provided(certificate) => (Some(certificate.acceptor()?), None),
-            Encryption::Generated => {
-                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
-                (Some(certificate.acceptor()?), Some(authority))
-            }
-        };
+        // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
+        let any_number = RandomState::new().hash_one("any number") >> 32;
+        let (gateway, seed, clock) = gateway(self.gateway, self.fresh, self.seed, any_number)?;
+        let (tls, ca_certificate) = self.encryption.acceptor(self.listen.ip(), self.tls_names)?;
         let listener = bind(self.listen).await?;
         let admin_listener = match self.admin_listen {
             Some(address) => Some(bind(address).await?),
@@ -239,21 +248,6 @@ impl SandboxBuilder {
         };
         let address = listener.local_addr()?;
         let admin_address = admin_listener.as_ref().unwrap_or(&listener).local_addr()?;
-
-        // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
-        let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, seed, clock) = if let Some(gateway) = self.gateway {
-            (gateway, None, None)
-        } else {
-            let (seed, clock) = (self.seed.unwrap_or(any_number), WallClock::default());
-            let wall_clock = clock.clone();
-            let builder = self
-                .fresh
-                .unwrap_or_else(FakeGateway::builder)
-                .seed(seed)
-                .wall_clock(move || wall_clock.now());
-            (builder.build(), Some(seed), Some(clock))
-        };
         let data_file = match self.data_file {
             Some(path) => {
                 let gateway = gateway.uncounted();
@@ -342,6 +336,30 @@ impl fmt::Debug for SandboxBuilder {
             .field("gateway", &self.gateway)
             .field("data_file", &self.data_file)
             .finish_non_exhaustive()
+    }
+}
+
+/// The gateway to serve, and its seed and clock if it is a fresh one.
+fn gateway(
+    given: Option<FakeGateway>,
+    fresh: Option<FakeGatewayBuilder>,
+    seed: Option<u64>,
+    any_number: u64,
+) -> io::Result<(FakeGateway, Option<u64>, Option<WallClock>)> {
+    let has_settings = fresh.is_some() || seed.is_some();
+    match given {
+        Some(_) if has_settings => {
+            let message = "api_key, seed, choices and ignore_unfired_faults are settings of a fresh gateway; \
+                           build the gateway that is served with them";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
+        }
+        Some(gateway) => Ok((gateway, None, None)),
+        None => {
+            let (seed, clock) = (seed.unwrap_or(any_number), WallClock::default());
+            let builder = fresh.unwrap_or_else(FakeGateway::builder).seed(seed);
+            let wall_clock = clock.clone();
+            Ok((builder.wall_clock(move || wall_clock.now()).build(), Some(seed), Some(clock)))
+        }
     }
 }
 

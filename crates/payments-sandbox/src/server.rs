@@ -60,6 +60,7 @@ pub(crate) async fn serve(
         connections.spawn(async move {
             let _permit = permit;
             tokio::select! {
+                biased;
                 () = serving => {}
                 (idle, needs_room) = activity.idle_for_too_long() => {
                     let reached_limit = needs_room.then_some(max_connections);

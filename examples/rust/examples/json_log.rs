@@ -117,7 +117,7 @@ fn main() -> anyhow::Result<()> {
         let log: Value = serde_json::from_str(log)?;
         assert!(own.ends_with(log["call_id"].as_str().context("no call id")?));
         let request = &sandbox.gateway().requests()[attempt];
-        assert_eq!(request.headers()["traceparent"].to_str()?, log["traceparent"]);
+        assert_eq!(request.headers["traceparent"].to_str()?, log["traceparent"]);
     }
     Ok(())
 }

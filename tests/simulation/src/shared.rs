@@ -209,7 +209,7 @@ impl CallRecord {
 
 /// The intent of a request, read from its amount, which is unique to the intent, or from a void's reason.
 fn intent_of(request: &RecordedRequest) -> Option<usize> {
-    match request.operation()? {
+    match request.operation? {
         OperationName::Void => {
             request.field("Reason")?.strip_prefix(crate::intent::VOID_REASON)?.parse().ok()
         }

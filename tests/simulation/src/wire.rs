@@ -202,7 +202,7 @@ impl Wire {
         for request in &requests {
             self.shared.receive(call, request);
         }
-        (true, requests.iter().any(|request| request.fault().is_some()))
+        (true, requests.iter().any(|request| request.fault.is_some()))
     }
 
     /// Delivers the request after a delay, even if the caller has gone by then.

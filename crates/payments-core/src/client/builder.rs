@@ -123,7 +123,7 @@ impl<T, C> ClientBuilder<T, C> {
     ///     })
     ///     .build();
     /// # payments_fake::block_on(client.transaction(&"txn_1".parse()?)).unwrap_err();
-    /// # assert_eq!(gateway.requests()[0].headers()["x-client"], "billing");
+    /// # assert_eq!(gateway.requests()[0].headers["x-client"], "billing");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn headers(mut self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {

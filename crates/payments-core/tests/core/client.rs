@@ -748,7 +748,7 @@ fn caller_headers_are_sent_with_every_attempt_and_override_the_clients() {
     let traced = client.with_headers(headers);
     let of_last = |name: &str| {
         let requests = gateway.requests();
-        let values = requests.last().unwrap().headers().get_all(name).iter();
+        let values = requests.last().unwrap().headers.get_all(name).iter();
         values.map(|value| value.to_str().unwrap().to_owned()).collect::<Vec<_>>()
     };
 
@@ -802,7 +802,7 @@ fn all_sets_of_caller_headers_share_one_limit() {
     let rest = half.len() - "x-client".len() - "x-trace".len();
     block_on(client.with_headers(set("x-trace", &half[..rest])).process_token(&payment)).unwrap();
     let requests = gateway.requests();
-    let headers = requests.last().unwrap().headers();
+    let headers = &requests.last().unwrap().headers;
     let added = ["x-client", "x-trace"].map(|name| name.len() + headers[name].len());
     assert_eq!(added.iter().sum::<usize>(), CallerHeaders::MAX_BYTES);
 }

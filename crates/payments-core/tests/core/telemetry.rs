@@ -157,7 +157,7 @@ fn the_trace_headers_name_the_span_of_the_attempt() {
     let mut sent = String::new();
     let spans = recorded(|gateway| {
         block_on(gateway.client().process_token(&payment("invoice 17"))).unwrap();
-        sent = gateway.requests()[0].headers()["traceparent"].to_str().unwrap().to_owned();
+        sent = gateway.requests()[0].headers["traceparent"].to_str().unwrap().to_owned();
     });
     let context = &spans[0].span_context;
     assert_eq!(sent, format!("00-{}-{}-01", context.trace_id(), context.span_id()));

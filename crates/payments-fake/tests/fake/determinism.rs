@@ -22,14 +22,8 @@ fn run(seed: u64) -> String {
     let mut log = String::new();
     for number in ["4242424242424242", "4000000000000002"].iter().cycle().take(8) {
         let payment = card(number).payment_tokenization(true).build().unwrap();
-        show(&gateway.handle(noon(), post("/transaction", encoded(&payment))), &mut log);
-        show(
-            &gateway.handle(
-                noon(),
-                post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()),
-            ),
-            &mut log,
-        );
+        show(&gateway.handle(noon(), card_request(&payment)), &mut log);
+        show(&gateway.handle(noon(), token_request("tok_approved")), &mut log);
         show(&gateway.handle(noon(), get("/customer/cus_1")), &mut log);
     }
     gateway.deliver_late();
@@ -84,7 +78,7 @@ fn identifiers_are_unique() {
 #[test]
 fn gateways_share_nothing() {
     let (one, other) = (FakeGateway::new(), FakeGateway::new());
-    response(&one, post("/transaction", encoded(&sale())));
+    response(&one, card_request(&sale()));
     one.ledger().assert_charged_once(PRICE);
     other.ledger().assert_nothing_charged();
     assert_eq!(other.requests(), []);

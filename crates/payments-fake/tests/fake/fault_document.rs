@@ -90,7 +90,7 @@ fn asking_for(fault: Fault, mut request: Request<Bytes>) -> Request<Bytes> {
 #[test]
 fn precedence_is_armed_fault_then_requested_fault_then_test_value() {
     let gateway = FakeGateway::new();
-    let declined = || post("/transaction", encoded(&card("4000000000000002").build().unwrap()));
+    let declined = || card_request(&card("4000000000000002").build().unwrap());
     let close = || Fault::on_any().before_commit().close();
     gateway.arm(Fault::on(OperationName::Transaction).before_commit().reset());
     assert!(matches!(gateway.handle(noon(), asking_for(close(), declined())), Reply::Reset));
@@ -108,7 +108,7 @@ fn a_requested_fault_after_the_commit_does_not_fire_for_a_refused_request() {
     let close = || Fault::on_any().after_commit().close();
     let refused = gateway.handle(noon(), asking_for(close(), post("/transaction", "{}")));
     assert!(matches!(refused, Reply::Response(response) if response.status() == StatusCode::BAD_REQUEST));
-    assert_eq!(gateway.requests()[0].fault(), None);
+    assert_eq!(gateway.requests()[0].fault, None);
     let lookup = gateway.handle(noon(), asking_for(close(), get("/customer/cus_unknown")));
     assert!(matches!(lookup, Reply::Closed), "a lookup commits nothing");
 }
@@ -117,7 +117,7 @@ fn a_requested_fault_after_the_commit_does_not_fire_for_a_refused_request() {
 fn a_requested_fault_ignores_its_operation_and_skip() {
     let gateway = FakeGateway::new();
     let fault = || Fault::on(OperationName::Void).after_commit().close().skip(9);
-    let pay = || post("/transaction", encoded(&sale()));
+    let pay = || card_request(&sale());
     assert!(matches!(gateway.handle(noon(), asking_for(fault(), pay())), Reply::Closed));
     gateway.ledger().assert_charged_once(PRICE);
     assert!(matches!(gateway.handle(noon(), pay()), Reply::Response(_)));

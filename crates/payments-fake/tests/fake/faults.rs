@@ -475,12 +475,3 @@ fn a_fault_displays_its_settings() {
 fn an_informational_status_is_refused() {
     let _ = Fault::on_any().before_commit().status(StatusCode::CONTINUE);
 }
-
-/// The message that the work panics with.
-fn panic_message(work: impl FnOnce()) -> String {
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).expect_err("it must panic");
-    match panic.downcast::<String>() {
-        Ok(message) => *message,
-        Err(panic) => (*panic.downcast::<&str>().expect("a panic has a message")).to_owned(),
-    }
-}

@@ -415,8 +415,8 @@ fn a_state_written_with_other_choices_can_be_loaded() {
             choices.status_codes.sale = "77".into();
         })
         .build();
-    response(&gateway, post("/transaction", encoded(&sale())));
-    response(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
+    response(&gateway, card_request(&sale()));
+    response(&gateway, token_request("tok_approved"));
     gateway.arm(Fault::on_any().after_commit().close());
     gateway.disarm_all();
     let state = gateway.first_tenant().state_json();

@@ -8,7 +8,7 @@ use serde_json::json;
 #[test]
 fn a_card_payment_returns_the_record_in_the_post_envelope() {
     let gateway = FakeGateway::new();
-    let (status, body) = json(&gateway, post("/transaction", encoded(&sale())));
+    let (status, body) = json(&gateway, card_request(&sale()));
     let id = body["data"]["TransactionId"].as_str().unwrap().to_owned();
     let record = json!({
         "TransactionId": id,
@@ -43,13 +43,12 @@ fn a_card_payment_returns_the_record_in_the_post_envelope() {
 #[test]
 fn a_token_payment_and_a_void_return_only_the_transaction_id() {
     let gateway = FakeGateway::new();
-    let (status, body) =
-        json(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
+    let (status, body) = json(&gateway, token_request("tok_approved"));
     assert_eq!((status, &body["status"], &body["status_code"]), (200, &json!("success"), &json!(100)));
     assert_eq!(body["message"], "Transaction Processed Successfully");
     assert_eq!(body["data"].as_object().unwrap().keys().collect::<Vec<_>>(), ["TransactionId"]);
 
-    let (_, authorized) = json(&gateway, post("/transaction", encoded(&authorization())));
+    let (_, authorized) = json(&gateway, card_request(&authorization()));
     let id = authorized["data"]["TransactionId"].as_str().unwrap();
     let void = json!({ "TransactionId": id, "TransactionFor": "Void", "Reason": "changed their mind" });
     let voided = json!({
@@ -81,9 +80,9 @@ fn an_added_customer_is_found() {
 #[test]
 fn every_error_of_the_interface_has_its_status_and_text() {
     let gateway = FakeGateway::new();
-    let (_, sold) = json(&gateway, post("/transaction", encoded(&sale())));
+    let (_, sold) = json(&gateway, card_request(&sale()));
     let void = |id: &str| post("/void", json!({ "TransactionId": id, "TransactionFor": "Void" }).to_string());
-    let charge = |id: &str| post("/token-transaction", token(id).to_json().as_ref().to_vec());
+    let charge = |id: &str| token_request(id);
 
     let transaction_id = error_body(400, "bad request error: invalid transaction id");
     assert_eq!(json(&gateway, void("txn_unknown")), transaction_id);
@@ -165,7 +164,7 @@ fn a_body_over_64_kib_is_too_large_d37() {
 #[test]
 fn every_violation_is_named_without_its_value_d30() {
     let gateway = FakeGateway::new();
-    let mut body: serde_json::Value = serde_json::from_slice(&encoded(&sale())).unwrap();
+    let mut body: serde_json::Value = serde_json::from_slice(card_request(&sale()).body()).unwrap();
     body["BillingEmial"] = json!("ada@example.com");
     body["Cvv"] = json!(987);
     body["Amount"] = json!("10.50");
@@ -195,7 +194,7 @@ fn every_response_has_a_request_id_and_a_date() {
 #[test]
 fn an_authorization_is_voided_once() {
     let gateway = FakeGateway::new();
-    let (_, authorized) = json(&gateway, post("/transaction", encoded(&authorization())));
+    let (_, authorized) = json(&gateway, card_request(&authorization()));
     assert_eq!(
         (&authorized["data"]["TransactionType"], &authorized["data"]["Status"]),
         (&json!(2), &json!("2"))

@@ -13,8 +13,8 @@ use crate::support::*;
 type Summary = (RequestEffect, Option<u16>, Option<&'static str>, bool);
 
 fn summary(request: &RecordedRequest) -> Summary {
-    let status = request.status().map(|status| status.as_u16());
-    (request.effect(), status, request.symptom(), request.transaction_id().is_some())
+    let status = request.status.map(|status| status.as_u16());
+    (request.effect, status, request.symptom, request.transaction_id.is_some())
 }
 
 fn send(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Summary {
@@ -23,27 +23,24 @@ fn send(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Summary {
 }
 
 fn pay() -> Request<bytes::Bytes> {
-    post("/transaction", encoded(&sale()))
+    card_request(&sale())
 }
 
 #[test]
 fn each_request_has_its_effect() {
     use RequestEffect::{Charged, Declined, LookedUp, Refused, Voided};
     let gateway = FakeGateway::new();
-    let declined = encoded(&card("4000000000000002").build().unwrap());
+    let declined = card_request(&card("4000000000000002").build().unwrap());
     assert_eq!(send(&gateway, pay()), (Charged, Some(200), None, true));
-    assert_eq!(send(&gateway, post("/transaction", declined)), (Declined, Some(200), None, true));
+    assert_eq!(send(&gateway, declined), (Declined, Some(200), None, true));
     assert_eq!(send(&gateway, post("/transaction", "{}")), (Refused, Some(400), None, false));
     assert_eq!(send(&gateway, get("/customer/cus_1")), (LookedUp, Some(200), None, false));
     assert_eq!(send(&gateway, get("/customer/cus_2")), (Refused, Some(404), None, false));
-    assert_eq!(
-        send(&gateway, post("/transaction", encoded(&authorization()))),
-        (Charged, Some(200), None, true)
-    );
+    assert_eq!(send(&gateway, card_request(&authorization())), (Charged, Some(200), None, true));
     let authorized = gateway.ledger().entries()[2].transaction_id().clone();
     let void = || post("/void", json!({ "TransactionId": authorized.as_str() }).to_string());
     assert_eq!(send(&gateway, void()), (Voided, Some(200), None, true));
-    assert_eq!(gateway.requests().last().unwrap().transaction_id(), Some(&authorized));
+    assert_eq!(gateway.requests().last().unwrap().transaction_id.as_ref(), Some(&authorized));
     assert_eq!(send(&gateway, void()), (Refused, Some(400), None, false));
     assert_eq!(gateway.requests()[0].amount(), Some(PRICE));
 }
@@ -65,7 +62,7 @@ fn a_fault_is_recorded_with_its_effect_and_symptom() {
     ] {
         gateway.arm(fault.clone());
         assert_eq!(send(&gateway, pay()), expected, "{fault}");
-        assert_eq!(gateway.requests().last().unwrap().fault(), Some(&fault));
+        assert_eq!(gateway.requests().last().unwrap().fault.as_ref(), Some(&fault));
     }
     assert_eq!(gateway.deliver_late(), 1);
     assert_eq!(summary(&gateway.requests()[2]), (Charged, None, Some("reset"), true));
@@ -85,7 +82,7 @@ fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
 #[test]
 fn only_one_of_two_late_voids_takes_effect() {
     let gateway = FakeGateway::new();
-    send(&gateway, post("/transaction", encoded(&authorization())));
+    send(&gateway, card_request(&authorization()));
     let id = gateway.ledger().entries()[0].transaction_id().clone();
     gateway.arm(Fault::on(OperationName::Void).late().close().times(2));
     for _ in 0..2 {
@@ -93,7 +90,7 @@ fn only_one_of_two_late_voids_takes_effect() {
         assert_eq!(send(&gateway, void).0, RequestEffect::Late);
     }
     assert_eq!(gateway.deliver_late(), 2);
-    let effects: Vec<_> = gateway.requests()[1..].iter().map(RecordedRequest::effect).collect();
+    let effects: Vec<_> = gateway.requests()[1..].iter().map(|request| request.effect).collect();
     assert_eq!(effects, [RequestEffect::Voided, RequestEffect::Refused]);
 }
 
@@ -138,7 +135,7 @@ fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
     let gateway = FakeGateway::new();
     let reason = |request| {
         send(&gateway, request);
-        gateway.requests().last().unwrap().reason().map(str::to_owned)
+        gateway.requests().last().unwrap().reason.clone()
     };
     assert_eq!(reason(pay()), None);
     assert_eq!(
@@ -146,7 +143,7 @@ fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
         Some("invalid transaction id")
     );
     let declined = card("4000000000009995").build().unwrap();
-    assert_eq!(reason(post("/transaction", encoded(&declined))).as_deref(), Some("insufficient funds"));
+    assert_eq!(reason(card_request(&declined)).as_deref(), Some("insufficient funds"));
     let field = reason(post("/void", r#"{"TransactionId":"txn_1","4242424242424242":1}"#)).unwrap();
     assert!(!field.contains("4242424242424242"), "{field}");
     let key = FakeGateway::API_KEY;
@@ -160,5 +157,5 @@ fn a_short_key_is_not_masked_in_a_reason() {
     let mut request = post("/void", r#"{"TransactionId":"txn_1"}"#);
     request.headers_mut().insert("authorization", http::HeaderValue::from_static("invalid"));
     send(&gateway, request);
-    assert_eq!(gateway.requests()[0].reason(), Some("invalid transaction id"));
+    assert_eq!(gateway.requests()[0].reason.as_deref(), Some("invalid transaction id"));
 }

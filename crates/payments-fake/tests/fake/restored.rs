@@ -3,8 +3,6 @@
 use std::collections::HashSet;
 use std::panic::catch_unwind;
 
-use bytes::Bytes;
-use http::{HeaderValue, Request};
 use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, TransactionType};
 use payments_fake::{FakeGateway, Fixtures, VoidResponse};
 use proptest::prelude::*;
@@ -12,24 +10,13 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-const KEYS: [&str; 2] = ["key_one", "key_two"];
-
-fn with_seed(seed: u64) -> FakeGateway {
-    FakeGateway::builder().api_key(KEYS[0]).api_key(KEYS[1]).seed(seed).build()
-}
-
-fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
-    request.headers_mut().insert("authorization", HeaderValue::from_static(key));
-    request
-}
-
 /// Pays and creates a token, ten times. Returns the ids of both.
 fn pay(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
     let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
     let tenant = gateway.tenant(key).unwrap();
     let known = (tenant.ledger().entries().len(), tenant.tokens().len());
     for _ in 0..10 {
-        let (status, paid) = json(gateway, with_key(key, post("/transaction", encoded(&payment))));
+        let (status, paid) = json(gateway, with_key(key, card_request(&payment)));
         assert_eq!(status, 200, "{paid}");
     }
     let (ledger, tokens) = (tenant.ledger(), tenant.tokens());
@@ -39,12 +26,12 @@ fn pay(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
 
 #[test]
 fn a_loaded_id_is_never_given_out_again() {
-    let first = with_seed(3);
+    let first = two_tenants(3);
     let loaded = pay(&first, KEYS[0]);
     assert_eq!(loaded.len(), 20);
     let state = Fixtures::from_json(&first.first_tenant().state_json()).unwrap();
 
-    let second = with_seed(3);
+    let second = two_tenants(3);
     second.tenant(KEYS[0]).unwrap().load(state.clone());
     assert_eq!(second.tenant(KEYS[1]).unwrap().transaction_count(), 0);
     for (when, key) in [("to the same key", KEYS[0]), ("to another key", KEYS[1])] {
@@ -52,13 +39,13 @@ fn a_loaded_id_is_never_given_out_again() {
         assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "{when}");
     }
 
-    let third = with_seed(3);
+    let third = two_tenants(3);
     third.load(&state);
     third.reset();
     let new = pay(&third, KEYS[0]);
     assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "after a reset");
 
-    let fourth = with_seed(3);
+    let fourth = two_tenants(3);
     for token in first.tokens() {
         let id = json!({"TokenId": token.token_id}).to_string();
         fourth.first_tenant().add_token_json(&id).unwrap();
@@ -76,10 +63,7 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
             choices.void_response = void_response;
         });
         let gateway = gateway.build();
-        let charge = || {
-            let body = token("tok_then_declined").to_json().as_ref().to_vec();
-            json(&gateway, post("/token-transaction", body)).1
-        };
+        let charge = || json(&gateway, token_request("tok_then_declined")).1;
         let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
         assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
         let statuses: [Value; 2] = [(); 2].map(|()| charge()["status"].clone());
@@ -171,7 +155,7 @@ proptest! {
             let card = Card { number, cvv: "123", expiry: "12/30" };
             let payment = CardTransaction::builder(amount, kind, fee, card, PAYER);
             let payment = payment.payment_tokenization(true).build().unwrap();
-            drop(json(&gateway, post("/transaction", encoded(&payment))));
+            drop(json(&gateway, card_request(&payment)));
         }
         for entry in gateway.ledger().entries() {
             let void = json!({"TransactionId": entry.transaction_id().as_str()}).to_string();

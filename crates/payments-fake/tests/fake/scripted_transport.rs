@@ -24,7 +24,7 @@ fn it_runs_its_steps_in_order_and_records_the_requests() {
     assert_eq!(pay().unwrap_err().outcome(), Outcome::Unknown);
     assert_eq!(script.requests().len(), 3);
     assert_eq!(script.requests()[2].field("TokenId").as_deref(), Some("tok_1"));
-    assert_eq!(script.requests()[2].headers()["authorization"], "[redacted]");
+    assert_eq!(script.requests()[2].headers["authorization"], "[redacted]");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::{Method, Request, Response};
+use http::{HeaderValue, Method, Request, Response};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, CardTransactionBuilder, ConvenienceFee, Payer,
     TokenTransaction, TransactionType,
@@ -105,6 +105,33 @@ pub(crate) fn error_body(status_code: u16, msg: &str) -> (u16, Value) {
     (status_code, serde_json::json!({ "status": "failed", "status_code": status_code, "msg": msg }))
 }
 
-pub(crate) fn encoded(request: &CardTransaction) -> Bytes {
-    Bytes::from_owner(request.to_json())
+/// The request of a card payment.
+pub(crate) fn card_request(payment: &CardTransaction) -> Request<Bytes> {
+    post("/transaction", Bytes::from_owner(payment.to_json()))
+}
+
+/// The request of a payment with a token.
+pub(crate) fn token_request(id: &str) -> Request<Bytes> {
+    post("/token-transaction", Bytes::from_owner(token(id).to_json()))
+}
+
+pub(crate) const KEYS: [&str; 2] = ["key_one", "key_two"];
+
+/// A gateway that accepts two keys.
+pub(crate) fn two_tenants(seed: u64) -> FakeGateway {
+    FakeGateway::builder().api_key(KEYS[0]).api_key(KEYS[1]).seed(seed).build()
+}
+
+pub(crate) fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
+    request.headers_mut().insert("authorization", HeaderValue::from_static(key));
+    request
+}
+
+/// The message that the work panics with.
+pub(crate) fn panic_message(work: impl FnOnce()) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).expect_err("it must panic");
+    match panic.downcast::<String>() {
+        Ok(message) => *message,
+        Err(panic) => (*panic.downcast::<&str>().expect("a panic has a message")).to_owned(),
+    }
 }

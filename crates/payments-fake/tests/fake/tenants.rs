@@ -1,7 +1,7 @@
 //! The keys of a gateway have separate records.
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request};
+use http::Method;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{FakeGateway, Fault, Reply, UnlistedCards};
@@ -9,25 +9,14 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-const KEYS: [&str; 2] = ["key_one", "key_two"];
-
-fn two_tenants() -> FakeGateway {
-    FakeGateway::builder().api_key(KEYS[0]).api_key(KEYS[1]).build()
-}
-
-fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
-    request.headers_mut().insert("authorization", HeaderValue::from_static(key));
-    request
-}
-
 #[test]
 fn the_records_of_one_key_are_invisible_to_another() {
-    let gateway = two_tenants();
+    let gateway = two_tenants(0);
     let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
-    let (status, paid) = json(&gateway, with_key(KEYS[1], post("/transaction", encoded(&payment))));
+    let (status, paid) = json(&gateway, with_key(KEYS[1], card_request(&payment)));
     assert_eq!(status, 200);
     let id = paid["data"]["TransactionId"].as_str().unwrap();
-    let (_, authorized) = json(&gateway, with_key(KEYS[1], post("/transaction", encoded(&authorization()))));
+    let (_, authorized) = json(&gateway, with_key(KEYS[1], card_request(&authorization())));
     let authorized = authorized["data"]["TransactionId"].as_str().unwrap();
     let second = gateway.tenant(KEYS[1]).unwrap();
     second.add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
@@ -56,20 +45,17 @@ fn the_records_of_one_key_are_invisible_to_another() {
 
 #[test]
 fn charges_of_a_test_token_are_counted_per_key() {
-    let gateway = two_tenants();
-    let charge = |key| {
-        let body = token("tok_then_declined").to_json().as_ref().to_vec();
-        json(&gateway, with_key(key, post("/token-transaction", body))).1["status"].clone()
-    };
+    let gateway = two_tenants(0);
+    let charge = |key| json(&gateway, with_key(key, token_request("tok_then_declined"))).1["status"].clone();
     assert_eq!([(); 3].map(|()| charge(KEYS[0])), ["success", "success", "failed"]);
     assert_eq!([(); 3].map(|()| charge(KEYS[1])), ["success", "success", "failed"]);
 }
 
 #[test]
 fn an_unknown_key_is_refused_for_every_request() {
-    let gateway = two_tenants();
+    let gateway = two_tenants(0);
     for key in ["", "key_on", "key_one2", "key_three", "KEY_ONE", "key_onekey_one"] {
-        for request in [get("/customer/cus_1"), post("/void", "{}"), post("/transaction", encoded(&sale()))] {
+        for request in [get("/customer/cus_1"), post("/void", "{}"), card_request(&sale())] {
             assert_eq!(
                 json(&gateway, with_key(key, request)),
                 error_body(401, "Unauthorized: Invalid API Key"),
@@ -92,7 +78,7 @@ fn a_repeated_key_is_one_tenant() {
 
 #[test]
 fn faults_and_recorded_requests_are_shared() {
-    let gateway = two_tenants();
+    let gateway = two_tenants(0);
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().close());
     let reply = gateway.handle(noon(), with_key(KEYS[1], get("/customer/cus_1")));
     assert!(matches!(reply, Reply::Closed));
@@ -101,9 +87,9 @@ fn faults_and_recorded_requests_are_shared() {
 
 #[test]
 fn a_late_payment_takes_effect_for_its_own_key() {
-    let gateway = two_tenants();
+    let gateway = two_tenants(0);
     gateway.arm(Fault::on_any().late().close());
-    gateway.handle(noon(), with_key(KEYS[1], post("/transaction", encoded(&sale()))));
+    gateway.handle(noon(), with_key(KEYS[1], card_request(&sale())));
     assert_eq!(gateway.deliver_late(), 1);
     gateway.ledger().assert_nothing_charged();
     gateway.tenant(KEYS[1]).unwrap().ledger().assert_charged_once(PRICE);
@@ -111,32 +97,25 @@ fn a_late_payment_takes_effect_for_its_own_key() {
 
 #[test]
 fn a_reset_removes_the_records_of_every_key() {
-    let gateway = two_tenants();
+    let gateway = two_tenants(0);
     let fresh = gateway.first_tenant().state_json();
     for key in KEYS {
-        json(&gateway, with_key(key, post("/transaction", encoded(&sale()))));
+        json(&gateway, with_key(key, card_request(&sale())));
         gateway.tenant(key).unwrap().add_token_json(r#"{"TokenId":"tok_7"}"#).unwrap();
         gateway.tenant(key).unwrap().add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
         for _ in 0..2 {
-            json(
-                &gateway,
-                with_key(
-                    key,
-                    post("/token-transaction", token("tok_then_declined").to_json().as_ref().to_vec()),
-                ),
-            );
+            json(&gateway, with_key(key, token_request("tok_then_declined")));
         }
     }
     gateway.arm(Fault::on_any().late().close());
-    gateway.handle(noon(), with_key(KEYS[1], post("/transaction", encoded(&sale()))));
+    gateway.handle(noon(), with_key(KEYS[1], card_request(&sale())));
     gateway.arm(Fault::on_any().before_commit().close());
     gateway.reset();
 
     assert_eq!((gateway.faults().len(), gateway.requests().len(), gateway.deliver_late()), (0, 0, 0));
     for key in KEYS {
         assert_eq!(gateway.tenant(key).unwrap().state_json(), fresh);
-        let body = token("tok_then_declined").to_json().as_ref().to_vec();
-        assert_eq!(json(&gateway, with_key(key, post("/token-transaction", body))).1["status"], "success");
+        assert_eq!(json(&gateway, with_key(key, token_request("tok_then_declined"))).1["status"], "success");
     }
 }
 
@@ -153,13 +132,12 @@ fn unlisted_cards_can_be_refused() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Refused).build();
     let unlisted = card("4000000000000010").build().unwrap();
-    let (status, refused) = json(&gateway, post("/transaction", encoded(&unlisted)));
+    let (status, refused) = json(&gateway, card_request(&unlisted));
     assert_eq!((status, &refused["msg"]), (400, &json!("bad request error: not a test card number")));
     assert_eq!(gateway.ledger().entries(), []);
     for listed in ["4242424242424242", "4000000000000002"] {
-        assert_eq!(json(&gateway, post("/transaction", encoded(&card(listed).build().unwrap()))).0, 200);
+        assert_eq!(json(&gateway, card_request(&card(listed).build().unwrap())).0, 200);
     }
-    let tokens =
-        json(&gateway, post("/token-transaction", token("tok_approved").to_json().as_ref().to_vec()));
+    let tokens = json(&gateway, token_request("tok_approved"));
     assert_eq!(tokens.0, 200);
 }

@@ -785,7 +785,7 @@ pub(crate) async fn many_clients_send_one_key_once<P: Place>(place: P) {
             assert!(result.as_ref().is_err_and(payments_journal::Error::is_in_progress) || result.is_ok());
         }
         let sent = gateway.requests();
-        let sent = sent.iter().filter(|request| request.operation() == Some(OperationName::TokenTransaction));
+        let sent = sent.iter().filter(|request| request.operation == Some(OperationName::TokenTransaction));
         assert_eq!(sent.count(), round);
         let intent = clients[0].journal().find(&key(&format!("k{round}"))).await.unwrap().unwrap();
         assert_eq!(intent.state.name(), StateName::Processed);

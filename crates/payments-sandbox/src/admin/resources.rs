@@ -37,8 +37,7 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
         done("{}")
     }),
     (Method::GET, "/faults", &[], |admin, _| {
-        let faults: Vec<_> = admin.gateway.faults().iter().map(ArmedFault::to_json).collect();
-        done(format!(r#"{{"faults":[{}]}}"#, faults.join(",")))
+        list("faults", admin.gateway.faults().iter().map(ArmedFault::to_json))
     }),
     (Method::POST, "/faults", &[], Admin::arm),
     (Method::DELETE, "/faults", &["id"], Admin::disarm),
@@ -67,6 +66,12 @@ fn done(json: impl Into<String>) -> HandlerResult {
     }
     let response = Response::builder().header(CONTENT_TYPE, "application/json");
     Ok(response.body(full(line)).expect("the header is valid"))
+}
+
+/// The items are JSON already.
+fn list(name: &str, items: impl Iterator<Item = String>) -> HandlerResult {
+    let items = items.collect::<Vec<_>>().join(",");
+    done(format!(r#"{{"{name}":[{items}]}}"#))
 }
 
 impl Admin {
@@ -136,11 +141,10 @@ impl Admin {
         };
         let mut requests = self.gateway.requests();
         if let Some(operation) = operation {
-            requests.retain(|request| request.operation() == Some(operation));
+            requests.retain(|request| request.operation == Some(operation));
         }
         let newest = &requests[requests.len().saturating_sub(limit)..];
-        let newest: Vec<_> = newest.iter().map(RecordedRequest::to_json).collect();
-        done(format!(r#"{{"requests":[{}]}}"#, newest.join(",")))
+        list("requests", newest.iter().map(RecordedRequest::to_json))
     }
 
     fn arm(&self, request: &AdminRequest<'_>) -> HandlerResult {

@@ -236,9 +236,9 @@ fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charge
 fn left(sandbox: &BlockingSandbox, log: &Receiver<Exchange>) -> (Option<u16>, Option<&'static str>, bool) {
     let exchange = log.recv_timeout(Duration::from_secs(30)).unwrap();
     let recorded = sandbox.gateway().requests().pop().unwrap();
-    assert_eq!(recorded.effect(), RequestEffect::Charged);
+    assert_eq!(recorded.effect, RequestEffect::Charged);
     assert_eq!(exchange.recorded.as_ref(), Some(&recorded));
-    (recorded.status().map(|status| status.as_u16()), recorded.symptom(), exchange.is_untold())
+    (recorded.status.map(|status| status.as_u16()), recorded.symptom, exchange.is_untold())
 }
 
 #[test]
@@ -255,7 +255,7 @@ fn a_client_that_leaves_before_its_response_is_sent_saw_nothing() {
                 break request;
             }
         };
-        assert_eq!((waiting.effect(), waiting.status()), (RequestEffect::Charged, None));
+        assert_eq!((waiting.effect, waiting.status), (RequestEffect::Charged, None));
         match how {
             "resets" => client.reset_on_drop(),
             "closes its side" => {

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_fake::{Fixtures, RecordedRequest};
+use payments_fake::Fixtures;
 use payments_sandbox::{BlockingSandbox, IdleClose, Sandbox, SandboxBuilder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -25,7 +25,7 @@ fn a_body_over_64_kib_is_refused_and_the_connection_stays_usable_d37() {
         assert_eq!(response.json()["status"], if status == 200 { "success" } else { "failed" });
     }
     assert_eq!(sandbox.gateway().ledger().entries().len(), 2);
-    let lengths: Vec<_> = sandbox.gateway().requests().iter().map(RecordedRequest::body_length).collect();
+    let lengths: Vec<_> = sandbox.gateway().requests().iter().map(|request| request.body_length).collect();
     assert_eq!(lengths, [65_536, 65_537, 65_537, 100], "one byte over the limit is enough to refuse it");
 }
 

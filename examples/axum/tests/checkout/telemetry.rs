@@ -53,7 +53,7 @@ fn payment_is_one_trace_from_browser_to_service_with_metrics() {
     let exported = exported.lock().unwrap();
     let spans: Vec<_> = inside(&exported, "resourceSpans", "scopeSpans", "spans").collect();
     let requests = shop.gateway().requests();
-    let header = |name: &str| requests[0].headers()[name].to_str().unwrap();
+    let header = |name: &str| requests[0].headers[name].to_str().unwrap();
     let attempt = spans.iter().find(|span| span["name"] == "POST /api/v1/public/token-transaction").unwrap();
     let attempt = attempt["spanId"].as_str().unwrap();
     assert_eq!(header("traceparent"), format!("00-{TRACE}-{attempt}-01"));

@@ -49,7 +49,7 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
         reply => reply,
     };
     let arrived = gateway.requests().split_off(records).pop();
-    let operation = arrived.and_then(|request| request.operation());
+    let operation = arrived.and_then(|request| request.operation);
     let after = charged(gateway);
     if let Reply::Response(response) | Reply::Delayed { response, .. } = &reply {
         let succeeds = reports_success(response, operation);

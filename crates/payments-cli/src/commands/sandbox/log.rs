@@ -70,11 +70,11 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = style.paint(Tone::Dim, &time_of_day(now));
     let recorded = exchange.recorded.as_ref();
     let request = recorded
-        .and_then(RecordedRequest::operation)
+        .and_then(|request| request.operation)
         .map_or_else(|| "unknown path".to_owned(), |operation| operation.to_string());
     let amount =
         recorded.and_then(RecordedRequest::amount).map(|amount| amount.to_string()).unwrap_or_default();
-    let effect = recorded.map_or(RequestEffect::Nothing, RecordedRequest::effect);
+    let effect = recorded.map_or(RequestEffect::Nothing, |request| request.effect);
     let did = format!("{:10}", effect.as_str().replace('_', " "));
     let did = match effect {
         RequestEffect::Charged | RequestEffect::Voided => style.paint(Tone::Success, &did),
@@ -92,7 +92,7 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let saw = if exchange.is_untold() { style.paint(Tone::Warning, &saw) } else { saw };
     let took = format!("{:>9}", format!("{:.1} ms", exchange.took.as_secs_f64() * 1000.0));
     let took = style.paint(Tone::Dim, &took);
-    let fault = recorded.and_then(RecordedRequest::fault).map(|fault| {
+    let fault = recorded.and_then(|request| request.fault.as_ref()).map(|fault| {
         let fault = format!("{} {}", fault.phase().as_str(), fault.kind().as_str());
         style.paint(Tone::Warning, &fault)
     });
@@ -109,8 +109,8 @@ fn subject(exchange: &Exchange) -> String {
     let Exchange { method, path, recorded, .. } = exchange;
     let recorded = recorded.as_ref();
     let reference = recorded.and_then(|request| request.field("ReferenceNo"));
-    let transaction_id = recorded.and_then(RecordedRequest::transaction_id);
-    match (recorded.and_then(RecordedRequest::operation), reference, transaction_id) {
+    let transaction_id = recorded.and_then(|request| request.transaction_id.as_ref());
+    match (recorded.and_then(|request| request.operation), reference, transaction_id) {
         (None, ..) => format!("{method} {path}"),
         (_, Some(reference), _) => reference.into_owned(),
         (_, None, Some(id)) => id.to_string(),

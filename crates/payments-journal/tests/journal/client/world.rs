@@ -40,6 +40,6 @@ impl World {
     /// The number of payments that were sent to the service.
     pub(crate) fn sent(&self) -> usize {
         let moves_money = |operation: OperationName| operation.moves_money();
-        self.gateway.requests().iter().filter(|request| request.operation().is_some_and(moves_money)).count()
+        self.gateway.requests().iter().filter(|request| request.operation.is_some_and(moves_money)).count()
     }
 }

@@ -8,7 +8,7 @@ use super::{TEN_FIFTY, client, key, payment};
 
 fn sent(gateway: &FakeGateway) -> usize {
     let requests = gateway.requests();
-    requests.iter().filter(|request| request.operation() == Some(OperationName::TokenTransaction)).count()
+    requests.iter().filter(|request| request.operation == Some(OperationName::TokenTransaction)).count()
 }
 
 async fn assert_begin_in_doubt(loss: Loss) {

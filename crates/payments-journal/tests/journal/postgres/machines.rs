@@ -76,7 +76,7 @@ async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
 fn payments(gateway: &FakeGateway) -> Vec<String> {
     let requests = gateway.requests();
     let payments =
-        requests.iter().filter(|request| request.operation() == Some(OperationName::TokenTransaction));
+        requests.iter().filter(|request| request.operation == Some(OperationName::TokenTransaction));
     payments.map(|request| request.field("Amount").unwrap().into_owned()).collect()
 }
 
