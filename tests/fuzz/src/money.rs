@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use payments_core::model::{Amount, ConvenienceFee, Field, TokenTransaction, TransactionRecord};
 
-use crate::Mutation;
+use crate::mutation::Mutation;
 
 /// Checks each of these amounts of cents in a request and in a record. None may be negative.
 pub fn check_cents(cents: impl Iterator<Item = i64>) {
