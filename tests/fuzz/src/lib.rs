@@ -29,7 +29,9 @@ mod digits;
 mod http_text;
 mod json;
 pub mod money;
+#[cfg(test)]
 mod mutation;
+mod random;
 mod target;
 mod targets;
 

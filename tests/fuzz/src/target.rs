@@ -53,7 +53,7 @@ mod tests {
     use std::path::{Path, PathBuf};
 
     use super::*;
-    use crate::mutation::Mutation;
+    use crate::random::Random;
 
     /// The number of mutated inputs for each target. They take about a second in an unoptimized build.
     const MUTATED: usize = 400;
@@ -104,10 +104,10 @@ mod tests {
             run(&target, input, || path.display().to_string());
         }
         for seed in 0..MUTATED {
-            let mut mutation = Mutation::new(seed as u64);
+            let mut random = Random::new(seed as u64);
             let (path, input) = &inputs[seed % inputs.len()];
-            let other = &inputs[mutation.below(inputs.len())].1;
-            let mutated = mutation.mutate(input, other);
+            let other = &inputs[random.below(inputs.len())].1;
+            let mutated = random.mutate(input, other);
             run(&target, &mutated, || {
                 format!("{} mutated with seed {seed}: \"{}\"", path.display(), mutated.escape_ascii())
             });
