@@ -4,7 +4,6 @@ use std::fmt;
 
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
 use payments_core::{Client, Error, LookupError, OperationName, Outcome, RetryAfter};
-use payments_journal::Failure;
 
 use crate::requests::{APPROVED, ach, card, sale, token};
 
@@ -77,14 +76,6 @@ impl Failed {
         match self {
             Self::Payment(error) => error.retry_after(),
             Self::Lookup(error) => error.retry_after(),
-        }
-    }
-
-    /// The word of the journal and of the command's JSON document.
-    pub(crate) fn code(&self) -> &'static str {
-        match self {
-            Self::Payment(error) => Failure::kind_of(error.failed_call()),
-            Self::Lookup(error) => Failure::kind_of(error.failed_call()),
         }
     }
 }

@@ -50,150 +50,46 @@ impl StatusRow {
 }
 
 /// Every final HTTP status from 200 to 599 with every body, each in exactly one row.
-pub const STATUS_TABLE: &[StatusRow] = &[
-    StatusRow {
-        decision: 5,
-        statuses: SUCCESS,
-        bodies: &[ResponseBody::Success],
-        payment: CallResult::PROCESSED,
-        lookup: CallResult::PROCESSED,
-    },
-    StatusRow {
-        decision: 6,
-        statuses: &[200..=200],
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::REJECTED,
-        lookup: CallResult::REJECTED,
-    },
-    // The body's `status_code` is the HTTP status, and one such as 201 is not a rejection.
-    StatusRow {
-        decision: 6,
-        statuses: &[201..=203, 205..=299],
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 8,
-        statuses: SUCCESS,
-        bodies: &[ResponseBody::Foreign],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::NOT_PROCESSED,
-    },
-    // A 204 cannot have a body, so its body is not a response to this request.
-    StatusRow {
-        decision: 8,
-        statuses: &[204..=204],
-        bodies: &ResponseBody::ALL,
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::NOT_PROCESSED,
-    },
-    StatusRow {
-        decision: 11,
-        statuses: &[300..=399],
-        bodies: &ResponseBody::ALL,
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::NOT_PROCESSED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: &[401..=401],
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::UNAUTHORIZED,
-        lookup: CallResult::UNAUTHORIZED,
-    },
-    StatusRow {
-        decision: 10,
-        statuses: &[401..=401],
-        bodies: &[ResponseBody::Foreign],
-        payment: CallResult::UNAUTHORIZED,
-        lookup: CallResult::UNAUTHORIZED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: &[401..=401],
-        bodies: &[ResponseBody::Success],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::UNAUTHORIZED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: &[404..=404],
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::NOT_FOUND,
-        lookup: CallResult::NOT_FOUND,
-    },
-    StatusRow {
-        decision: 10,
-        statuses: &[404..=404],
-        bodies: &[ResponseBody::Foreign],
-        payment: CallResult::NOT_FOUND,
-        lookup: CallResult::NOT_FOUND,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: &[404..=404],
-        bodies: &[ResponseBody::Success],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::NOT_FOUND,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: REFUSALS,
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::REJECTED,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 10,
-        statuses: REFUSALS,
-        bodies: &[ResponseBody::Foreign],
-        payment: CallResult::REJECTED,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: REFUSALS,
-        bodies: &[ResponseBody::Success],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 11,
-        statuses: &[408..=409, 425..=425],
-        bodies: &ResponseBody::ALL,
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: OTHER_4XX,
-        bodies: &[ResponseBody::Refusal],
-        payment: CallResult::REJECTED,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 11,
-        statuses: OTHER_4XX,
-        bodies: &[ResponseBody::Foreign],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 9,
-        statuses: OTHER_4XX,
-        bodies: &[ResponseBody::Success],
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::REJECTED,
-    },
-    StatusRow {
-        decision: 11,
-        statuses: &[500..=599],
-        bodies: &ResponseBody::ALL,
-        payment: CallResult::UNKNOWN,
-        lookup: CallResult::NOT_PROCESSED,
-    },
-];
+pub const STATUS_TABLE: &[StatusRow] = {
+    use ResponseBody::{Foreign, Refusal, Success};
+
+    const ANY: &[ResponseBody] = &ResponseBody::ALL;
+
+    &[
+        row(5, SUCCESS, &[Success], CallResult::PROCESSED, CallResult::PROCESSED),
+        row(6, &[200..=200], &[Refusal], CallResult::REJECTED, CallResult::REJECTED),
+        // The body's `status_code` is the HTTP status, and one such as 201 is not a rejection.
+        row(6, &[201..=203, 205..=299], &[Refusal], CallResult::UNKNOWN, CallResult::REJECTED),
+        row(8, SUCCESS, &[Foreign], CallResult::UNKNOWN, CallResult::NOT_PROCESSED),
+        // A 204 cannot have a body, so its body is not a response to this request.
+        row(8, &[204..=204], ANY, CallResult::UNKNOWN, CallResult::NOT_PROCESSED),
+        row(11, &[300..=399], ANY, CallResult::UNKNOWN, CallResult::NOT_PROCESSED),
+        row(9, &[401..=401], &[Refusal], CallResult::UNAUTHORIZED, CallResult::UNAUTHORIZED),
+        row(10, &[401..=401], &[Foreign], CallResult::UNAUTHORIZED, CallResult::UNAUTHORIZED),
+        row(9, &[401..=401], &[Success], CallResult::UNKNOWN, CallResult::UNAUTHORIZED),
+        row(9, &[404..=404], &[Refusal], CallResult::NOT_FOUND, CallResult::NOT_FOUND),
+        row(10, &[404..=404], &[Foreign], CallResult::NOT_FOUND, CallResult::NOT_FOUND),
+        row(9, &[404..=404], &[Success], CallResult::UNKNOWN, CallResult::NOT_FOUND),
+        row(9, REFUSALS, &[Refusal], CallResult::REJECTED, CallResult::REJECTED),
+        row(10, REFUSALS, &[Foreign], CallResult::REJECTED, CallResult::REJECTED),
+        row(9, REFUSALS, &[Success], CallResult::UNKNOWN, CallResult::REJECTED),
+        row(11, &[408..=409, 425..=425], ANY, CallResult::UNKNOWN, CallResult::REJECTED),
+        row(9, OTHER_4XX, &[Refusal], CallResult::REJECTED, CallResult::REJECTED),
+        row(11, OTHER_4XX, &[Foreign], CallResult::UNKNOWN, CallResult::REJECTED),
+        row(9, OTHER_4XX, &[Success], CallResult::UNKNOWN, CallResult::REJECTED),
+        row(11, &[500..=599], ANY, CallResult::UNKNOWN, CallResult::NOT_PROCESSED),
+    ]
+};
+
+const fn row(
+    decision: u8,
+    statuses: &'static [RangeInclusive<u16>],
+    bodies: &'static [ResponseBody],
+    payment: CallResult,
+    lookup: CallResult,
+) -> StatusRow {
+    StatusRow { decision, statuses, bodies, payment, lookup }
+}
 
 /// The 2xx statuses that can have a body.
 const SUCCESS: &[RangeInclusive<u16>] = &[200..=203, 205..=299];

@@ -24,8 +24,11 @@ pub(crate) struct Options {
     /// Fail if a step or a test would be skipped.
     #[arg(long)]
     complete: bool,
+    /// Do not run a step that reads only some files, if none of them has changed since this commit.
+    #[arg(long, value_name = "COMMIT", conflicts_with = "only")]
+    since: Option<String>,
     /// Check only the packages with uncommitted changes, without their slow tests.
-    #[arg(long, conflicts_with_all = ["only", "complete"])]
+    #[arg(long, conflicts_with_all = ["only", "complete", "since"])]
     quick: bool,
 }
 
@@ -63,6 +66,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
             summary.push(format!("skipped  {:>9}  {}: {missing}", "", step.title));
             continue;
         }
+        if let Some(commit) = options.since.as_deref().filter(|commit| step.reads_nothing_new(&shell, commit))
+        {
+            let why = format!("nothing that it reads has changed since {commit}");
+            println!("not run: {why}");
+            summary.push(format!("not run  {:>9}  {}: {why}", "", step.title));
+            continue;
+        }
         let step_started = Instant::now();
         let result = (step.run)(&shell);
         let word = if result.is_ok() { "ok" } else { "FAILED" };
@@ -85,24 +95,80 @@ struct Step {
     title: &'static str,
     /// If one of these is not met, the step is skipped and the summary says why.
     needs: &'static [Need],
+    /// All files that decide its result besides the toolchain and [`ALWAYS_READ`], as patterns of git. If there are none, it may
+    /// read any file.
+    reads: &'static [&'static str],
     run: fn(&Shell) -> anyhow::Result<()>,
 }
 
+/// The manifests, the lock file and the steps themselves.
+const ALWAYS_READ: [&str; 5] = ["*Cargo.toml", "Cargo.lock", ".cargo", ".ci", "xtask"];
+
+impl Step {
+    /// If git cannot tell, for example in a clone without history, the answer is no.
+    fn reads_nothing_new(&self, shell: &Shell, commit: &str) -> bool {
+        let reads = self.reads;
+        let same = cmd!(shell, "git diff --quiet {commit} -- {ALWAYS_READ...} {reads...}");
+        let new = cmd!(shell, "git ls-files --others --exclude-standard -- {ALWAYS_READ...} {reads...}");
+        !reads.is_empty()
+            && same.quiet().ignore_stderr().run().is_ok()
+            && new.quiet().read().is_ok_and(|files| files.is_empty())
+    }
+}
+
 const STEPS: &[Step] = &[
-    Step { title: "formatting", needs: &[], run: formatting },
-    Step { title: "lints", needs: &[], run: lints },
-    Step { title: "lints of each library alone", needs: &[], run: lints_of_each_library },
-    Step { title: "tests", needs: &[], run: tests },
-    Step { title: "numbers under serde_json's other features", needs: &[], run: numbers },
-    Step { title: "the sandbox follows its OpenAPI document", needs: &[PYTHON_VENV], run: openapi },
-    Step { title: "a payment from Python", needs: &[PYTHON_VENV], run: python },
-    Step { title: "a payment from Node", needs: &[NODE], run: node },
-    Step { title: "console examples in the documents", needs: &[BASH, CURL], run: console_examples },
-    Step { title: "doctests", needs: &[], run: doctests },
-    Step { title: "the README works with the packages alone", needs: &[], run: packages },
-    Step { title: "documentation", needs: &[], run: documentation },
-    Step { title: "the public API matches tests/api", needs: &[RUSTDOC_JSON], run: public_api },
+    Step { title: "formatting", needs: &[], reads: &[], run: formatting },
+    Step { title: "lints", needs: &[], reads: &[], run: lints },
+    Step { title: "lints of each library alone", needs: &[], reads: LIBRARIES, run: lints_of_each_library },
+    Step { title: "tests", needs: &[], reads: &[], run: tests },
+    Step { title: "numbers under serde_json's other features", needs: &[], reads: NUMBERS, run: numbers },
+    Step {
+        title: "the sandbox follows its OpenAPI document",
+        needs: &[PYTHON_VENV],
+        reads: SANDBOX,
+        run: openapi,
+    },
+    Step { title: "a payment from Python", needs: &[PYTHON_VENV], reads: &[], run: python },
+    Step { title: "the Python package", needs: &[PYTHON_VENV], reads: WHEEL, run: python_package },
+    Step { title: "a payment from Node", needs: &[NODE], reads: &[], run: node },
+    Step {
+        title: "console examples in the documents",
+        needs: &[BASH, CURL],
+        reads: &[],
+        run: console_examples,
+    },
+    Step { title: "doctests", needs: &[], reads: &[], run: doctests },
+    Step { title: "the README works with the packages alone", needs: &[], reads: PACKAGES, run: packages },
+    Step { title: "documentation", needs: &[], reads: &[], run: documentation },
+    Step { title: "the public API matches tests/api", needs: &[RUSTDOC_JSON], reads: API, run: public_api },
 ];
+
+const LIBRARIES: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "clippy.toml"];
+/// The packages whose tests read numbers, with the members that they depend on.
+const NUMBERS: &[&str] = &[
+    "crates/payments-model",
+    "crates/payments-core",
+    "crates/payments-fake",
+    "crates/payments-sandbox",
+    "crates/payments-conformance",
+    "docs",
+    "tests/canary",
+    "tests/fuzz",
+];
+const SANDBOX: &[&str] = &[
+    ":(glob)crates/payments-cli/src/**",
+    "crates/payments-core",
+    "crates/payments-fake",
+    "crates/payments-model",
+    "crates/payments-sandbox",
+    "tests/schemathesis",
+];
+const WHEEL: &[&str] =
+    &["crates/payments-cli/pyproject.toml", "crates/payments-cli/README.md", "tests/wheel"];
+/// The files of the packages that are no sources, the documents, and the public API that their examples use. The step
+/// `doctests` runs the same examples on the sources.
+const PACKAGES: &[&str] = &["crates", ":(exclude,glob)crates/**/*.rs", "README.md", "docs", "tests/api"];
+const API: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/api"];
 
 fn formatting(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["fmt --all --check", "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml"])
@@ -149,9 +215,15 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     } else {
         ("test", "-- --skip own_transport --skip hostile")
     };
-    let packages = "--package payments-model --package payments-core --package payments-fuzz";
+    // Nothing is built of packages without a library, but with them the dependencies have the features of the other steps, and
+    // are not compiled again.
+    let all = cargo::packages(shell)?;
+    let others = all.iter().filter(|package| !package.has_library).map(|package| package.name.as_str());
+    let packages = ["payments-model", "payments-core", "payments-fuzz"].into_iter().chain(others);
+    let packages = packages.collect::<Vec<_>>().join(" --package ");
     let targets = "--lib --test model --test core --test money";
-    let call = |features| format!("{runner} --locked {packages} {targets} --features {features} {filter}");
+    let call =
+        |features| format!("{runner} --locked --package {packages} {targets} --features {features} {filter}");
     run_all(
         shell,
         &["arbitrary_precision", "float_roundtrip", "arbitrary_precision,float_roundtrip"].map(call),
@@ -183,8 +255,14 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// With the command from the wheel, as a Python user installs it.
 fn python(shell: &Shell) -> anyhow::Result<()> {
+    build_command(shell)?;
+    let payments = command(shell)?;
+    Ok(cmd!(shell, "python3 examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
+}
+
+/// The same with the command from the wheel, as a Python user installs it.
+fn python_package(shell: &Shell) -> anyhow::Result<()> {
     let wheel = wheel::build(shell, "dev")?;
     let environment = wheel::Environment::create(shell, &cargo::target(shell)?.join("wheel/python"))?;
     environment.install(shell, &["--no-index", "--force-reinstall", &wheel.to_string_lossy()])?;
@@ -208,16 +286,17 @@ fn doctests(shell: &Shell) -> anyhow::Result<()> {
 }
 
 fn packages(shell: &Shell) -> anyhow::Result<()> {
-    run_all(shell, &["run --quiet --locked --package payments-release -- packages"])
+    release(shell, &["packages"])
 }
 
 fn documentation(shell: &Shell) -> anyhow::Result<()> {
-    let doc = cargo(shell, "doc --locked --workspace --no-deps").env("RUSTDOCFLAGS", "-D warnings");
+    let doc =
+        cargo(shell, "doc --locked --workspace --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings");
     Ok(doc.run()?)
 }
 
 fn public_api(shell: &Shell) -> anyhow::Result<()> {
-    run_all(shell, &["run --quiet --locked --package payments-release -- api --check"])
+    release(shell, &["api", "--check"])
 }
 
 /// Checks the changed packages: formatting, lints, tests, and the repository's rules.
@@ -275,6 +354,13 @@ fn build_command(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["test --quiet --locked --workspace --test cli --no-run"])
 }
 
+/// Runs the release tool, built like the command.
+fn release(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    run_all(shell, &["test --quiet --locked --workspace --test e2e --no-run"])?;
+    let program = cargo::target(shell)?.join("debug/payments-release");
+    Ok(cmd!(shell, "{program} {arguments...}").run()?)
+}
+
 fn command(shell: &Shell) -> anyhow::Result<std::path::PathBuf> {
     Ok(cargo::target(shell)?.join("debug/payments"))
 }
@@ -319,11 +405,10 @@ impl Need {
 }
 
 fn count_passed(summary: &[String]) -> String {
-    let skipped = summary.iter().filter(|line| line.starts_with("skipped")).count();
-    match skipped {
-        0 => format!("{0} of {0} steps passed", summary.len()),
-        _ => format!("{} of {} steps passed, {skipped} skipped", summary.len() - skipped, summary.len()),
-    }
+    let count = |word| summary.iter().filter(|line| line.starts_with(word)).count();
+    let (skipped, not_run) = (count("skipped"), count("not run"));
+    let passed = summary.len() - skipped - not_run;
+    format!("{passed} of {} steps passed, {skipped} skipped, {not_run} not run", summary.len())
 }
 
 fn duration(time: Duration) -> String {
@@ -332,5 +417,29 @@ fn duration(time: Duration) -> String {
         format!("{:.1} s", time.as_secs_f64())
     } else {
         format!("{} min {:>2} s", seconds / 60, seconds % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_pattern_that_a_step_reads_names_a_file() {
+        let shell = cargo::shell().unwrap();
+        let patterns = STEPS.iter().flat_map(|step| step.reads).chain(&ALWAYS_READ);
+        for pattern in patterns.filter(|pattern| !pattern.starts_with(":(exclude")) {
+            let files = cmd!(shell, "git ls-files -- {pattern}").quiet().read().unwrap();
+            assert!(!files.is_empty(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_step_runs_if_it_may_read_any_file_or_git_does_not_know_the_commit() {
+        let shell = cargo::shell().unwrap();
+        for step in STEPS {
+            assert!(!step.reads_nothing_new(&shell, "no-such-commit"), "{}", step.title);
+            assert!(!step.reads.is_empty() || !step.reads_nothing_new(&shell, "HEAD"), "{}", step.title);
+        }
     }
 }

@@ -3,13 +3,12 @@ use std::panic::resume_unwind;
 use std::process::Command;
 use std::thread;
 
-use payments_core::Transport;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::test_request::TestRequest;
 use crate::violation::Violation;
-use crate::{Journal, Setup, Stack, Verdict};
+use crate::{AnyStack, Journal, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
 pub(crate) struct Child {
@@ -68,7 +67,7 @@ impl Child {
     }
 
     /// Makes one call to the parent's server.
-    pub(crate) fn send(&self, contract: &'static str, stack: &impl Stack) -> Verdict {
+    pub(crate) fn send(&self, contract: &'static str, stack: &dyn AnyStack) -> Verdict {
         let transport = stack.transport(&self.setup);
         let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned());
         match stack.block_on(transport.send(charge.into_transport_request())) {

@@ -11,7 +11,7 @@ use crate::script::{Act, Script};
 use crate::server::{Security, Server};
 use crate::test_run::TestRun;
 use crate::violation::{PANICS, Violation};
-use crate::{Abilities, Ability, Journal, Setup, Stack, Verdict};
+use crate::{Abilities, Ability, AnyStack, Journal, Setup, Verdict};
 
 /// One contract: its name, why it matters for money, and which abilities it needs.
 pub(crate) struct Contract {
@@ -57,10 +57,10 @@ impl Contract {
     }
 
     /// Checks the contract over every scheme that the stack supports.
-    pub(crate) fn check<S: Stack>(
+    pub(crate) fn check(
         self,
-        stack: &S,
-        body: impl Fn(&Harness<'_, S>) -> Result<(), Violation>,
+        stack: &dyn AnyStack,
+        body: impl Fn(&Harness<'_>) -> Result<(), Violation>,
     ) -> Verdict {
         let abilities = stack.abilities();
         if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
@@ -158,21 +158,21 @@ impl std::fmt::Display for Scheme {
 }
 
 /// Starts servers and test runs for one contract, stack and scheme.
-pub(crate) struct Harness<'a, S> {
-    pub(crate) stack: &'a S,
+pub(crate) struct Harness<'a> {
+    pub(crate) stack: &'a dyn AnyStack,
     contract: &'a Contract,
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     figures: &'a Mutex<Vec<String>>,
 }
 
-impl<S: Stack> Harness<'_, S> {
+impl Harness<'_> {
     /// Runs `body` against a server that follows the script. `situation` describes the server's behavior in words.
     pub(crate) fn with_script(
         &self,
         situation: &str,
         acts: impl Into<Vec<Act>>,
-        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let script = Script::in_turn(acts);
         if self.lacks(Ability::Sockets) {
@@ -217,7 +217,7 @@ impl<S: Stack> Harness<'_, S> {
         &self,
         situation: &str,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
-        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         self.with_server_over(self.security(), situation, script, body)
     }
@@ -228,7 +228,7 @@ impl<S: Stack> Harness<'_, S> {
         security: Security,
         situation: &str,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
-        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let server = Server::start(security, script);
         let setup = self.setup(server.journal.clone(), None);
@@ -240,7 +240,7 @@ impl<S: Stack> Harness<'_, S> {
         &self,
         situation: &str,
         script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
-        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let script = move |connection: &mut Connection| {
             if let Some(mut peer) = Peer::start(connection) {
@@ -309,11 +309,10 @@ impl<S: Stack> Harness<'_, S> {
         server: Option<&Server>,
         setup: &Setup,
         base_url: String,
-        body: impl FnOnce(&TestRun<'_, S>) -> Result<(), Violation>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let journal = &setup.journal;
-        let transport = self.stack.transport(setup);
-        let run = TestRun::new(self.stack, transport, server, journal.clone(), base_url);
+        let run = TestRun::new(self.stack, setup, server, base_url);
         let kept =
             catch_unwind(AssertUnwindSafe(|| body(&run))).unwrap_or_else(|panic| Err(panicked(&*panic)));
         let log = run.call_log();

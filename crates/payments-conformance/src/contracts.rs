@@ -29,7 +29,7 @@ pub mod other_routes;
 pub mod requests;
 pub mod secrecy;
 
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 #[doc(hidden)]
 #[macro_export]
@@ -43,7 +43,7 @@ macro_rules! __check_each {
     };
 }
 
-pub(crate) fn check_each(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Vec<Verdict> {
+pub(crate) fn check_each(stack: &dyn AnyStack, wanted: &dyn Fn(&str) -> bool) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     crate::__each_theme!(__check_each { stack wanted verdicts });
     verdicts

@@ -106,6 +106,7 @@
 //! except the loopback interface, and no working name server.
 
 mod abilities;
+mod any_stack;
 mod authority;
 mod blocking;
 mod child;
@@ -133,6 +134,7 @@ mod violation;
 pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
+pub use any_stack::AnyStack;
 pub use blocking::{BlockingStack, blocking};
 pub use journal::Journal;
 pub use report::{Report, Verdict, check, check_only};

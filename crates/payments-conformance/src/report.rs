@@ -1,6 +1,6 @@
 use std::fmt;
 
-use crate::Stack;
+use crate::AnyStack;
 use crate::contract_list::{names, themes};
 
 /// Checks every contract on a stack, one after the other.
@@ -11,7 +11,7 @@ use crate::contract_list::{names, themes};
 /// This takes about half a minute each for http and https, mostly waiting for deadlines, and longer with HTTP/2, which
 /// has more contracts and deadlines. Contracts that need a separate process, such as the one about proxies, do not apply
 /// here: only a test created by [`contract_tests!`](crate::contract_tests) can start one.
-pub fn check(stack: &impl Stack) -> Report {
+pub fn check(stack: &dyn AnyStack) -> Report {
     check_only(stack, |_contract| true)
 }
 
@@ -39,8 +39,8 @@ pub fn check(stack: &impl Stack) -> Report {
 /// let report = payments_conformance::check_only(&Unplugged, |contract| contract.starts_with("refused"));
 /// assert!(report.is_clean(), "{report}");
 /// ```
-pub fn check_only(stack: &impl Stack, wanted: impl Fn(&str) -> bool) -> Report {
-    let mut verdicts = crate::contracts::check_each(stack, wanted);
+pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report {
+    let mut verdicts = crate::contracts::check_each(stack, &wanted);
     if verdicts.is_empty() {
         let message = "the filter accepts no contract's name, so nothing was checked; see \
                        `payments_conformance::contracts` for all names";

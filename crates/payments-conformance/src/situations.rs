@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use futures_timer::Delay;
 
-use crate::Stack;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::Harness;
@@ -13,7 +12,7 @@ use crate::test_run::TestRun;
 use crate::violation::Violation;
 
 /// Situations that many contracts share.
-impl<S: Stack> Harness<'_, S> {
+impl Harness<'_> {
     /// Checks the result of a payment after this many that the server echoes. It reads the whole request and then runs
     /// `action`. All later requests are echoed, on any connection.
     pub(crate) fn on_request(
@@ -21,7 +20,7 @@ impl<S: Stack> Harness<'_, S> {
         served: usize,
         what: &str,
         action: impl Fn(&mut Connection, &Received) + Send + Sync + 'static,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+        check: impl Fn(&TestRun<'_>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         self.with_server(&after(served, what), echo_except(served, action), |run| {
             (0..served).try_for_each(|_| run.round_trip())?;
@@ -34,7 +33,7 @@ impl<S: Stack> Harness<'_, S> {
         &self,
         what: &str,
         action: impl Fn(&mut Connection, &Received) + Clone + Send + Sync + 'static,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+        check: impl Fn(&TestRun<'_>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         [0, 1].into_iter().try_for_each(|served| self.on_request(served, what, action.clone(), &check))
     }
@@ -44,7 +43,7 @@ impl<S: Stack> Harness<'_, S> {
         &self,
         what: &str,
         bytes: impl Into<Vec<u8>> + 'static,
-        check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+        check: impl Fn(&TestRun<'_>, &CompletedCall) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let script = echo_except(0, send_and(bytes, |_| {}));
         // A client that waits for more bytes must not make the test slow.
@@ -53,19 +52,13 @@ impl<S: Stack> Harness<'_, S> {
 }
 
 /// The call must get its own response, and its request arrived once.
-pub(crate) fn own_response_and_once<S: Stack>(
-    run: &TestRun<'_, S>,
-    call: &CompletedCall,
-) -> Result<(), Violation> {
+pub(crate) fn own_response_and_once(run: &TestRun<'_>, call: &CompletedCall) -> Result<(), Violation> {
     call.must_get_own_response()?;
     run.must_have_arrived_once(&call.id)
 }
 
 /// The call must be `Unknown`, and its request arrived once.
-pub(crate) fn unknown_and_once<S: Stack>(
-    run: &TestRun<'_, S>,
-    call: &CompletedCall,
-) -> Result<(), Violation> {
+pub(crate) fn unknown_and_once(run: &TestRun<'_>, call: &CompletedCall) -> Result<(), Violation> {
     call.must_be_unknown()?;
     run.must_have_arrived_once(&call.id)
 }

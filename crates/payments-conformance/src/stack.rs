@@ -1,10 +1,10 @@
 use std::fmt;
 use std::future::Future;
-use std::pin::Pin;
 use std::time::Instant;
 
 use payments_core::{Transport, blocking};
 
+use crate::any_stack::BoxFuture;
 use crate::{Abilities, BlockingStack, Journal, Script};
 
 /// An HTTP stack under test: how to create its transport, and how to run a future.
@@ -126,12 +126,12 @@ pub fn stack<T: 'static>(transport: impl Fn(&Setup) -> T + Send + Sync + 'static
 #[must_use = "a stack does nothing until it is checked"]
 pub struct FnStack<T> {
     transport: Box<dyn Fn(&Setup) -> T + Send + Sync>,
-    block_on: Box<dyn Fn(BoxFuture<'_>) + Send + Sync>,
+    block_on: Box<BlockOn>,
     abilities: Abilities,
     debug: fn(&T) -> Option<String>,
 }
 
-type BoxFuture<'a> = Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+type BlockOn = dyn Fn(BoxFuture<'_, ()>) + Send + Sync;
 
 impl<T: 'static> FnStack<T> {
     /// Sets how to run a future to completion, for transports that need the timers or sockets of a runtime.
@@ -161,7 +161,7 @@ impl<T: 'static> FnStack<T> {
     ///         .block_on(move |future| runtime.block_on(future))
     /// });
     /// ```
-    pub fn block_on(mut self, run: impl Fn(BoxFuture<'_>) + Send + Sync + 'static) -> Self {
+    pub fn block_on(mut self, run: impl Fn(BoxFuture<'_, ()>) + Send + Sync + 'static) -> Self {
         self.block_on = Box::new(run);
         self
     }

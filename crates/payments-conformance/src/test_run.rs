@@ -4,8 +4,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use payments_core::{Delivery, Transport};
+use payments_core::Delivery;
 
+use crate::any_stack::AnyTransport;
 use crate::completed_call::CompletedCall;
 use crate::journal::counted;
 use crate::secrets;
@@ -14,12 +15,12 @@ use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::MEDIUM;
 use crate::test_request::{AMPLE, TestRequest};
 use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
-use crate::{Journal, Stack};
+use crate::{AnyStack, Journal, Setup};
 
 /// One transport against one server, with a record of every call.
-pub(crate) struct TestRun<'a, S: Stack> {
-    stack: &'a S,
-    transport: S::Transport,
+pub(crate) struct TestRun<'a> {
+    stack: &'a dyn AnyStack,
+    transport: Box<dyn AnyTransport + 'a>,
     /// `None` for a stack without sockets.
     server: Option<&'a Server>,
     pub(crate) journal: Journal,
@@ -36,15 +37,15 @@ struct CallRecord {
     summary: Option<String>,
 }
 
-impl<'a, S: Stack> TestRun<'a, S> {
+impl<'a> TestRun<'a> {
     pub(crate) fn new(
-        stack: &'a S,
-        transport: S::Transport,
+        stack: &'a dyn AnyStack,
+        setup: &Setup,
         server: Option<&'a Server>,
-        journal: Journal,
         base_url: String,
     ) -> Self {
         let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
+        let (transport, journal) = (stack.transport(setup), setup.journal.clone());
         Self { stack, transport, server, journal, base_url, next, calls }
     }
 
@@ -223,7 +224,7 @@ impl<'a, S: Stack> TestRun<'a, S> {
     ///
     /// Drops the transport first, then waits for what it may still do in the background.
     pub(crate) fn finish(self) -> Result<(), Violation> {
-        if let Some(debug) = self.stack.debug(&self.transport) {
+        if let Some(debug) = self.transport.debug() {
             secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
         let Self { transport, server, journal, calls, .. } = self;

@@ -6,7 +6,7 @@ use crate::json::is_number;
 ///
 /// Each value has one form: no leading or trailing zeros. Zero has no digits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Decimal {
+pub(crate) struct Decimal {
     is_negative: bool,
     /// The most significant digit first.
     digits: Vec<u8>,
@@ -16,7 +16,7 @@ pub struct Decimal {
 
 impl Decimal {
     /// The value of a number in JSON syntax. `None` for any other text, and for an exponent beyond ±10^15.
-    pub fn read(text: &str) -> Option<Self> {
+    pub(crate) fn read(text: &str) -> Option<Self> {
         if !is_number(text) {
             return None;
         }
@@ -42,22 +42,22 @@ impl Decimal {
     }
 
     /// The number of digits without leading and trailing zeros.
-    pub fn significant_digits(&self) -> usize {
+    pub(crate) fn significant_digits(&self) -> usize {
         self.digits.len()
     }
 
     /// The power of ten of the last digit.
-    pub fn exponent(&self) -> i64 {
+    pub(crate) fn exponent(&self) -> i64 {
         self.exponent
     }
 
     /// Whether the value is above zero.
-    pub fn is_positive(&self) -> bool {
+    pub(crate) fn is_positive(&self) -> bool {
         !self.is_negative && !self.digits.is_empty()
     }
 
     /// The value in hundredths, if it is a whole number and fits.
-    pub fn cents(&self) -> Option<i64> {
+    pub(crate) fn cents(&self) -> Option<i64> {
         let zeros = usize::try_from(self.exponent + 2).ok()?;
         if !self.digits.is_empty() && self.digits.len() + zeros > 20 {
             return None;
@@ -68,7 +68,7 @@ impl Decimal {
     }
 
     /// The exact sum. `None` if the exponents are too far apart to write out the digits.
-    pub fn plus(&self, other: &Self) -> Option<Self> {
+    pub(crate) fn plus(&self, other: &Self) -> Option<Self> {
         let (left, right, exponent) = aligned(self, other)?;
         if self.is_negative == other.is_negative {
             return Some(Self::new(self.is_negative, sum(&left, &right), exponent));
@@ -82,7 +82,7 @@ impl Decimal {
     }
 
     /// Compares the values. `None` if the exponents are too far apart to write out the digits.
-    pub fn compare(&self, other: &Self) -> Option<Ordering> {
+    pub(crate) fn compare(&self, other: &Self) -> Option<Ordering> {
         let (left, right, _) = aligned(self, other)?;
         Some(match (self.is_negative, other.is_negative) {
             (false, true) => Ordering::Greater,

@@ -2,8 +2,7 @@
 ///
 /// Numbers stay text. An object keeps its members in order, including repeated names.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Json {
+pub(crate) enum Json {
     /// `null`.
     Null,
     /// `true` or `false`.
@@ -20,8 +19,7 @@ pub enum Json {
 
 /// Why a text could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NotRead {
+pub(crate) enum NotRead {
     /// The text is not JSON as RFC 8259 defines it.
     NotJson,
     /// The text is nested deeper than this reader supports. It may be JSON or not.
@@ -34,7 +32,7 @@ impl Json {
     /// # Errors
     ///
     /// If it is not JSON, or is nested deeper than 200 levels.
-    pub fn read(text: &str) -> Result<Self, NotRead> {
+    pub(crate) fn read(text: &str) -> Result<Self, NotRead> {
         let mut reader = Reader { rest: text };
         let value = reader.value(0)?;
         reader.skip_space();
@@ -42,7 +40,7 @@ impl Json {
     }
 
     /// The text, if the value is a string of valid Unicode.
-    pub fn text(&self) -> Option<&str> {
+    pub(crate) fn text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => text.as_deref(),
             _ => None,
@@ -50,7 +48,7 @@ impl Json {
     }
 
     /// The members, if the value is an object and all names are valid Unicode.
-    pub fn members(&self) -> Option<Vec<(&str, &Self)>> {
+    pub(crate) fn members(&self) -> Option<Vec<(&str, &Self)>> {
         match self {
             Self::Object(members) => {
                 members.iter().map(|(name, value)| Some((name.as_deref()?, value))).collect()
@@ -60,13 +58,13 @@ impl Json {
     }
 
     /// The values of every member with this name.
-    pub fn all(&self, name: &str) -> Vec<&Self> {
+    pub(crate) fn all(&self, name: &str) -> Vec<&Self> {
         let members = self.members().unwrap_or_default();
         members.into_iter().filter(|member| member.0 == name).map(|(_, value)| value).collect()
     }
 
     /// The value of the member with this name, if there is exactly one.
-    pub fn once(&self, name: &str) -> Option<&Self> {
+    pub(crate) fn once(&self, name: &str) -> Option<&Self> {
         match *self.all(name) {
             [value] => Some(value),
             _ => None,

@@ -10,9 +10,7 @@
 //!   are the same on every machine. It is part of `cargo xtask test`.
 //! - `cargo xtask fuzz [TARGET] [--seconds 30]` runs libFuzzer, which searches for inputs by code coverage. It needs a
 //!   nightly toolchain, `cargo-fuzz` and a C++ compiler.
-//! - `cargo run -p payments-fuzz --bin TARGET -- FILE` runs one target on one file, in an ordinary build.
-//!
-//! The layout is that of `cargo fuzz`.
+//! - `FUZZ_TARGET=TARGET cargo run -p payments-fuzz -- FILE` runs one target on one file, in an ordinary build.
 //!
 //! # No sanitizers
 //!
@@ -26,34 +24,15 @@
 
 #![allow(clippy::missing_panics_doc, reason = "every function panics if a property does not hold")]
 
-mod corpus;
 mod decimal;
 mod digits;
 mod http_text;
 mod json;
 pub mod money;
+#[cfg(test)]
 mod mutation;
-mod replay;
+mod random;
 mod target;
 mod targets;
 
-pub use corpus::inputs;
-pub use decimal::Decimal;
-pub use json::{Json, NotRead};
-pub use mutation::Mutation;
-pub use replay::replay;
 pub use target::Target;
-pub use targets::amounts::read_amount;
-pub use targets::endpoints::read_endpoint;
-pub use targets::faults::read_fault;
-pub use targets::fixtures::load_fixtures;
-pub use targets::gateway::handle_requests;
-pub use targets::masking::mask_text;
-pub use targets::path_ids::read_path_id;
-pub use targets::records::read_record;
-pub use targets::requests::{parse_ach_request, parse_card_request, parse_token_request, parse_void_request};
-pub use targets::responses::{
-    decode_ach_answer, decode_card_answer, decode_customer_answer, decode_token_answer,
-    decode_transaction_answer, decode_void_answer,
-};
-pub use targets::retry_after::read_retry_after;

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use payments_core::model::{Amount, ConvenienceFee, Field, TokenTransaction, TransactionRecord};
 
-use crate::Mutation;
+use crate::random::Random;
 
 /// Checks each of these amounts of cents in a request and in a record. None may be negative.
 pub fn check_cents(cents: impl Iterator<Item = i64>) {
@@ -28,7 +28,7 @@ pub fn check_cents(cents: impl Iterator<Item = i64>) {
 /// exponent, and as strings. Amounts that are valid in a request are also checked in a request. The same seed makes the same
 /// amounts.
 pub fn check_random(seed: u64, count: u64) {
-    let (mut buffers, mut random) = (Buffers::new(), Mutation::new(seed));
+    let (mut buffers, mut random) = (Buffers::new(), Random::new(seed));
     for _ in 0..count {
         let bits = random.bits();
         let length = 1 + u32::try_from(bits % 18).unwrap_or_default();

@@ -1,18 +1,11 @@
-/// Makes small random changes to inputs. The same seed makes the same changes on every machine.
-#[derive(Debug)]
-pub struct Mutation {
-    state: u64,
-}
+//! Small random changes to inputs.
 
-impl Mutation {
-    /// Starts with this seed.
-    pub fn new(seed: u64) -> Self {
-        Self { state: seed }
-    }
+use crate::random::Random;
 
+impl Random {
     /// The input with one to four changes: bytes are flipped, removed, repeated, or replaced by special words or by a piece of
     /// another input.
-    pub fn mutate(&mut self, input: &[u8], other: &[u8]) -> Vec<u8> {
+    pub(crate) fn mutate(&mut self, input: &[u8], other: &[u8]) -> Vec<u8> {
         let mut output = input.to_vec();
         for _ in 0..=self.below(4) {
             self.change(&mut output, other);
@@ -51,17 +44,9 @@ impl Mutation {
     }
 
     /// A number below `bound`, or zero if `bound` is zero.
-    pub fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         let bound = u64::try_from(bound.max(1)).unwrap_or(u64::MAX);
         usize::try_from(self.bits() % bound).unwrap_or_default()
-    }
-
-    /// The next 64 random bits, from `SplitMix64`. It needs no table and passes the usual tests of randomness.
-    pub fn bits(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.state ^ (self.state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
     }
 }
 

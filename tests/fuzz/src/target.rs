@@ -5,7 +5,7 @@ use crate::targets::{requests, responses, retry_after};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Target {
-    /// The name of its program and of its corpus folder.
+    /// Its name, which its corpus folder has too.
     pub name: &'static str,
     /// Checks the properties for these bytes.
     pub run: fn(&[u8]),
@@ -45,3 +45,89 @@ impl Target {
 /// Whole responses, and JSON documents of every form.
 const RESPONSES: &[&str] = &["answers", "json"];
 const JSON: &[&str] = &["json"];
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+    use std::path::{Path, PathBuf};
+
+    use super::*;
+    use crate::random::Random;
+
+    /// The number of mutated inputs for each target. They take about a second in an unoptimized build.
+    const MUTATED: usize = 400;
+
+    macro_rules! corpus {
+        ($($target:ident)*) => {
+            $(
+                #[test]
+                fn $target() {
+                    check(stringify!($target));
+                }
+            )*
+
+            #[test]
+            fn every_target_has_a_test() {
+                assert_eq!(Target::ALL.map(|target| target.name), [$(stringify!($target)),*]);
+            }
+        };
+    }
+
+    corpus! {
+        decode_ach_answer
+        decode_card_answer
+        decode_customer_answer
+        decode_token_answer
+        decode_transaction_answer
+        decode_void_answer
+        handle_requests
+        load_fixtures
+        mask_text
+        parse_ach_request
+        parse_card_request
+        parse_token_request
+        parse_void_request
+        read_amount
+        read_endpoint
+        read_fault
+        read_path_id
+        read_record
+        read_retry_after
+    }
+
+    /// Runs the target on every input, then on mutated inputs that are the same in every run.
+    fn check(name: &str) {
+        let target = Target::ALL.into_iter().find(|target| target.name == name).unwrap();
+        let inputs = inputs(&target);
+        for (path, input) in &inputs {
+            run(&target, input, || path.display().to_string());
+        }
+        for seed in 0..MUTATED {
+            let mut random = Random::new(seed as u64);
+            let (path, input) = &inputs[seed % inputs.len()];
+            let other = &inputs[random.below(inputs.len())].1;
+            let mutated = random.mutate(input, other);
+            run(&target, &mutated, || {
+                format!("{} mutated with seed {seed}: \"{}\"", path.display(), mutated.escape_ascii())
+            });
+        }
+    }
+
+    fn run(target: &Target, input: &[u8], name: impl FnOnce() -> String) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| (target.run)(input))) {
+            eprintln!("a property of {} does not hold for {}", target.name, name());
+            resume_unwind(panic);
+        }
+    }
+
+    /// The committed inputs of a target with their paths, sorted by path.
+    fn inputs(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
+        let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
+        let folders = std::iter::once(target.name).chain(target.also.iter().copied());
+        let files = folders.flat_map(|folder| fs::read_dir(corpus.join(folder)).unwrap());
+        let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
+        paths.sort_unstable();
+        paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+    }
+}

@@ -383,66 +383,10 @@ impl From<Moment> for Phase {
     }
 }
 
+/// As in the source, such as `Gateway(Status(409), AfterCommit)`.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Nothing => f.write_str("nothing"),
-            Self::Gateway(symptom, moment) => write!(f, "{symptom} {moment}"),
-            Self::Wire(fault) => write!(f, "{fault}"),
-            Self::Held(moment) => write!(f, "gate {moment}"),
-            Self::Jumped => f.write_str("clock jump"),
-            Self::Local => f.write_str("invalid id"),
-            Self::Several => f.write_str("several"),
-        }
-    }
-}
-
-impl fmt::Display for Symptom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Refuse => f.write_str("refuse"),
-            Self::Close => f.write_str("close"),
-            Self::Reset => f.write_str("reset"),
-            Self::Stall => f.write_str("stall"),
-            Self::Drip => f.write_str("drip"),
-            Self::Truncate => f.write_str("truncate"),
-            Self::Garbage => f.write_str("garbage"),
-            Self::Html(status) => write!(f, "html {status}"),
-            Self::Status(status) => write!(f, "status {status}"),
-            Self::Delay => f.write_str("delay"),
-            Self::WrongShape => f.write_str("wrong_shape"),
-        }
-    }
-}
-
-impl fmt::Display for Moment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Phase::from(*self).as_str())
-    }
-}
-
-impl fmt::Display for WireFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unresolved => f.write_str("name unresolved"),
-            Self::Unreachable => f.write_str("unreachable"),
-            Self::TlsFailed => f.write_str("tls failed"),
-            Self::ConnectStall => f.write_str("connect stalled"),
-            Self::PoolDead => f.write_str("pooled connection dead"),
-            Self::ShutDown => f.write_str("transport shut down"),
-            Self::RequestLost => f.write_str("request lost"),
-            Self::ResponseLost => f.write_str("response lost"),
-            Self::ResponseCut => f.write_str("response cut"),
-            Self::ReportsLate => f.write_str("reports late"),
-            Self::HangsAfterSending => f.write_str("sent, never returns"),
-            Self::HangsBeforeSending => f.write_str("not sent, never returns"),
-            Self::DeliveredLater => f.write_str("delivered later"),
-            Self::Encoded => f.write_str("response encoded"),
-            Self::Oversized => f.write_str("response oversized"),
-            Self::OtherHttpStatus(status) => write!(f, "http status {status}"),
-            Self::OtherStatusCode => f.write_str("another status_code"),
-            Self::Pending => f.write_str("status pending"),
-        }
+        write!(f, "{self:?}")
     }
 }
 

@@ -52,7 +52,7 @@ impl Coverage {
 /// A table with a line for each operation and cause, and a column for each ending.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<18}{:<28}", "operation", "cause")?;
+        write!(f, "{:<18}{:<40}", "operation", "cause")?;
         for ending in Ending::ALL {
             write!(f, "{ending:>15}")?;
         }
@@ -60,7 +60,7 @@ impl fmt::Display for Coverage {
         let mut rows: Vec<_> = self.0.iter().collect();
         rows.sort_by_key(|((operation, cause), _)| (order(*operation), *cause));
         for ((operation, cause), counts) in rows {
-            write!(f, "\n{:<18}{:<28}", operation.as_str(), cause.to_string())?;
+            write!(f, "\n{:<18}{:<40}", operation.as_str(), cause.to_string())?;
             for count in counts {
                 if *count == 0 { write!(f, "{:>15}", "-")? } else { write!(f, "{count:>15}")? }
             }

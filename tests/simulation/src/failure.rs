@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use crate::{Invariant, Sabotage};
 
@@ -25,10 +25,10 @@ impl Failure {
     pub fn replay(&self) -> String {
         let mut command = format!("cargo xtask simulate --charges {} --seed {}", self.charges, self.seed);
         if let Some(sabotage) = self.sabotage {
-            command.extend([" --sabotage ", sabotage.as_str()]);
+            write!(command, " --sabotage {sabotage}").expect("a string takes any text");
         }
         if let Some(only) = self.only {
-            command.extend([" --only ", only.as_str()]);
+            write!(command, " --only {only}").expect("a string takes any text");
         }
         command
     }

@@ -2,25 +2,25 @@
 
 #![allow(clippy::print_stdout, reason = "a command prints its result")]
 
-mod flags;
-
-use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use flags::Simulate;
+use clap::Parser;
 use payments_simulation::Simulation;
 
+/// Simulate payments over a bad network and search for a violated invariant.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask simulate")]
+struct Options {
+    #[command(flatten)]
+    simulation: Simulation,
+    /// Print how often each combination of operation, fault, phase and ending occurred.
+    #[arg(long)]
+    coverage: bool,
+}
+
 fn main() -> ExitCode {
-    let Simulate { charges, seed, threads, sabotage, only, coverage } = Simulate::from_env_or_exit();
-    let mut simulation = Simulation::new(charges.unwrap_or(100_000), seed.unwrap_or(1));
-    simulation = simulation.threads(threads.unwrap_or(NonZeroUsize::MIN));
-    if let Some(sabotage) = sabotage {
-        simulation = simulation.sabotage(sabotage);
-    }
-    if let Some(only) = only {
-        simulation = simulation.only(only);
-    }
+    let Options { simulation, coverage } = Options::parse();
     let started = Instant::now();
     match simulation.run() {
         Ok(figures) => {

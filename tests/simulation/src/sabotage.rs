@@ -1,17 +1,18 @@
 use std::fmt;
-use std::str::FromStr;
 
 use bytes::Bytes;
+use clap::ValueEnum;
 use http::{Response, StatusCode};
 use payments_core::{
     Delivery, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 
 use crate::Invariant;
+use crate::violation::name_of;
 use crate::wire::Wire;
 
 /// A deliberate bug on the client side, to show that the simulation finds it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[non_exhaustive]
 pub enum Sabotage {
     /// The transport resends a request that may have been lost.
@@ -39,54 +40,27 @@ pub enum Sabotage {
 }
 
 impl Sabotage {
-    /// Every sabotage with the invariant that it violates.
-    pub const ALL: [(Self, Invariant); 11] = [
-        (Self::SendsTwice, Invariant::PostedAtMostOnce),
-        (Self::RepeatsAtService, Invariant::ChargedAtMostOnce),
-        (Self::LostResponseAsUnsent, Invariant::NotProcessedIsTrue),
-        (Self::LostResponseAsRejected, Invariant::RejectedIsTrue),
-        (Self::LostResponseAsSuccess, Invariant::SuccessIsTrue),
-        (Self::UnsentAsUnknown, Invariant::UnsentIsNotProcessed),
-        (Self::IgnoresDeadlines, Invariant::EndsInTime),
-        (Self::HidesAbandoned, Invariant::AttemptsAreObserved),
-        (Self::LookupAsUnknown, Invariant::LookupsAreNeverUnknown),
-        (Self::BadGatewayAsRejected, Invariant::EndingFollowsEvidence),
-        (Self::SkipsChanges, Invariant::LedgerMatchesChanges),
-    ];
-
-    /// The sabotage's name, such as `sends-twice`.
-    pub const fn as_str(self) -> &'static str {
+    /// The invariant that it violates.
+    pub const fn violates(self) -> Invariant {
         match self {
-            Self::SendsTwice => "sends-twice",
-            Self::RepeatsAtService => "repeats-at-service",
-            Self::LostResponseAsUnsent => "lost-response-as-unsent",
-            Self::LostResponseAsRejected => "lost-response-as-rejected",
-            Self::LostResponseAsSuccess => "lost-response-as-success",
-            Self::UnsentAsUnknown => "unsent-as-unknown",
-            Self::IgnoresDeadlines => "ignores-deadlines",
-            Self::HidesAbandoned => "hides-abandoned",
-            Self::LookupAsUnknown => "lookup-as-unknown",
-            Self::BadGatewayAsRejected => "bad-gateway-as-rejected",
-            Self::SkipsChanges => "skips-changes",
+            Self::SendsTwice => Invariant::PostedAtMostOnce,
+            Self::RepeatsAtService => Invariant::ChargedAtMostOnce,
+            Self::LostResponseAsUnsent => Invariant::NotProcessedIsTrue,
+            Self::LostResponseAsRejected => Invariant::RejectedIsTrue,
+            Self::LostResponseAsSuccess => Invariant::SuccessIsTrue,
+            Self::UnsentAsUnknown => Invariant::UnsentIsNotProcessed,
+            Self::IgnoresDeadlines => Invariant::EndsInTime,
+            Self::HidesAbandoned => Invariant::AttemptsAreObserved,
+            Self::LookupAsUnknown => Invariant::LookupsAreNeverUnknown,
+            Self::BadGatewayAsRejected => Invariant::EndingFollowsEvidence,
+            Self::SkipsChanges => Invariant::LedgerMatchesChanges,
         }
     }
 }
 
 impl fmt::Display for Sabotage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-impl FromStr for Sabotage {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().map(|(sabotage, _)| sabotage).find(|own| own.as_str() == text);
-        found.ok_or_else(|| {
-            let names: Vec<_> = Self::ALL.iter().map(|(sabotage, _)| sabotage.as_str()).collect();
-            format!("unknown sabotage; use one of {}", names.join(", "))
-        })
+        name_of(self, f)
     }
 }
 

@@ -3,6 +3,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use clap::Args;
+
 use crate::world::World;
 use crate::{Failure, Figures, Invariant, Sabotage};
 
@@ -11,13 +13,23 @@ use crate::{Failure, Figures, Invariant, Sabotage};
 /// Charges are spread over worlds of a few hundred. Each world has its own fake service, clients and clock, and a seed that is
 /// derived from this one. A failure can therefore be replayed in its own small world, and several threads can share the work.
 /// The result does not depend on the number of threads.
-#[derive(Clone, Debug)]
+#[derive(Args, Clone, Debug)]
 #[must_use = "a simulation does nothing until it is run"]
 pub struct Simulation {
-    seed: u64,
+    /// Number of payments, not counting voids and lookups.
+    #[arg(long, default_value_t = 100_000)]
     charges: u64,
+    /// Seed of the random generator.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Number of threads. The result does not depend on it.
+    #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
+    /// Break the client side on purpose.
+    #[arg(long)]
     sabotage: Option<Sabotage>,
+    /// Check only this invariant.
+    #[arg(long)]
     only: Option<Invariant>,
 }
 

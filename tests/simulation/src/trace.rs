@@ -103,7 +103,7 @@ impl fmt::Display for Event {
             }
             Self::Received => f.write_str("the service receives the whole request"),
             Self::FaultFired(cause) => write!(f, "the service's fault fires: {cause}"),
-            Self::Held(moment) => write!(f, "a gate holds the request, {moment}"),
+            Self::Held(moment) => write!(f, "a gate holds the request, {moment:?}"),
             Self::Reported { what, status: 0 } => write!(f, "the transport reports: {what}"),
             Self::Reported { what, status } => write!(f, "the transport reports: {what}, HTTP {status}"),
             Self::TransportDropped => f.write_str("the transport's future is dropped before it reports"),
@@ -116,7 +116,7 @@ impl fmt::Display for Event {
             Self::Declined => f.write_str("LEDGER: declined"),
             Self::Voided => f.write_str("LEDGER: voided"),
             Self::Armed(fault) => write!(f, "armed {fault}"),
-            Self::GateClosed(operation, moment) => write!(f, "a gate closes on {operation}, {moment}"),
+            Self::GateClosed(operation, moment) => write!(f, "a gate closes on {operation}, {moment:?}"),
             Self::GateReleased(operation) => write!(f, "the gate on {operation} opens"),
             Self::DeliveredLate(count) => write!(f, "{count} late requests are committed"),
             Self::Jumped(by) => write!(f, "the clock jumps by {by:?}"),

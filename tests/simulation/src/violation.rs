@@ -1,8 +1,9 @@
 use std::fmt;
-use std::str::FromStr;
+
+use clap::ValueEnum;
 
 /// What must hold after every step of a simulation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, ValueEnum)]
 #[non_exhaustive]
 pub enum Invariant {
     /// The service receives at most one copy of a `POST`, over all calls of one intent. A caller resends a request only
@@ -30,55 +31,15 @@ pub enum Invariant {
     LedgerMatchesChanges,
 }
 
-impl Invariant {
-    /// Every invariant.
-    pub const ALL: [Self; 11] = [
-        Self::PostedAtMostOnce,
-        Self::ChargedAtMostOnce,
-        Self::NotProcessedIsTrue,
-        Self::RejectedIsTrue,
-        Self::SuccessIsTrue,
-        Self::EndsInTime,
-        Self::LookupsAreNeverUnknown,
-        Self::AttemptsAreObserved,
-        Self::UnsentIsNotProcessed,
-        Self::EndingFollowsEvidence,
-        Self::LedgerMatchesChanges,
-    ];
-
-    /// The invariant's name, such as `posted-at-most-once`.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::PostedAtMostOnce => "posted-at-most-once",
-            Self::ChargedAtMostOnce => "charged-at-most-once",
-            Self::NotProcessedIsTrue => "not-processed-is-true",
-            Self::RejectedIsTrue => "rejected-is-true",
-            Self::SuccessIsTrue => "success-is-true",
-            Self::EndsInTime => "ends-in-time",
-            Self::LookupsAreNeverUnknown => "lookups-are-never-unknown",
-            Self::AttemptsAreObserved => "attempts-are-observed",
-            Self::UnsentIsNotProcessed => "unsent-is-not-processed",
-            Self::EndingFollowsEvidence => "ending-follows-evidence",
-            Self::LedgerMatchesChanges => "ledger-matches-changes",
-        }
-    }
-}
-
 impl fmt::Display for Invariant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        name_of(self, f)
     }
 }
 
-impl FromStr for Invariant {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let found = Self::ALL.into_iter().find(|own| own.as_str() == text);
-        found.ok_or_else(|| {
-            format!("unknown invariant; use one of {}", Self::ALL.map(Self::as_str).join(", "))
-        })
-    }
+/// Writes the name by which the command line knows it, such as `posted-at-most-once`.
+pub(crate) fn name_of(value: &impl ValueEnum, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str(value.to_possible_value().expect("no value is hidden").get_name())
 }
 
 /// A violated invariant, with the intent and what was seen.

@@ -13,13 +13,13 @@ use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER};
 use crate::violation::{SENT_TWICE, Violation};
-use crate::{Ability, Journal, Stack, Verdict};
+use crate::{Ability, AnyStack, Journal, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
 ///
 /// The transport must return each as a response with its body, and each request arrives once. `payments-core` interprets
 /// the status and needs the body to explain a refusal; a transport that turns a 500 into its own error loses both.
-pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict {
+pub fn every_status_from_200_to_599_is_an_answer(stack: &dyn AnyStack) -> Verdict {
     let why = "only payments-core decides what a status means for the money, and it needs the status and the body. A \
                client that acts on a status itself may send the payment again: disable its status handling and retries";
     Contract::scripted("every_status_from_200_to_599_is_an_answer", why).check(stack, |harness| {
@@ -42,7 +42,7 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &impl Stack) -> Verdict 
 ///
 /// The transport must return each as a response. Nothing reaches the other server, and nothing is sent again to this one.
 /// Following a 307 or 308 would post the card to whatever address the response names.
-pub fn redirects_are_not_followed(stack: &impl Stack) -> Verdict {
+pub fn redirects_are_not_followed(stack: &dyn AnyStack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
     Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
@@ -104,7 +104,7 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 /// closing the connection.
 ///
 /// The transport must return each body whole, without the framing.
-pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
+pub fn bodies_arrive_whole_in_every_framing(stack: &dyn AnyStack) -> Verdict {
     Contract::new("bodies_arrive_whole_in_every_framing", MUST_BE_UNCHANGED).check(stack, |harness| {
         let open: End = |_| {};
         for (what, bytes, body, end) in [
@@ -135,7 +135,7 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &impl Stack) -> Verdict {
 /// The server responds with 204, and with 304 and a `Content-Length` but no body.
 ///
 /// The response ends with its head: the transport must not wait for a body, and the next response is for the next call.
-pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict {
+pub fn an_answer_without_a_body_ends_at_its_head(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_answer_without_a_body_ends_at_its_head", MUST_BE_UNCHANGED).check(stack, |harness| {
         for (status, head) in [
             (StatusCode::NO_CONTENT, "204 No Content\r\n\r\n"),
@@ -155,7 +155,7 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &impl Stack) -> Verdict 
 ///
 /// The transport must return body and header unchanged. A decoded body has a different length than the cap counts, and
 /// without the header `payments-core` cannot see why the response is unreadable.
-pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
+pub fn an_encoded_answer_is_not_decoded(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("an_encoded_answer_is_not_decoded", MUST_BE_UNCHANGED).check(stack, |harness| {
         for coding in ["gzip", "deflate", "br", "zstd", "identity"] {
             let mut encoded = response(StatusCode::OK, GZIP);
@@ -174,7 +174,7 @@ pub fn an_encoded_answer_is_not_decoded(stack: &impl Stack) -> Verdict {
 /// The server sends one header twice, one that is not UTF-8, and one that is empty.
 ///
 /// The transport must return all of them, in order.
-pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
+pub fn repeated_and_unreadable_headers_survive(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("repeated_and_unreadable_headers_survive", MUST_BE_UNCHANGED).check(stack, |harness| {
         let odd = no_text();
         let mut unusual = response(StatusCode::OK, "{}");
@@ -201,7 +201,7 @@ pub fn repeated_and_unreadable_headers_survive(stack: &impl Stack) -> Verdict {
 /// The server responds with 110 short headers, which is more than some stacks allow by default.
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
-pub fn a_hundred_and_ten_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+pub fn a_hundred_and_ten_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("a_hundred_and_ten_headers_are_an_answer", MUST_BE_READ);
     contract.check(stack, |harness| has_headers(harness, 110))
 }
@@ -209,14 +209,14 @@ pub fn a_hundred_and_ten_headers_are_an_answer(stack: &impl Stack) -> Verdict {
 /// The server responds with 1 000 headers, in 23 KiB.
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
-pub fn a_thousand_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+pub fn a_thousand_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
     let contract =
         Contract::new("a_thousand_headers_are_an_answer", MUST_BE_READ).tests(Ability::ManyHeaders);
     contract.check(stack, |harness| has_headers(harness, 1000))
 }
 
 /// The last of the headers is `Content-Length`, so the count includes it.
-fn has_headers<S: Stack>(harness: &Harness<'_, S>, count: usize) -> Result<(), Violation> {
+fn has_headers(harness: &Harness<'_>, count: usize) -> Result<(), Violation> {
     let lines = (1..count).map(|number| format!("X-Header-{number}: value {number}\r\n"));
     let head = format!("HTTP/1.1 200 OK\r\n{}", lines.collect::<Vec<_>>().concat());
     let what = format!("responds with {count} headers");
@@ -234,7 +234,7 @@ fn has_headers<S: Stack>(harness: &Harness<'_, S>, count: usize) -> Result<(), V
 /// The transport must return the response with each line break replaced by white space. If a length is folded into something
 /// that is no number, the response is refused: see
 /// [`an_ambiguous_length_is_refused`](super::broken_answers::an_ambiguous_length_is_refused).
-pub fn folded_headers_are_an_answer(stack: &impl Stack) -> Verdict {
+pub fn folded_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("folded_headers_are_an_answer", MUST_BE_READ).tests(Ability::FoldedHeaders);
     contract.check(stack, |harness| {
         let head =
@@ -255,7 +255,7 @@ pub fn folded_headers_are_an_answer(stack: &impl Stack) -> Verdict {
 /// The server sends interim responses before the final one.
 ///
 /// The transport must skip them: a 100 or 103 says nothing about the payment.
-pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
+pub fn interim_answers_are_skipped(stack: &dyn AnyStack) -> Verdict {
     Contract::new("interim_answers_are_skipped", MUST_BE_UNCHANGED).check(stack, |harness| {
         for interim in [
             "HTTP/1.1 100 Continue\r\n\r\n",
@@ -277,7 +277,7 @@ pub fn interim_answers_are_skipped(stack: &impl Stack) -> Verdict {
 /// The server responds with a body exactly as long as the cap, once short and once a mebibyte.
 ///
 /// The transport must return the whole response.
-pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
+pub fn an_answer_as_long_as_the_cap_is_whole(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("an_answer_as_long_as_the_cap_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
         for length in [5, 1024 * 1024] {
             let body = vec![b'x'; length];
@@ -295,7 +295,7 @@ pub fn an_answer_as_long_as_the_cap_is_whole(stack: &impl Stack) -> Verdict {
 /// head, and within a chunk size.
 ///
 /// The transport must return the same response.
-pub fn an_answer_in_single_bytes_is_whole(stack: &impl Stack) -> Verdict {
+pub fn an_answer_in_single_bytes_is_whole(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_answer_in_single_bytes_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
         let action = |connection: &mut Connection, request: &Received| {
             let id = request.id();

@@ -8,13 +8,13 @@ use crate::contract::Contract;
 use crate::script::{Act, response};
 use crate::situations::{End, LARGE, echo_except, send_and};
 use crate::violation::Violation;
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 /// The server announces a longer body than it sends, and closes.
 ///
 /// The call must fail with `Answered`, the status and the part of the body that arrived, which may contain the transaction
 /// id. The next call uses another connection.
-pub fn a_truncated_body_is_answered_and_kept(stack: &impl Stack) -> Verdict {
+pub fn a_truncated_body_is_answered_and_kept(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("a_truncated_body_is_answered_and_kept", HALF_A_RECEIPT).check(stack, |harness| {
         for status in [StatusCode::OK, StatusCode::BAD_REQUEST, StatusCode::SERVICE_UNAVAILABLE] {
             let truncated = Act::Truncate { answer: response(status, WHOLE), bytes: HALF.len() };
@@ -32,7 +32,7 @@ pub fn a_truncated_body_is_answered_and_kept(stack: &impl Stack) -> Verdict {
 /// The server sends a chunked body and closes before the last chunk.
 ///
 /// Without the last chunk the body may be incomplete. The call must fail with `Answered` and keep what arrived.
-pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict {
+pub fn a_chunked_body_without_its_end_is_answered(stack: &dyn AnyStack) -> Verdict {
     Contract::new("a_chunked_body_without_its_end_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         for end in ["", "5\r\nab", "0", "0\r\n"] {
             let chunks = format!("{:x}\r\n{HALF}\r\n{end}", HALF.len());
@@ -60,7 +60,7 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &impl Stack) -> Verdict
 /// The server sends invalid or impossibly large chunk sizes and leaves the connection open.
 ///
 /// The call must fail with `Answered`. The rest of the connection cannot be interpreted, so the next call uses another.
-pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) -> Verdict {
+pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &dyn AnyStack) -> Verdict {
     let name = "a_broken_chunk_is_answered_and_ends_the_connection";
     Contract::new(name, MIXED_UP_RESPONSES).check(stack, |harness| {
         for size in ["nonsense", "-1", "", "FFFFFFFFFFFFFFFFF", "10000000000000002", "0x2", "2 2"] {
@@ -79,7 +79,7 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &impl Stack) ->
 /// The server sends part of a large body and resets the connection.
 ///
 /// The status was read, so the call must fail with `Answered`.
-pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
+pub fn a_body_broken_off_by_a_reset_is_answered(stack: &dyn AnyStack) -> Verdict {
     Contract::new("a_body_broken_off_by_a_reset_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
         let script = echo_except(0, |connection, _| {
             // A reset discards what the client has not read. This is more than the socket buffers hold, so the client
@@ -100,7 +100,7 @@ pub fn a_body_broken_off_by_a_reset_is_answered(stack: &impl Stack) -> Verdict {
 ///
 /// Over TLS the cut is visible, because there is no `close_notify`. Otherwise anyone on the network could shorten a
 /// response. The call must fail with `Answered`.
-pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
+pub fn a_body_cut_without_goodbye_is_not_whole(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT).check(stack, |harness| {
         let action = send_and(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"), Connection::cut);
         let what = "sends part of a body without a length, then the connection is cut without close_notify";
@@ -113,7 +113,7 @@ pub fn a_body_cut_without_goodbye_is_not_whole(stack: &impl Stack) -> Verdict {
 ///
 /// The call must fail with `Answered` and keep at most as many bytes as the cap. The rest must not become another call's
 /// response.
-pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
+pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &dyn AnyStack) -> Verdict {
     let why = "without a limit a response can use all memory and stop every payment of the process";
     Contract::new("a_body_over_the_cap_is_cut_at_the_cap", why).check(stack, |harness| {
         let body = "x".repeat(101);
@@ -146,7 +146,7 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &impl Stack) -> Verdict {
 ///
 /// Two readers could disagree about where the response ends and the next one begins. The call must fail with `Unknown` or
 /// `Answered`, and the next call uses another connection. Two equal lengths may be accepted, as RFC 9112 allows.
-pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
+pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_ambiguous_length_is_refused", MIXED_UP_RESPONSES).check(stack, |harness| {
         for lengths in [
             "Content-Length: 2\r\nTransfer-Encoding: chunked",
@@ -193,7 +193,7 @@ pub fn an_ambiguous_length_is_refused(stack: &impl Stack) -> Verdict {
 ///
 /// The call must fail with `Answered` and keep what arrived. The request arrives once, and the next call uses another
 /// connection.
-pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &impl Stack) -> Verdict {
+pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &dyn AnyStack) -> Verdict {
     let name = "a_body_broken_off_on_a_reused_connection_is_answered";
     let why = "many clients retry any failure on a reused connection, assuming that the server had closed it before the \
                request. This request was processed: sending it again charges again. Disable such retries";

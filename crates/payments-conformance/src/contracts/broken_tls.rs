@@ -13,13 +13,13 @@ use crate::journal::Received;
 use crate::server::Security;
 use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
 use crate::violation::ensure;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server reads the whole request, sends a fatal TLS alert and closes. Among the alert codes are those that usually mean
 /// a failed handshake.
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
-pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn an_alert_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (name, code) in [
             ("bad_record_mac", 20),
@@ -47,7 +47,7 @@ pub fn an_alert_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 /// truncated.
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
-pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn a_bad_record_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (name, record) in BAD_RECORDS {
             let action = move |connection: &mut Connection, _: &Received| {
@@ -64,7 +64,7 @@ pub fn a_bad_record_after_the_request_is_unknown(stack: &impl Stack) -> Verdict 
 /// The connection is cut within the head of the response, without `close_notify`.
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
-pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn a_line_cut_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
             let what = format!("reads the whole request, sends {half:?}, then the connection is cut");
@@ -79,7 +79,7 @@ pub fn a_line_cut_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
 /// After a cut the call must fail with `Answered` and keep what arrived. With an alert or a bad record the client may lose
 /// the last bytes, so `Unknown` is also accepted. The call must not return a response, even if the body has no length, and
 /// must not be `NotProcessed`. The request arrives once.
-pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdict {
+pub fn a_tls_failure_within_the_body_is_no_response(stack: &dyn AnyStack) -> Verdict {
     let why = "half a receipt accepted as whole records a payment that was never confirmed. NotProcessed makes the caller \
                charge again";
     Contract::over_tls("a_tls_failure_within_the_body_is_no_response", why).check(stack, |harness| {
@@ -111,7 +111,7 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &impl Stack) -> Verdi
 /// The server offers 0-RTT: its session tickets allow early data, and it closes each connection after one response.
 ///
 /// No request may be sent as early data, not even a lookup. Each arrives once and gets its own response.
-pub fn early_data_is_never_sent(stack: &impl Stack) -> Verdict {
+pub fn early_data_is_never_sent(stack: &dyn AnyStack) -> Verdict {
     let why = "anyone who records early data can replay it and charge the card again. And a server that rejects early data \
                makes the client send the request a second time. Disable early data in the TLS configuration";
     Contract::over_tls("early_data_is_never_sent", why).check(stack, |harness| {

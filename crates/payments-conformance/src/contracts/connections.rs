@@ -18,13 +18,13 @@ use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, own_response_a
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 /// The server responds to twenty calls in sequence and keeps the connection open.
 ///
 /// One connection must carry them, or a few, because a pool may return connections in the background. If connections were
 /// never reused, the contracts about reuse would prove nothing.
-pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
+pub fn a_connection_is_used_again(stack: &dyn AnyStack) -> Verdict {
     let why = "a new TLS handshake for each payment is slow and can fail";
     Contract::new("a_connection_is_used_again", why).tests(Ability::Reuse).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
@@ -47,7 +47,7 @@ pub fn a_connection_is_used_again(stack: &impl Stack) -> Verdict {
 /// The server responds, then closes or resets the idle connection, and the client has had time to notice.
 ///
 /// The next call must succeed on another connection, because the close was visible before anything was written.
-pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict {
+pub fn a_connection_seen_to_be_closed_is_replaced(stack: &dyn AnyStack) -> Verdict {
     let why = "load balancers close every idle connection sooner or later. A client that writes the next payment to such a \
                connection cannot tell whether it was processed";
     Contract::new("a_connection_seen_to_be_closed_is_replaced", why).check(stack, |harness| {
@@ -73,7 +73,7 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &impl Stack) -> Verdict
 ///
 /// Every call must get its own response, and its request arrives once. This is for stacks with
 /// [`Ability::LooksBeforeReuse`]: a transport that watches idle connections in a background task cannot know yet.
-pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Verdict {
+pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &dyn AnyStack) -> Verdict {
     let name = "what_has_arrived_on_an_idle_connection_is_seen";
     let why = "writing a payment to a connection that is already closed makes its outcome unknown for no reason, and a \
                pending second response would be read as its own";
@@ -117,7 +117,7 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &impl Stack) -> Ver
 /// The server responds, and closes the connection while the next request is in transit.
 ///
 /// Each call must get its own response or fail with the correct delivery, and arrives at most once.
-pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &impl Stack) -> Verdict {
+pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &dyn AnyStack) -> Verdict {
     let name = "a_close_that_crosses_a_request_is_told_honestly";
     let why = "a client that retries in this situation sends twice. One that reports every failure on a reused connection as \
                NotProcessed makes its caller send twice";
@@ -154,7 +154,7 @@ pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &impl Stack) -> Ve
 /// The server sends an unsolicited second response, together with the first or while the connection is idle.
 ///
 /// The next call must get its own response or an error, never the unsolicited one.
-pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
+pub fn an_answer_nobody_asked_for_is_nobodys(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment that gets another payment's response is recorded with the wrong outcome";
     Contract::new("an_answer_nobody_asked_for_is_nobodys", why).check(stack, |harness| {
         let another = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's";
@@ -188,7 +188,7 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &impl Stack) -> Verdict {
 }
 
 /// Makes two calls, the second once the signal is set.
-fn two_calls<S: Stack>(run: &TestRun<'_, S>, signal: &Signal) -> Result<[CompletedCall; 2], Violation> {
+fn two_calls(run: &TestRun<'_>, signal: &Signal) -> Result<[CompletedCall; 2], Violation> {
     run.block_on(async {
         let first = run.call(run.charge()).await?;
         signal.until_set().await;
@@ -201,7 +201,7 @@ fn two_calls<S: Stack>(run: &TestRun<'_, S>, signal: &Signal) -> Result<[Complet
 /// The server announces that it will close the connection, but does not.
 ///
 /// The next call must use another connection.
-pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdict {
+pub fn a_connection_announced_to_close_is_not_used(stack: &dyn AnyStack) -> Verdict {
     let why = "the server reads no more requests from this connection, so the next payment would be lost";
     Contract::new("a_connection_announced_to_close_is_not_used", why).check(stack, |harness| {
         for head in [
@@ -222,7 +222,7 @@ pub fn a_connection_announced_to_close_is_not_used(stack: &impl Stack) -> Verdic
 /// Two servers are called alternately.
 ///
 /// Each must receive only its own requests, and each call gets its own response.
-pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
+pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment on a connection to another service exposes the API key and the card";
     Contract::new("two_servers_never_share_a_connection", why).check(stack, |harness| {
         let other = harness.another_server(Connection::serve);
@@ -247,7 +247,7 @@ pub fn two_servers_never_share_a_connection(stack: &impl Stack) -> Verdict {
 /// The caller drops a call whose request the server has read.
 ///
 /// The connection must close, and nothing more is sent, on it or elsewhere. The next call succeeds.
-pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
+pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("a_dropped_call_closes_its_connection", SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
         let (arrived, closed, rest) = (Signal::default(), Signal::default(), Counter::default());
@@ -271,7 +271,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &impl Stack) -> Verdict {
 /// The caller drops a call while its large request is being written.
 ///
 /// The rest must not be sent: the connection closes before the server has the whole request.
-pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdict {
+pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
         let (started, dropped, closed, read) =
@@ -303,7 +303,7 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &impl Stack) -> Verdic
 /// Sixty-four calls run at once. The first is dropped while the others wait for their responses.
 ///
 /// Each of the others must get its own response. A stack that cannot cancel makes all calls without the drop.
-pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
+pub fn sixty_four_at_once_get_their_own_answers(stack: &dyn AnyStack) -> Verdict {
     let why = "a response that reaches the wrong call reports a successful payment as failed, or a failed one as \
                successful";
     Contract::new("sixty_four_at_once_get_their_own_answers", why).check(stack, |harness| {
@@ -352,7 +352,7 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &impl Stack) -> Verdict {
 ///
 /// No payment may arrive twice, none that arrived may be `NotProcessed`, and every response belongs to its call. The report
 /// shows the server's random seed; the environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
-pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict {
+pub fn five_thousand_payments_arrive_at_most_once(stack: &dyn AnyStack) -> Verdict {
     let why = "behind a load balancer this happens all day; one wrong retry or NotProcessed in thousands charges somebody \
                twice";
     Contract::new("five_thousand_payments_arrive_at_most_once", why).check(stack, |harness| {
@@ -374,8 +374,8 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &impl Stack) -> Verdict
 }
 
 /// Sixteen callers each make one payment after another, until `next` returns no more.
-pub(super) fn pay<S: Stack>(
-    run: &TestRun<'_, S>,
+pub(super) fn pay(
+    run: &TestRun<'_>,
     next: impl Fn() -> Option<TestRequest> + Sync,
 ) -> Result<Vec<CompletedCall>, Violation> {
     let next = &next;
@@ -439,18 +439,14 @@ pub(super) fn tally(calls: &[CompletedCall]) -> Result<String, Violation> {
 }
 
 /// Makes a call that is dropped when the signal is set.
-pub(super) fn drop_when<S: Stack>(
-    run: &TestRun<'_, S>,
-    signal: &Signal,
-    charge: TestRequest,
-) -> Result<(), Violation> {
+pub(super) fn drop_when(run: &TestRun<'_>, signal: &Signal, charge: TestRequest) -> Result<(), Violation> {
     match run.block_on(run.call_until(signal, charge))?? {
         None => Ok(()),
         Some(call) => Err(call.expected("nothing, because the server never responded")),
     }
 }
 
-fn must_see_the_close<S: Stack>(run: &TestRun<'_, S>, closed: &Signal) -> Result<(), Violation> {
+fn must_see_the_close(run: &TestRun<'_>, closed: &Signal) -> Result<(), Violation> {
     // Waits in the stack's runtime, which may be what closes the connection.
     run.block_on(cancel_on(closed, pause(Duration::from_secs(2))))?;
     ensure!(

@@ -10,13 +10,13 @@ use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::script::{Act, response};
 use crate::situations::{LARGE, SHORT, SHORT_WITH_CONNECT, after, echo_except};
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 /// The server reads the whole request and sends nothing.
 ///
 /// The call must end at its total deadline, as `Timeout` and `Unknown`. The goal is within 50 ms; the report shows the
 /// measured value. The connection must not carry another request, because the response may still arrive on it.
-pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+pub fn silence_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("silence_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
         let mut latest = Duration::ZERO;
         for (before, total) in [(0, SHORT_WITH_CONNECT), (1, SHORT)] {
@@ -45,7 +45,7 @@ pub fn silence_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
 /// The server sends the head of its response and then the body one byte at a time, forever.
 ///
 /// The call must end at its total deadline, not some time after the last byte, and report the status.
-pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+pub fn a_dripping_body_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("a_dripping_body_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
         let drip = Act::Drip {
             answer: response(StatusCode::OK, vec![b'a'; 100_000]),
@@ -68,7 +68,7 @@ pub fn a_dripping_body_ends_with_the_total_deadline(stack: &impl Stack) -> Verdi
 /// The server sends the head of its response one byte at a time, forever.
 ///
 /// The call must end at its total deadline, as `Unknown`.
-pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+pub fn a_dripping_head_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
         let script = echo_except(1, |connection, _| {
             connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
@@ -89,7 +89,7 @@ pub fn a_dripping_head_ends_with_the_total_deadline(stack: &impl Stack) -> Verdi
 /// The server reads the beginning of a large request and then stops reading.
 ///
 /// The call must end at its total deadline, as `Unknown`. A timeout that covers only the response would never start.
-pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     let name = "a_server_that_stops_reading_ends_with_the_total_deadline";
     Contract::new(name, NEVER_ENDS).check(stack, |harness| {
         let script = |connection: &mut Connection| {
@@ -109,7 +109,7 @@ pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &impl Sta
 ///
 /// The call must return the response. A connect deadline that keeps running after the connection is open would make
 /// successful payments unknown.
-pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Verdict {
+pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &dyn AnyStack) -> Verdict {
     let why = "a client that gives up early makes a payment unknown although its receipt was about to arrive";
     Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |harness| {
         // Also long enough to connect on a busy machine.
@@ -129,7 +129,7 @@ pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &impl Stack) -> Ver
 /// The deadlines of a call are zero.
 ///
 /// The call must fail at once. Some sockets treat zero as no limit and others reject it: the caller wants neither.
-pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
+pub fn a_deadline_of_zero_ends_the_call(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("a_deadline_of_zero_ends_the_call", NEVER_ENDS).check(stack, |harness| {
         let silence = [Act::Echo, Act::Silence];
         harness.with_script("responds to a first request and sends nothing to any other", silence, |run| {
@@ -146,7 +146,7 @@ pub fn a_deadline_of_zero_ends_the_call(stack: &impl Stack) -> Verdict {
 /// A call has the longest possible deadlines.
 ///
 /// It must return the response; adding the deadline to the clock must not overflow.
-pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
+pub fn the_longest_deadline_is_no_overflow(stack: &dyn AnyStack) -> Verdict {
     let why = "a panic in the middle of a payment leaves its outcome unknown";
     Contract::scripted("the_longest_deadline_is_no_overflow", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
@@ -162,7 +162,7 @@ pub fn the_longest_deadline_is_no_overflow(stack: &impl Stack) -> Verdict {
 /// The call must end at its deadline and not earlier: no other timeout of the stack, such as the common 30 seconds, may end
 /// it. This is checked only in virtual time, for a stack without [`Ability::Sockets`], which simulates the server and the
 /// clock.
-pub fn silence_is_waited_out_to_the_deadline(stack: &impl Stack) -> Verdict {
+pub fn silence_is_waited_out_to_the_deadline(stack: &dyn AnyStack) -> Verdict {
     let name = "silence_is_waited_out_to_the_deadline";
     let why = "an acquirer may take a minute. A client that gives up before the caller's deadline makes the payment \
                unknown and loses the receipt that arrives a moment later";
@@ -198,7 +198,7 @@ pub fn silence_is_waited_out_to_the_deadline(stack: &impl Stack) -> Verdict {
 ///
 /// Each call must end by its own total deadline, even if it is still waiting for a connection. A call that reached the
 /// server must be `Unknown`.
-pub fn calls_beyond_the_connections_end_with_their_deadlines(stack: &impl Stack) -> Verdict {
+pub fn calls_beyond_the_connections_end_with_their_deadlines(stack: &dyn AnyStack) -> Verdict {
     let name = "calls_beyond_the_connections_end_with_their_deadlines";
     let why = "when the service hangs, every payment of the process waits. A call that waits for a free connection without \
                a deadline ends minutes later, when the customer has already paid elsewhere";

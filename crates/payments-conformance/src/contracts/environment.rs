@@ -7,8 +7,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use payments_core::Transport;
-
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::contract::Contract;
@@ -17,14 +15,14 @@ use crate::server::{Security, Server};
 use crate::signal::Signal;
 use crate::situations::MEDIUM;
 use crate::violation::{PANICS, Violation, ensure};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The environment names a proxy for every scheme, in upper and lower case.
 ///
 /// The payment must go to the server, and nothing to the proxy. Environment variables affect the whole process, so the test
 /// starts itself again as a child process. Only a test created by [`contract_tests!`](crate::contract_tests) can do that;
 /// anywhere else the contract does not apply.
-pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
+pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict {
     let name = "the_proxy_of_the_environment_is_ignored";
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack);
@@ -74,7 +72,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &impl Stack) -> Verdict {
 /// The transport is created both inside and outside a runtime, and a call is polled outside a runtime.
 ///
 /// It may work or return an error. It must not panic when it is created, used or dropped.
-pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
+pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
     Contract::new("no_runtime_is_no_panic", PANICS).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
             // This transport was created outside the runtime, like in every run, and is used inside.
@@ -109,7 +107,7 @@ pub fn no_runtime_is_no_panic(stack: &impl Stack) -> Verdict {
 /// including their deadlines. A transport that makes only one call at a time fails too. Stacks that cannot
 /// [cancel](crate::Ability::Cancel) must also keep this contract. For a [blocking stack](crate::BlockingStack) two threads
 /// make the calls.
-pub fn a_call_does_not_block_its_thread(stack: &impl Stack) -> Verdict {
+pub fn a_call_does_not_block_its_thread(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment that waits for another one can miss its deadline, because the timer that should end it does not \
                run";
     Contract::new("a_call_does_not_block_its_thread", why).check(stack, |harness| {

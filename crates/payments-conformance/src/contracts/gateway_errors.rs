@@ -5,14 +5,14 @@ use http::{HeaderValue, StatusCode};
 use crate::connection::Connection;
 use crate::contract::Contract;
 use crate::situations::send_and;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server responds with 502, 503 or 504, an HTML page and `Connection: close`, as reverse proxies and
 /// load balancers do, and closes.
 ///
 /// The transport must return each as a response with its status and page, on a new and on a reused connection. The request
 /// arrives once, and the next call uses another connection.
-pub fn a_gateway_error_page_is_a_response(stack: &impl Stack) -> Verdict {
+pub fn a_gateway_error_page_is_a_response(stack: &dyn AnyStack) -> Verdict {
     let why = "the gateway may have forwarded the payment before it lost the service. A client that treats the page as \
                \"server not reached\", or retries because the status is temporary, charges a second time";
     Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |harness| {

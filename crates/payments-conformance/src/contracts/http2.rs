@@ -15,25 +15,25 @@ pub use self::versions::*;
 
 use std::time::Duration;
 
+use crate::Ability;
 use crate::completed_call::CompletedCall;
 use crate::contract::{Contract, Harness};
 use crate::http2::{Peer, Request};
 use crate::situations::after;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
-use crate::{Ability, Stack};
 
 fn contract(name: &'static str, why: &'static str) -> Contract {
     Contract::new(name, why).needs(Ability::Http2)
 }
 
 /// Checks the result of a payment for which the server runs `action`, on a new and on a reused connection.
-fn new_and_reused<S: Stack>(
-    harness: &Harness<'_, S>,
+fn new_and_reused(
+    harness: &Harness<'_>,
     what: &str,
     total: Duration,
     action: impl Fn(&mut Peer<'_>, &Request) + Clone + Send + Sync + 'static,
-    check: impl Fn(&TestRun<'_, S>, &CompletedCall) -> Result<(), Violation>,
+    check: impl Fn(&TestRun<'_>, &CompletedCall) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     for served in [0, 1] {
         let action = action.clone();

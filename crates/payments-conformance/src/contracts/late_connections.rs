@@ -10,7 +10,7 @@ use crate::situations::{Counter, LARGE, MEDIUM, SHORT_WITH_CONNECT, pause};
 use crate::test_request::AMPLE;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 use super::connections::drop_when;
 
@@ -19,7 +19,7 @@ use super::connections::drop_when;
 ///
 /// No part of the request may arrive. The transport may continue to connect in the background and use the connection for a
 /// later call, but not for this request.
-pub fn a_handshake_after_the_deadline_sends_nothing(stack: &impl Stack) -> Verdict {
+pub fn a_handshake_after_the_deadline_sends_nothing(stack: &dyn AnyStack) -> Verdict {
     let name = "a_handshake_after_the_deadline_sends_nothing";
     let why = "the caller got NotProcessed and charges again. If the first request is then sent as well, the card is \
                charged twice";
@@ -41,7 +41,7 @@ pub fn a_handshake_after_the_deadline_sends_nothing(stack: &impl Stack) -> Verdi
 /// and waits for a request.
 ///
 /// No part of the request may arrive.
-pub fn a_call_dropped_while_connecting_sends_nothing(stack: &impl Stack) -> Verdict {
+pub fn a_call_dropped_while_connecting_sends_nothing(stack: &dyn AnyStack) -> Verdict {
     let name = "a_call_dropped_while_connecting_sends_nothing";
     let why = "a caller may drop a call that is still connecting, for example because the customer left. It does not expect \
                a charge after that";
@@ -60,7 +60,7 @@ pub fn a_call_dropped_while_connecting_sends_nothing(stack: &impl Stack) -> Verd
 ///
 /// The call must be `Unknown`. The rest of the request must not be sent: the connection closes before the server has the
 /// whole request.
-pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &impl Stack) -> Verdict {
+pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &dyn AnyStack) -> Verdict {
     let name = "a_request_cut_by_the_deadline_is_never_completed";
     let why = "after the deadline the caller looks the payment up and does not find it, so the customer pays again. If the \
                first request then completes in the background, the card is charged twice";
@@ -111,10 +111,10 @@ struct DelayedHandshake {
 
 /// Makes one call whose handshake the server delays until the call has ended. Fails if any part of the request arrives or
 /// the next call does not succeed.
-fn late_handshake<S: Stack>(
-    harness: &Harness<'_, S>,
+fn late_handshake(
+    harness: &Harness<'_>,
     what: &str,
-    make_call: impl Fn(&TestRun<'_, S>, &DelayedHandshake) -> Result<(), Violation>,
+    make_call: impl Fn(&TestRun<'_>, &DelayedHandshake) -> Result<(), Violation>,
 ) -> Result<(), Violation> {
     let late = DelayedHandshake::default();
     let steps = late.clone();

@@ -13,13 +13,13 @@ use crate::journal::Received;
 use crate::situations::{Counter, SHORT, after, echo_except, send_and};
 use crate::test_request::TestRequest;
 use crate::violation::{Violation, ensure};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server sends an endless body, with and without chunks.
 ///
 /// The call must fail with `Answered` at the cap, long before its deadline. The server can send no more than the cap and the
 /// socket buffers hold.
-pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
+pub fn an_endless_body_is_read_to_the_cap(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_endless_body_is_read_to_the_cap", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (framing, piece) in
             [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
@@ -38,7 +38,7 @@ pub fn an_endless_body_is_read_to_the_cap(stack: &impl Stack) -> Verdict {
 /// The server sends an endless head: one endless line, or endlessly many lines.
 ///
 /// The call must fail with `Unknown`, no later than its deadline.
-pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
+pub fn an_endless_head_is_given_up(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_endless_head_is_given_up", UNBOUNDED_MEMORY).check(stack, |harness| {
         for (what, piece) in [
             ("sends an endless header line", "a".repeat(4096)),
@@ -56,7 +56,7 @@ pub fn an_endless_head_is_given_up(stack: &impl Stack) -> Verdict {
 ///
 /// The call must return a response or an error other than `NotProcessed`, in reasonable time. The response is complete, so
 /// its connection may carry the next call.
-pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) -> Verdict {
+pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &dyn AnyStack) -> Verdict {
     let name = "a_hundred_thousand_headers_are_an_answer_or_an_error";
     Contract::new(name, UNBOUNDED_MEMORY).check(stack, |harness| {
         let action = |connection: &mut Connection, _: &Received| {
@@ -79,7 +79,7 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &impl Stack) 
 ///
 /// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
 /// something to read.
-pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verdict {
+pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY);
     contract.exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
@@ -108,7 +108,7 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &impl Stack) -> Verd
 /// The server announces a body larger than any memory, sends three bytes of it, and waits.
 ///
 /// The transport must not reserve memory for it. The call must fail with `Answered`, no later than its deadline.
-pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
+pub fn an_absurd_length_reserves_no_memory(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY);
     contract.exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
@@ -132,8 +132,8 @@ pub fn an_absurd_length_reserves_no_memory(stack: &impl Stack) -> Verdict {
 }
 
 /// Checks a call to which the server sends `head` and then `piece` for as long as the client reads.
-fn flooded<S: Stack>(
-    harness: &Harness<'_, S>,
+fn flooded(
+    harness: &Harness<'_>,
     what: &str,
     head: String,
     piece: String,
@@ -160,7 +160,7 @@ fn flooded<S: Stack>(
     })
 }
 
-fn memory_grew_little(harness: &Harness<'_, impl Stack>, before: Option<usize>) -> Result<(), Violation> {
+fn memory_grew_little(harness: &Harness<'_>, before: Option<usize>) -> Result<(), Violation> {
     let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
     let grown = after.saturating_sub(before).div_ceil(1024);
     ensure!(

@@ -8,7 +8,7 @@ use crate::contract::Contract;
 use crate::script::{Act, response};
 use crate::situations::SHORT;
 use crate::violation::{SENT_TWICE, Violation};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 use super::answers::{redirect, statuses};
 
@@ -16,7 +16,7 @@ use super::answers::{redirect, statuses};
 ///
 /// The transport must return each as a response. Nothing reaches the other server, and nothing is sent again to this one.
 /// Most clients follow redirects of a GET by default, and many keep the API key.
-pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
+pub fn a_lookup_follows_no_redirect(stack: &dyn AnyStack) -> Verdict {
     let why = "a redirected lookup gives the API key, and with it every payment of the account, to an unverified host. That \
                host's response is then trusted as the outcome of a payment. Disable redirects in the HTTP client";
     Contract::new("a_lookup_follows_no_redirect", why).check(stack, |harness| {
@@ -53,7 +53,7 @@ pub fn a_lookup_follows_no_redirect(stack: &impl Stack) -> Verdict {
 ///
 /// The call must fail with `Unknown` or `Answered`, on a new and on a reused connection. The request arrives once: the
 /// caller decides about retries, because only the caller knows the overall deadline.
-pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
+pub fn a_lost_lookup_is_not_repeated(stack: &dyn AnyStack) -> Verdict {
     let why = "a transport that retries a GET does so without the caller's deadline, rate limit and log. The same retry \
                policy, applied to one more method, charges twice";
     Contract::scripted("a_lost_lookup_is_not_repeated", why).check(stack, |harness| {
@@ -91,7 +91,7 @@ pub fn a_lost_lookup_is_not_repeated(stack: &impl Stack) -> Verdict {
 /// The server responds to a lookup with statuses that invite a retry: later, with credentials, or elsewhere.
 ///
 /// The transport must return each as a response, and each lookup arrives once.
-pub fn a_lookup_is_not_repeated_for_its_status(stack: &impl Stack) -> Verdict {
+pub fn a_lookup_is_not_repeated_for_its_status(stack: &dyn AnyStack) -> Verdict {
     let why = "the caller already retries lookups, within one deadline and respecting Retry-After. Retries inside the \
                transport multiply the attempts and keep an overloaded service from recovering";
     Contract::scripted("a_lookup_is_not_repeated_for_its_status", why).check(stack, |harness| {

@@ -6,13 +6,13 @@ use crate::journal::counted;
 use crate::script::Act;
 use crate::situations::{LARGE, after, send_and, unknown_and_once};
 use crate::violation::{Violation, ensure};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server reads the whole request and closes the connection.
 ///
 /// It may have charged the card first. The call must be `Unknown`, on a new and on a reused connection. The request arrives
 /// once: a client that retries on another connection charges the card twice.
-pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn fin_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("fin_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then closes the connection";
         is_unknown_after(harness, what, &Act::Close)
@@ -23,7 +23,7 @@ pub fn fin_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// To the client's socket this looks like a connection that never worked, and some stacks report it as a connect error.
 /// The call must be `Unknown`, and the request arrives once.
-pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn reset_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("reset_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then resets the connection";
         is_unknown_after(harness, what, &Act::Reset)
@@ -33,7 +33,7 @@ pub fn reset_after_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 /// The server reads the whole request, sends part of a response head, and closes.
 ///
 /// No reliable status was read. The call must be `Unknown`, and the request arrives once.
-pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn fin_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::new("fin_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
             let what = format!("reads the whole request, sends {half:?} and closes");
@@ -46,7 +46,7 @@ pub fn fin_within_the_head_is_unknown(stack: &impl Stack) -> Verdict {
 /// The server reads the whole request and sends bytes that are not HTTP.
 ///
 /// Something received the request. The call must be `Unknown`, and the request arrives once.
-pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn garbage_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("garbage_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let garbage: [&'static [u8]; 5] = [
             b"\x01\x02 nonsense\r\n\r\n",
@@ -68,7 +68,7 @@ pub fn garbage_is_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// The transport may accept or reject such a response. But the request may have been processed, so the call must not be
 /// `NotProcessed`. It ends, and the request arrives once.
-pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
+pub fn odd_heads_are_never_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::new("odd_heads_are_never_not_processed", MAY_BE_CHARGED).check(stack, |harness| {
         for head in [
             "HTTP/1.0 200 OK\r\nContent-Length: 2",
@@ -104,7 +104,7 @@ pub fn odd_heads_are_never_not_processed(stack: &impl Stack) -> Verdict {
 /// The server reads part of a large request and resets the connection.
 ///
 /// A proxy may have read more of it. The call must be `Unknown`, and the transport must not try again.
-pub fn reset_during_the_request_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn reset_during_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::new("reset_during_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
@@ -122,7 +122,7 @@ pub fn reset_during_the_request_is_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// The network may lose the response. The call must return the response, or fail with `Unknown` or `Answered`, but never
 /// `NotProcessed`. The connection must not carry another request.
-pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
+pub fn an_early_answer_is_an_answer_or_unknown(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for reads_on in [true, false] {
             let script = move |connection: &mut Connection| {
@@ -158,7 +158,7 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &impl Stack) -> Verdict {
 ///
 /// The client cannot see whether anything was read. The call must fail soon, with `Unknown`, or with `NotProcessed` if the
 /// transport has proof that nothing was written; the figure shows which. It must not keep trying.
-pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
+pub fn a_connection_closed_at_once_is_an_error(stack: &dyn AnyStack) -> Verdict {
     let why = "a client that keeps retrying will eventually send a payment twice";
     Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |harness| {
         harness.with_server("closes every connection as soon as it is open", Connection::close, |run| {
@@ -176,7 +176,7 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &impl Stack) -> Verdict {
 }
 
 /// Checks that a payment is `Unknown` if the server responds to it with this act, on a new and on a reused connection.
-fn is_unknown_after<S: Stack>(harness: &Harness<'_, S>, what: &str, act: &Act) -> Result<(), Violation> {
+fn is_unknown_after(harness: &Harness<'_>, what: &str, act: &Act) -> Result<(), Violation> {
     for served in [0, 1] {
         let mut acts = vec![Act::Echo; served];
         acts.push(act.clone());

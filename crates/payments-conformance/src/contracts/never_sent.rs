@@ -13,13 +13,13 @@ use crate::script::Act;
 use crate::server::Security;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// Nothing listens on the server's port.
 ///
 /// The call must be `NotProcessed`. With `Unknown`, every outage of the service leaves a pile of payments that a person has
 /// to look up.
-pub fn refused_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn refused_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::scripted("refused_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         harness.with_script("does not listen on its port", [Act::Refuse], |run| {
             run.send(run.charge())?.must_be_not_processed()
@@ -30,7 +30,7 @@ pub fn refused_is_not_processed(stack: &impl Stack) -> Verdict {
 /// The server's name does not resolve.
 ///
 /// The call must be `NotProcessed`, within its connect deadline.
-pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn an_unknown_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::new("an_unknown_host_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         harness.with_server("has a name that does not exist", Connection::serve, |run| {
             let uri = format!("{}://no-such-host.invalid/transaction", harness.scheme);
@@ -43,7 +43,7 @@ pub fn an_unknown_host_is_not_processed(stack: &impl Stack) -> Verdict {
 /// The server presents a certificate from an untrusted authority.
 ///
 /// It may be anyone. The call must be `NotProcessed`, and neither API key nor card are sent.
-pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn an_untrusted_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("an_untrusted_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         let other_authority = Authority::new().server();
         is_refused(harness, "presents a certificate from an unknown authority", other_authority)
@@ -53,7 +53,7 @@ pub fn an_untrusted_certificate_is_not_processed(stack: &impl Stack) -> Verdict 
 /// The server presents a valid certificate for another name.
 ///
 /// The call must be `NotProcessed`. Otherwise anyone with any valid certificate could take the card.
-pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn a_certificate_for_another_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     let name = "a_certificate_for_another_host_is_not_processed";
     Contract::over_tls(name, NOTHING_SENT).check(stack, |harness| {
         let other = harness.authority.server_named("elsewhere.example");
@@ -64,7 +64,7 @@ pub fn a_certificate_for_another_host_is_not_processed(stack: &impl Stack) -> Ve
 /// The server presents an expired certificate.
 ///
 /// The call must be `NotProcessed`.
-pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn an_expired_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("an_expired_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         let expired = harness.authority.expired_server();
         is_refused(harness, "presents a trusted certificate that has expired", expired)
@@ -74,7 +74,7 @@ pub fn an_expired_certificate_is_not_processed(stack: &impl Stack) -> Verdict {
 /// The server at an `https` address does not speak TLS.
 ///
 /// The call must be `NotProcessed`, and no part of the request is sent unencrypted.
-pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
+pub fn a_server_without_tls_is_sent_nothing(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("a_server_without_tls_is_sent_nothing", NOTHING_SENT).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(1);
@@ -93,7 +93,7 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &impl Stack) -> Verdict {
 /// The server closes or resets the connection during the TLS handshake.
 ///
 /// The call must be `NotProcessed`: no request can have been read before the handshake is complete.
-pub fn a_broken_handshake_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn a_broken_handshake_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     Contract::over_tls("a_broken_handshake_is_not_processed", NOTHING_SENT).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
             let script = move |connection: &mut Connection| {
@@ -113,7 +113,7 @@ pub fn a_broken_handshake_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// The call must end at its connect deadline, which covers name resolution, connecting and the handshake together. It must
 /// not be `Answered`. Ideally it is `NotProcessed`; the figure shows what was reported.
-pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) -> Verdict {
+pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &dyn AnyStack) -> Verdict {
     let name = "a_stalled_handshake_ends_with_the_connect_deadline";
     let why = "if the connect timeout does not cover TLS, one dead load balancer delays every payment until its total \
                deadline";
@@ -139,11 +139,7 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &impl Stack) ->
     })
 }
 
-fn is_refused<S: Stack>(
-    harness: &Harness<'_, S>,
-    what: &str,
-    config: Arc<ServerConfig>,
-) -> Result<(), Violation> {
+fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> Result<(), Violation> {
     harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {
         let call = run.send(run.charge())?;
         must_have_sent_nothing(run, "the request was sent to that server; it must not be sent at all")?;
@@ -151,7 +147,7 @@ fn is_refused<S: Stack>(
     })
 }
 
-fn must_have_sent_nothing<S: Stack>(run: &TestRun<'_, S>, found: &str) -> Result<(), Violation> {
+fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violation> {
     if run.journal.requests() == 0 { Ok(()) } else { Err(Violation::general(found, NOT_THE_SERVICE)) }
 }
 

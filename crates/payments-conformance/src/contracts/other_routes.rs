@@ -10,13 +10,13 @@ use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::situations::{MEDIUM, own_response_and_once, unknown_and_once};
 use crate::violation::Violation;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server advertises an alternative service in `Alt-Svc` and closes after each response. Later it responds with 421, and
 /// then loses a response.
 ///
 /// Every request must go to the server in the URL. The alternative, which would respond, sees no connection and no packet.
-pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
+pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
     let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
                one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
     Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
@@ -65,7 +65,7 @@ pub fn an_alternative_service_is_not_used(stack: &impl Stack) -> Verdict {
 /// not for requests that may have been read.
 ///
 /// The name is `localhost`. If the machine has no IPv6 or the name only one address, there is nothing to find.
-pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Verdict {
+pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> Verdict {
     let why = "both addresses lead to the same service: a payment lost at the first is charged again at the \
                second";
     Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
@@ -101,7 +101,7 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &impl Stack) -> Ve
 /// The server offers HTTP/2 and HTTP/1.1, and prefers HTTP/2. Over HTTP/2 it does not respond.
 ///
 /// Every call must succeed over HTTP/1.1, unless [`Setup::wants_http2`](crate::Setup::wants_http2) asks for HTTP/2.
-pub fn http2_is_not_spoken_unasked(stack: &impl Stack) -> Verdict {
+pub fn http2_is_not_spoken_unasked(stack: &dyn AnyStack) -> Verdict {
     let why = "over HTTP/2 many payments share a connection, and one failure makes all of them unknown. Offer only \
                `http/1.1` in the TLS handshake unless HTTP/2 is chosen";
     Contract::over_tls("http2_is_not_spoken_unasked", why).check(stack, |harness| {

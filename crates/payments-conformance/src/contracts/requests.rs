@@ -9,13 +9,13 @@ use crate::situations::own_response_and_once;
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server compares a payment with what the transport was asked to send.
 ///
 /// Method, target, all header values in order, and the body must arrive byte for byte. `Host` is the server's address.
 /// There is exactly one correct `Content-Length`, and the body is not chunked.
-pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
+pub fn a_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a changed target, header or body is a different request from the one that was validated and authorized";
     Contract::scripted("a_payment_arrives_byte_for_byte", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
@@ -29,7 +29,7 @@ pub fn a_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 /// The server compares a lookup with what the transport was asked to send.
 ///
 /// It has no body and is not chunked.
-pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
+pub fn a_look_up_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a lookup is how the outcome of an unknown payment is found. A proxy or server that misreads it finds \
                nothing, and the caller may charge again";
     Contract::scripted("a_look_up_arrives_byte_for_byte", why).check(stack, |harness| {
@@ -52,7 +52,7 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 /// The server receives a payment of three mebibytes.
 ///
 /// It must arrive whole, byte for byte, in one request.
-pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
+pub fn a_large_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a truncated body, or one sent in two attempts, is a different payment";
     Contract::scripted("a_large_payment_arrives_byte_for_byte", why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
@@ -68,7 +68,7 @@ pub fn a_large_payment_arrives_byte_for_byte(stack: &impl Stack) -> Verdict {
 /// The transport may add only `Host`, `Content-Length`, `Connection`, `User-Agent` and `Accept`. `Accept-Encoding` asks for
 /// responses that `payments-core` cannot read, `Expect` splits the request in two, and a cookie links one customer's
 /// payment to another's.
-pub fn nothing_else_is_added_to_a_request(stack: &impl Stack) -> Verdict {
+pub fn nothing_else_is_added_to_a_request(stack: &dyn AnyStack) -> Verdict {
     let why = "the service acts on every header, and nobody reviewed the ones that the transport adds";
     Contract::scripted("nothing_else_is_added_to_a_request", why).check(stack, |harness| {
         let mut browser_headers = response(StatusCode::OK, "{}");
@@ -115,11 +115,7 @@ fn must_have_no_added_headers(sent: &TestRequest, received: &Received) -> Result
 }
 
 /// Sends a request and compares what arrives with it.
-fn must_arrive_unchanged<S: Stack>(
-    run: &TestRun<'_, S>,
-    sent: &TestRequest,
-    over_http1: bool,
-) -> Result<(), Violation> {
+fn must_arrive_unchanged(run: &TestRun<'_>, sent: &TestRequest, over_http1: bool) -> Result<(), Violation> {
     let call = run.send(sent.clone())?;
     own_response_and_once(run, &call)?;
     run.journal.received().iter().try_for_each(|received| must_be_the_same(sent, received, over_http1))

@@ -3,7 +3,6 @@
 use std::{env, fs, process};
 
 use http::StatusCode;
-use payments_core::Transport;
 
 use crate::child::Child;
 use crate::connection::Connection;
@@ -14,14 +13,14 @@ use crate::secrets::must_not_hold;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::violation::{SHOWS_A_SECRET, Violation};
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 /// The server puts the card number into every part of a response, and breaks the response.
 ///
 /// Neither the card number nor the API key may be in the `Debug` or `Display` output or the source chain of the result. The
 /// same check runs after every call of every other contract, and on the transport's own `Debug` output if the stack
 /// provides it.
-pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
+pub fn what_comes_back_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
     let why = "errors are logged, and a log with a card number is a leak that must be reported";
     Contract::new("what_comes_back_shows_no_secret", why).check(stack, |harness| {
         for response in [
@@ -54,7 +53,7 @@ pub fn what_comes_back_shows_no_secret(stack: &impl Stack) -> Verdict {
 ///
 /// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
 /// this applies only in a test created by [`contract_tests!`](crate::contract_tests).
-pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
+pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
     let name = "what_is_logged_shows_no_secret";
     if let Some(child) = Child::of_this_process(name) {
         return make_logged_calls(name, stack, &child);
@@ -119,7 +118,7 @@ pub fn what_is_logged_shows_no_secret(stack: &impl Stack) -> Verdict {
 }
 
 /// What the child process does.
-fn make_logged_calls(name: &'static str, stack: &impl Stack, child: &Child) -> Verdict {
+fn make_logged_calls(name: &'static str, stack: &dyn AnyStack, child: &Child) -> Verdict {
     write_logs_to_stderr();
     let transport = stack.transport(&child.setup);
     let mut calls = vec![TestRequest::lookup(&child.base_url, "lookup-00001".to_owned())];

@@ -8,7 +8,7 @@ use crate::http_text::line;
 use crate::json::is_number;
 
 /// Two amounts, one per line. Each is compared with arithmetic on digits. Then the two are compared and added.
-pub fn read_amount(data: &[u8]) {
+pub(crate) fn read_amount(data: &[u8]) {
     let (left, right) = line(data);
     let (Ok(left), Ok(right)) = (str::from_utf8(left), str::from_utf8(right)) else { return };
     if let (Some(left), Some(right)) = (check(left), check(right.trim_end_matches('\n'))) {

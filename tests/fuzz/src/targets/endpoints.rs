@@ -6,7 +6,7 @@ use payments_core::{ApiKey, Endpoint, Error, ErrorKind, GetTransaction, Operatio
 use crate::http_text::line;
 
 /// An API key and a base URL, one per line.
-pub fn read_endpoint(data: &[u8]) {
+pub(crate) fn read_endpoint(data: &[u8]) {
     let (key, base_url) = line(data);
     let (Ok(key), Ok(base_url)) = (str::from_utf8(key), str::from_utf8(base_url)) else { return };
     let base_url = base_url.trim_end_matches('\n');

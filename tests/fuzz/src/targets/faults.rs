@@ -6,7 +6,7 @@ use payments_sandbox::unversioned::fault_from_header;
 use crate::digits::check_no_long_number_of;
 
 /// A fault as a JSON document or as a header value.
-pub fn read_fault(data: &[u8]) {
+pub(crate) fn read_fault(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     check(Fault::from_json(text), text);
     check(fault_from_header(text), text);

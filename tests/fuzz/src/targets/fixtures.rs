@@ -3,7 +3,7 @@ use payments_fake::{FakeGateway, Fixtures};
 use crate::digits::check_no_long_number_of;
 
 /// The initial state of a gateway. Loading, writing and loading it again changes nothing.
-pub fn load_fixtures(data: &[u8]) {
+pub(crate) fn load_fixtures(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let fixtures = match Fixtures::from_json(text) {
         Ok(fixtures) => fixtures,

@@ -13,7 +13,7 @@ use crate::json::Json;
 /// A sequence of requests to the fake service, separated by lines of `---`. Each has a head and a body.
 ///
 /// The header `Sandbox-Fault` requests a fault, as in the sandbox.
-pub fn handle_requests(data: &[u8]) {
+pub(crate) fn handle_requests(data: &[u8]) {
     let gateway = FakeGateway::builder().seed(1).ignore_unfired_faults().build();
     let mut now = SystemTime::UNIX_EPOCH + Duration::from_hours(500_000);
     let mut rest = data;

@@ -4,7 +4,7 @@ use crate::digits::has_check_digit;
 use crate::http_text::line;
 
 /// Two secrets, one per line, followed by a text that may contain them.
-pub fn mask_text(data: &[u8]) {
+pub(crate) fn mask_text(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let (first, rest) = line(text.as_bytes());
     let (second, rest) = line(rest);

@@ -2,7 +2,7 @@ use payments_core::model::{CustomerId, TransactionId};
 use payments_core::{ApiKey, Endpoint, ErrorKind, GetCustomer, GetTransaction, Operation};
 
 /// An identifier as a caller writes it, and the same identifier from a response, which becomes one segment of a path.
-pub fn read_path_id(data: &[u8]) {
+pub(crate) fn read_path_id(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     let key = ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
     let endpoint = Endpoint::new(BASE_URL, key).expect("a valid URL");

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::json::{Json, NotRead};
 
 /// A record as JSON. It reads back equal after writing, and a salvaged transaction identifier is part of the text.
-pub fn read_record(data: &[u8]) {
+pub(crate) fn read_record(data: &[u8]) {
     let Ok(text) = str::from_utf8(data) else { return };
     if let Some(record) = check(text, TransactionRecord::from_json, TransactionRecord::to_json) {
         assert!(!record.transaction_id.as_str().is_empty());

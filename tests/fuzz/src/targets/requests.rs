@@ -11,7 +11,7 @@ use crate::digits::{check_no_long_number_of, has_check_digit};
 use crate::json::{Json, NotRead, body_text};
 
 /// A card payment as a JSON document.
-pub fn parse_card_request(data: &[u8]) {
+pub(crate) fn parse_card_request(data: &[u8]) {
     let Some(card) = parsed(data, CardTransaction::from_json, CardTransaction::to_json) else { return };
     let number = card.card_number().expose_secret().to_owned();
     check_card_number(&number);
@@ -22,7 +22,7 @@ pub fn parse_card_request(data: &[u8]) {
 }
 
 /// An ACH payment as a JSON document.
-pub fn parse_ach_request(data: &[u8]) {
+pub(crate) fn parse_ach_request(data: &[u8]) {
     let Some(ach) = parsed(data, AchTransaction::from_json, AchTransaction::to_json) else { return };
     check_amount(ach.amount());
     for secret in ach.secrets().into_iter().filter(|secret| secret.len() >= 12) {
@@ -32,13 +32,13 @@ pub fn parse_ach_request(data: &[u8]) {
 }
 
 /// A token payment as a JSON document.
-pub fn parse_token_request(data: &[u8]) {
+pub(crate) fn parse_token_request(data: &[u8]) {
     let Some(token) = parsed(data, TokenTransaction::from_json, TokenTransaction::to_json) else { return };
     check_amount(token.amount());
 }
 
 /// A void as a JSON document.
-pub fn parse_void_request(data: &[u8]) {
+pub(crate) fn parse_void_request(data: &[u8]) {
     let Some(void) = parsed(data, Void::from_json, Void::to_json) else { return };
     assert!(!void.transaction_id().as_str().is_empty());
 }

@@ -18,7 +18,7 @@ use crate::json::{Json, NotRead, body_text};
 type Response = http::Response<bytes::Bytes>;
 
 /// The response to a card payment.
-pub fn decode_card_answer(data: &[u8]) {
+pub(crate) fn decode_card_answer(data: &[u8]) {
     let request = CardTransaction::builder(
         Amount::from_cents(10_50),
         TransactionType::Sale,
@@ -30,7 +30,7 @@ pub fn decode_card_answer(data: &[u8]) {
 }
 
 /// The response to an ACH payment.
-pub fn decode_ach_answer(data: &[u8]) {
+pub(crate) fn decode_ach_answer(data: &[u8]) {
     let request = AchTransaction::builder(
         Amount::from_cents(10_50),
         TransactionType::Sale,
@@ -42,25 +42,25 @@ pub fn decode_ach_answer(data: &[u8]) {
 }
 
 /// The response to a token payment.
-pub fn decode_token_answer(data: &[u8]) {
+pub(crate) fn decode_token_answer(data: &[u8]) {
     let request =
         TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build();
     Case::payment(&request.expect("a valid request"), &[API_KEY]).check(data);
 }
 
 /// The response to a void.
-pub fn decode_void_answer(data: &[u8]) {
+pub(crate) fn decode_void_answer(data: &[u8]) {
     let void = Void::new(VOIDED.parse().expect("a valid id"));
     Case { sent_id: Some(VOIDED), ..Case::payment(&void, &[API_KEY]) }.check(data);
 }
 
 /// The response to a lookup of a transaction.
-pub fn decode_transaction_answer(data: &[u8]) {
+pub(crate) fn decode_transaction_answer(data: &[u8]) {
     Case::lookup(&GetTransaction::new("txn_1".parse().expect("a valid id")), true).check(data);
 }
 
 /// The response to a lookup of a customer.
-pub fn decode_customer_answer(data: &[u8]) {
+pub(crate) fn decode_customer_answer(data: &[u8]) {
     Case::lookup(&GetCustomer::new("cus_1".parse().expect("a valid id")), false).check(data);
 }
 

@@ -8,7 +8,7 @@ use payments_core::{ApiKey, Endpoint, ErrorKind, GetTransaction, Operation, Retr
 use crate::http_text::line;
 
 /// The headers `Retry-After` and `Date`, one per line. They are information and do not change the outcome.
-pub fn read_retry_after(data: &[u8]) {
+pub(crate) fn read_retry_after(data: &[u8]) {
     let (retry_after, rest) = line(data);
     let key = ApiKey::new("sk_live_8Qw2Zr5T").expect("visible ASCII");
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key).expect("a valid URL");

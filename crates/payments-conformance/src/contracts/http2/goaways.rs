@@ -8,14 +8,14 @@ use super::{contract, new_and_reused};
 use crate::contracts::connections::{pay, seed, tally};
 use crate::http2::{Peer, Request};
 use crate::situations::{pause, unknown_and_once};
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server reads the whole request, then sends `GOAWAY` with a last stream below the request's.
 ///
 /// RFC 9113 §6.8 says that such a request was not processed. But real servers and gateways sent it for requests that they
 /// had forwarded and that were charged. The call must be `Unknown`, with every error code, whether the connection is then
 /// closed or left open, and the request arrives once.
-pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
+pub fn goaway_is_no_proof(stack: &dyn AnyStack) -> Verdict {
     let why = "real servers process requests that their GOAWAY excludes. A client that trusts it and sends again charges \
                twice, and several well-known clients do so by default";
     contract("goaway_is_no_proof", why).check(stack, |harness| {
@@ -45,7 +45,7 @@ pub fn goaway_is_no_proof(stack: &impl Stack) -> Verdict {
 /// Every graceful shutdown does this. The call must return the response, and the next call uses another connection. A
 /// transport may notice the `GOAWAY` only when it is about to reuse the connection: then the next calls may be
 /// `NotProcessed`, and a later one must succeed.
-pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &impl Stack) -> Verdict {
+pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &dyn AnyStack) -> Verdict {
     let why = "otherwise each deployment of the service leaves every payment in progress to be looked up by a person";
     contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
@@ -87,7 +87,7 @@ const MOST_NOTICED: usize = 10;
 ///
 /// No payment may arrive twice, and none that arrived may be `NotProcessed`. The report shows the server's random seed; the
 /// environment variable `PAYMENTS_CONFORMANCE_SEED` sets it.
-pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &impl Stack) -> Verdict {
+pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &dyn AnyStack) -> Verdict {
     let why = "a server that is overloaded or redeployed does this constantly, and one payment in thousands that is sent \
                twice is enough to charge somebody twice";
     contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {

@@ -5,14 +5,14 @@ use super::{contract, new_and_reused};
 use crate::http2::{Event, Peer, Request};
 use crate::situations::unknown_and_once;
 use crate::test_request::AMPLE;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server resets the stream with `REFUSED_STREAM` before a response, on a new and on a reused connection, and after
 /// reading only the head of a large request.
 ///
 /// RFC 9113 §8.7 reserves this code for requests that were not processed at all. The call must be `NotProcessed`. The
 /// transport must not retry: the caller decides, and may no longer want the payment.
-pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
+pub fn refused_stream_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     let why = "REFUSED_STREAM is the only proof a server gives that no money moved. Without it a person has to look up a \
                payment that does not exist. A transport that retries on its own makes a decision that belongs to the \
                caller";
@@ -43,7 +43,7 @@ pub fn refused_stream_is_not_processed(stack: &impl Stack) -> Verdict {
 ///
 /// A response is not a refusal. The call must fail with `Answered` and keep what arrived of the body, which may contain the
 /// transaction id.
-pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict {
+pub fn refused_stream_after_the_head_is_answered(stack: &dyn AnyStack) -> Verdict {
     let why = "a request that got a response was processed, whatever the server sends afterwards";
     contract("refused_stream_after_the_head_is_answered", why).check(stack, |harness| {
         let action = |peer: &mut Peer<'_>, request: &Request| {
@@ -64,7 +64,7 @@ pub fn refused_stream_after_the_head_is_answered(stack: &impl Stack) -> Verdict 
 ///
 /// A gateway sends `CANCEL` or `INTERNAL_ERROR` when it loses the service behind it, which may already have charged the
 /// card. The call must be `Unknown` for every code, even an unassigned one, and the request arrives once.
-pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
+pub fn any_other_reset_of_the_stream_is_unknown(stack: &dyn AnyStack) -> Verdict {
     let why =
         "none of these codes proves that nothing was charged. Treating one as REFUSED_STREAM charges twice";
     contract("any_other_reset_of_the_stream_is_unknown", why).check(stack, |harness| {
@@ -89,7 +89,7 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &impl Stack) -> Verdict {
 /// The body of the response breaks off: the connection or the stream ends, or the body is shorter or longer than announced.
 ///
 /// The call must fail with `Answered` and the status, and keep what arrived. It must not return a response.
-pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &impl Stack) -> Verdict {
+pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &dyn AnyStack) -> Verdict {
     let why = "part of a body can be valid JSON with a different meaning";
     contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
         let fates: [(&str, End); 6] = [

@@ -12,12 +12,12 @@ use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{End, pause, unknown_and_once};
 use crate::test_request::AMPLE;
 use crate::violation::{Violation, ensure};
-use crate::{Ability, Stack, Verdict};
+use crate::{Ability, AnyStack, Verdict};
 
 /// The server reads the whole request and closes, cuts or resets the connection.
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
-pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Verdict {
+pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &dyn AnyStack) -> Verdict {
     contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let action = move |peer: &mut Peer<'_>, _: &Request| end(&mut peer.connection());
@@ -31,7 +31,7 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &impl Stack) -> Ve
 /// The server has read many requests on one connection, then closes, cuts or resets it.
 ///
 /// Every call must be `Unknown`, and every request arrives once, all on that connection.
-pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdict {
+pub fn all_streams_of_a_lost_connection_are_unknown(stack: &dyn AnyStack) -> Verdict {
     contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
@@ -64,7 +64,7 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &impl Stack) -> Verdi
 /// The server reads a request and never responds to it, while it responds to others on the same connection.
 ///
 /// The call must end at its total deadline, as `Timeout` and `Unknown`. Later calls succeed.
-pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> Verdict {
+pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     let why = "a live connection says nothing about a stalled request on it. Without its own deadline the call waits forever, \
                and its caller gives up without knowing that there is something to look up";
     contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |harness| {
@@ -92,7 +92,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &impl Stack) -> V
 /// The caller drops one of 64 concurrent calls on one connection.
 ///
 /// The server must see that stream reset with `CANCEL` and get no more of it. All other calls must succeed.
-pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Verdict {
+pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &dyn AnyStack) -> Verdict {
     let why = "one customer closing a payment page must not affect other customers' payments";
     let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).tests(Ability::Cancel);
     contract.check(stack, |harness| {
@@ -151,7 +151,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &impl Stack) -> Ver
 ///
 /// The next call must be `Unknown`, no later than its deadline. Ten seconds later, or once the transport has closed the
 /// connection, another call must succeed on a new connection. For stacks with [`Ability::Http2Pings`].
-pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &impl Stack) -> Verdict {
+pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &dyn AnyStack) -> Verdict {
     let why = "a NAT or a firewall can drop a connection silently. Without pings every payment is sent into it and becomes \
                unknown, until the kernel gives up after a quarter of an hour";
     let contract = contract("a_connection_that_the_network_dropped_is_not_used_again", why);

@@ -5,14 +5,14 @@ use crate::connection::Connection;
 use crate::http2::{Peer, Request};
 use crate::server::Security;
 use crate::situations::unknown_and_once;
-use crate::{Stack, Verdict};
+use crate::{AnyStack, Verdict};
 
 /// The server offers HTTP/2 and HTTP/1.1. Over HTTP/2 it reads the request and fails it, with `HTTP_1_1_REQUIRED` or
 /// `INADEQUATE_SECURITY`, or by closing. Over HTTP/1.1 it would respond.
 ///
 /// The call must be `Unknown`, and the request arrives once, over HTTP/2. `HTTP_1_1_REQUIRED` asks the client to use the
 /// other version, but does not prove that nothing was processed.
-pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> Verdict {
+pub fn another_http_version_is_not_tried_after_a_failure(stack: &dyn AnyStack) -> Verdict {
     let why = "a request that fails in one version and is sent again in the other can be charged twice";
     contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |harness| {
         for (how, fail) in FAILURES {
@@ -42,7 +42,7 @@ pub fn another_http_version_is_not_tried_after_a_failure(stack: &impl Stack) -> 
 /// the offer.
 ///
 /// The call must succeed over HTTP/1.1.
-pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &impl Stack) -> Verdict {
+pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &dyn AnyStack) -> Verdict {
     let why = "a server cannot read a request in a protocol that it does not speak, and the payment becomes unknown";
     contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |harness| {
         for (protocols, what) in
