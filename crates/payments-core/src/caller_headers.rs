@@ -108,7 +108,9 @@ impl CallerHeaders {
 
     /// Adds these headers to those of a request.
     pub(crate) fn add_to(&self, headers: &mut HeaderMap) {
-        headers.extend(self.0.clone());
+        for (name, value) in &self.0 {
+            headers.insert(name, value.clone());
+        }
     }
 }
 

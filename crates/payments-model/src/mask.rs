@@ -38,9 +38,9 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    let may_be_replaced = |secret: &&str| is_replaced(secret) && may_occur(text, secret);
-    let mut found: Vec<&str> = secrets.iter().copied().filter(may_be_replaced).collect();
-    if found.is_empty() && digits_in(text) < *CARD_DIGITS.start() {
+    let is_found = |secret: &&str| is_replaced(secret) && may_occur(text, secret);
+    let mut found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
+    if found.is_empty() && !may_contain_card_number(text) {
         return masked;
     }
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
@@ -65,9 +65,13 @@ fn is_replaced(secret: &str) -> bool {
 /// For an identifier, which [`mask`] could change although it contains no secret.
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut redacted = Cow::Borrowed(text);
-    let is_replaced = |secret: &&&str| secret.len() >= LONG_SECRET && may_occur(text, secret);
+    let is_found = |secret: &&str| secret.len() >= LONG_SECRET && may_occur(text, secret);
+    let found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
+    if found.is_empty() {
+        return redacted;
+    }
     for &read in readings(text) {
-        for secret in secrets.iter().filter(is_replaced) {
+        for secret in &found {
             redact_one(&mut redacted, secret, read);
         }
     }
@@ -92,19 +96,21 @@ pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
 ///
 /// For a text that was cut: [`mask`] does not recognize the beginning of a number.
 pub fn without_half_a_number(start: &[u8]) -> &[u8] {
-    let tail = start.len().saturating_sub(LONGEST_ESCAPE);
-    let end =
-        start[tail..].iter().rposition(|byte| b"\\&%".contains(byte)).map_or(start.len(), |at| tail + at);
-    let mut text = String::with_capacity(end);
-    for chunk in start[..end].utf8_chunks() {
+    // Nearly always a few bytes before the end. Nothing before it matters.
+    let last_letter = (0..start.len()).rev().find(|&place| is_letter(start, place)).unwrap_or(0);
+    let end = start.len().saturating_sub(LONGEST_ESCAPE).max(last_letter);
+    let half_escape = start[end..].iter().rposition(|byte| b"\\&%".contains(byte));
+    let end = half_escape.map_or(start.len(), |at| end + at);
+    let mut text = String::with_capacity(end - last_letter);
+    for chunk in start[last_letter..end].utf8_chunks() {
         text.push_str(chunk.valid());
         text.extend(chunk.invalid().iter().map(|_| FILLER));
     }
     let text = with_escapes_read(&text);
     let is_letter = |character: char| character.is_alphanumeric() && !character.is_ascii_digit();
-    let last_letter = text.rfind(is_letter).unwrap_or(0);
-    let digits = text[last_letter..].find(|character: char| character.is_ascii_digit());
-    &start[..digits.map_or(end, |digits| last_letter + digits)]
+    let from = text.rfind(is_letter).unwrap_or(0);
+    let digits = text[from..].find(|character: char| character.is_ascii_digit());
+    &start[..digits.map_or(end, |digits| last_letter + from + digits)]
 }
 
 /// How the text is searched: as written, then with its escapes read if it has any. A place is the same in both.
@@ -216,12 +222,7 @@ fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
 
 /// A quick check. Only a card or account number is found where separators stand between its characters.
 fn may_occur(text: &str, secret: &str) -> bool {
-    if !is_number(secret) {
-        return text.contains(secret);
-    }
-    // An escape between digits has letters.
-    let has_escapes = readings(text).len() > 1;
-    if has_escapes { digits_in(text) >= secret.len() } else { has_digits(text, secret.len()) }
+    if is_number(secret) { has_digits(text, secret.len()) } else { text.contains(secret) }
 }
 
 /// Whether a secret is a card or account number, which people write with separators.
@@ -253,25 +254,42 @@ fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
 
 /// Whether the text contains a card-like number.
 pub(crate) fn contains_card_number(text: &str) -> bool {
-    digits_in(text) >= *CARD_DIGITS.start()
-        && readings(text).iter().any(|read| !card_numbers(&read(text)).is_empty())
+    may_contain_card_number(text) && readings(text).iter().any(|read| !card_numbers(&read(text)).is_empty())
 }
 
-fn digits_in(text: &str) -> usize {
-    text.bytes().filter(u8::is_ascii_digit).count()
+/// A quick check that also holds for a JSON text whose strings contain the number.
+pub(crate) fn may_contain_card_number(text: &str) -> bool {
+    has_digits(text, *CARD_DIGITS.start())
 }
 
-/// Whether there are this many digits without a letter between them. A quick check: dates and random ids have few.
+/// Whether there may be this many digits without a letter between them, in any [reading](readings). A quick check: dates and random
+/// ids have few.
 fn has_digits(text: &str, count: usize) -> bool {
-    let mut digits = 0;
-    text.bytes().any(|byte| {
-        if byte.is_ascii_digit() {
-            digits += 1;
-        } else if byte.is_ascii_alphabetic() {
-            digits = 0;
+    let text = text.as_bytes();
+    // So many digits cover one of these places, so nearly all of the text is skipped.
+    let mut place = count.saturating_sub(1);
+    while place < text.len() {
+        if !is_letter(text, place) {
+            let start =
+                (0..place).rev().find(|&before| is_letter(text, before)).map_or(0, |letter| letter + 1);
+            let end = (place..text.len()).find(|&after| is_letter(text, after)).unwrap_or(text.len());
+            if text[start..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= count {
+                return true;
+            }
+            place = end;
         }
-        digits >= count
-    })
+        place += count;
+    }
+    false
+}
+
+/// Whether there is an ASCII letter at this place that is surely not part of an escape.
+fn is_letter(text: &[u8], place: usize) -> bool {
+    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"#{}".contains(byte);
+    text[place].is_ascii_alphabetic() && {
+        let mut before = text[..place].iter().rev().take(LONGEST_NAME).skip_while(is_of_escape);
+        before.next().is_some_and(|byte| !b"\\&%".contains(byte))
+    }
 }
 
 /// The card-like numbers in the text, from left to right.
@@ -347,6 +365,9 @@ fn ends_with_masked_digits(before: &str) -> bool {
 pub(crate) fn mask_digits(number: &str) -> String {
     let digits = number.chars().filter(|character| character.is_numeric()).count();
     let mut to_hide = digits.saturating_sub(4);
+    if to_hide == 0 {
+        return number.to_owned();
+    }
     let star = |character: char| {
         if to_hide > 0 && character.is_numeric() {
             to_hide -= 1;
@@ -382,6 +403,9 @@ const LONGEST_GAP: usize = 2;
 
 /// Keeps the places in a text whose escapes are [read](with_escapes_read). One byte, and no separator that people write.
 const FILLER: char = '\0';
+
+/// How far an escape is looked for before one of its letters. A longer one only makes quick checks fail.
+const LONGEST_NAME: usize = 32;
 
 /// `\u{10ffff}`.
 const LONGEST_ESCAPE: usize = 10;

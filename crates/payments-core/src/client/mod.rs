@@ -260,11 +260,15 @@ impl Client {
 
     /// The caller's headers for one attempt.
     fn caller_headers(&self) -> Result<CallerHeaders, Cause> {
-        let mut headers = CallerHeaders::new();
-        if let Some(add) = &self.shared.headers {
-            add(&mut headers);
-        }
-        headers = headers.with(&self.headers)?;
+        #[cfg_attr(not(feature = "opentelemetry"), expect(unused_mut, reason = "only a trace adds to them"))]
+        let mut headers = match &self.shared.headers {
+            Some(add) => {
+                let mut added = CallerHeaders::new();
+                add(&mut added);
+                added.with(&self.headers)?
+            }
+            None => self.headers.clone(),
+        };
         #[cfg(feature = "opentelemetry")]
         headers.add_current_trace();
         Ok(headers)

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use payments_model::mask;
 use payments_model::unversioned::Envelope;
 
 use super::retry_after::{RetryAfter, response_date};
-use super::secrets::Secrets;
+use super::secrets::{Repeats, Secrets};
 use super::snippet::Snippet;
 
 /// The parts of every response that are kept. The texts are masked.
@@ -27,9 +28,13 @@ impl Metadata {
     pub(crate) fn new(
         response: &http::Response<Bytes>,
         envelope: Option<&Envelope<'_>>,
-        repeats_secrets: bool,
+        repeats: Repeats,
         secrets: &Secrets<'_>,
     ) -> Self {
+        let request_id = request_id(response.headers(), secrets);
+        let snippet = Snippet::new(response.body(), repeats == Repeats::AsSent, secrets);
+        let none = Secrets::default();
+        let of_body = if repeats == Repeats::Nothing { &none } else { secrets };
         let status_code = envelope.and_then(Envelope::status_code_text);
         let message = envelope.and_then(Envelope::message);
         let retry_after = RetryAfter::read(response.headers());
@@ -37,10 +42,14 @@ impl Metadata {
             http_status: response.status(),
             retry_after,
             pause: retry_after.and_then(|retry_after| retry_after.pause(response_date(response.headers()))),
-            request_id: request_id(response.headers(), secrets),
-            status_code: status_code.map(|code| secrets.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
-            message: message.map(|message| secrets.mask_message(&message, MAX_TEXT_BYTES)),
-            snippet: Snippet::new(response.body(), repeats_secrets, secrets),
+            request_id,
+            status_code: status_code.map(|code| of_body.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
+            message: message.map(|message| {
+                // One that is not in the body as it is, such as the texts of a list, can have a secret that the body does not repeat.
+                let secrets = if matches!(message, Cow::Borrowed(_)) { of_body } else { secrets };
+                secrets.mask_message(&message, MAX_TEXT_BYTES)
+            }),
+            snippet,
         }
     }
 

@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
@@ -7,7 +8,7 @@ use payments_model::{TransactionId, TransactionRecord};
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
-use super::secrets::{MaskedDebug, Secrets};
+use super::secrets::{MaskedDebug, Repeats, Secrets, without_escapes};
 use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
@@ -42,12 +43,20 @@ impl<'a> Received<'a> {
         facts: &Facts<'_>,
         secrets: &Secrets<'_>,
     ) -> (Metadata, MaskedDebug) {
-        let body = self.response.body();
-        let repeats = secrets.are_masked_in(&String::from_utf8_lossy(body));
+        let body = match &self.envelope {
+            Some(envelope) => Cow::Borrowed(envelope.json()),
+            None => String::from_utf8_lossy(self.response.body()),
+        };
+        let repeats = if secrets.are_masked_in(&body) {
+            Repeats::AsSent
+        } else if body.contains('\\') && secrets.are_masked_in(&without_escapes(&body)) {
+            Repeats::Escaped
+        } else {
+            Repeats::Nothing
+        };
         let metadata = Metadata::new(self.response, self.envelope.as_ref(), repeats, secrets);
-        // An escape can stand for a character of a secret, and a receipt repeats the id of its request.
-        let may_show = repeats
-            || body.contains(&b'\\')
+        // A receipt repeats the id of its request.
+        let may_show = repeats != Repeats::Nothing
             || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
         (metadata, if may_show { secrets.debug_of(value) } else { MaskedDebug::default() })
     }

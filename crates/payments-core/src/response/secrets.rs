@@ -33,8 +33,7 @@ impl<'a> Secrets<'a> {
     /// The id without the API key and this card number, if it contains one of them. Nothing else is replaced: by chance, a security
     /// code occurs in more than one of a hundred random ids.
     pub(crate) fn redacted_id(&self, id: &str, card_number: Option<&str>) -> Option<String> {
-        let secrets: Vec<&str> = card_number.into_iter().chain(self.api_key).collect();
-        match redact(id, &secrets) {
+        match redact(id, &[card_number, self.api_key].map(Option::unwrap_or_default)) {
             Cow::Owned(redacted) => Some(redacted),
             Cow::Borrowed(_) => None,
         }
@@ -94,6 +93,40 @@ impl<'a> Secrets<'a> {
             text.len() < MIN_DISTINCTIVE_BYTES && text.bytes().all(|byte| byte.is_ascii_digit());
         if is_short_number { text.to_owned() } else { self.mask(text, max_bytes) }
     }
+}
+
+/// Whether and how a body repeats a secret of its request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Repeats {
+    Nothing,
+    /// Once its escapes are read.
+    Escaped,
+    AsSent,
+}
+
+/// The JSON with the characters that its escapes stand for. It is no JSON any more.
+pub(crate) fn without_escapes(json: &str) -> String {
+    let code = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
+    let (mut read, mut rest) = (String::with_capacity(json.len()), json);
+    while let Some((before, escape)) = rest.split_once('\\') {
+        read.push_str(before);
+        if let Some(first) = code(escape) {
+            // A pair of them stands for one character.
+            let second = escape[5..].strip_prefix('\\').and_then(code);
+            let character = char::decode_utf16([first].into_iter().chain(second)).next();
+            let character = character.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER);
+            read.push(character);
+            rest = &escape[if character.len_utf16() > 1 { 11 } else { 5 }..];
+        } else {
+            let mut characters = escape.chars();
+            read.extend(characters.next().map(|character| match character {
+                'b' | 'f' | 'n' | 'r' | 't' => ' ',
+                other => other,
+            }));
+            rest = characters.as_str();
+        }
+    }
+    read + rest
 }
 
 /// A shorter secret, such as a security code or an expiry, occurs by chance.

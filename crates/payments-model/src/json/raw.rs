@@ -4,42 +4,50 @@ use std::fmt;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Json, Member};
-use crate::mask::{contains_card_number, is_secret_name};
+use super::{Json, Member, WHITESPACE};
+use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number};
 
 /// A JSON value exactly as the service sent it, for which this crate has no type.
 ///
 /// It is valid JSON, but nothing else was checked: it may have any size and any content. `Debug` shows only its length.
-#[derive(Clone)]
-pub struct RawJson(Box<RawValue>);
+#[derive(Clone, PartialEq, Eq)]
+pub struct RawJson(Box<str>);
 
 impl RawJson {
     /// Keeps `text` if it is exactly one JSON value. `None` otherwise.
     pub fn parse(text: &str) -> Option<Self> {
-        serde_json::from_str(text).ok().map(Self)
+        Json::parse(text).map(Self::from)
     }
 
     /// The JSON text. It may contain anything that the service sent, so do not log it.
     pub fn text(&self) -> &str {
-        self.0.get()
-    }
-
-    pub(crate) fn as_raw(&self) -> &RawValue {
         &self.0
     }
 
+    pub(crate) fn as_json(&self) -> Json<'_> {
+        Json(&self.0)
+    }
+
+    /// For a serializer of `serde_json`, which writes it as it is.
+    pub(crate) fn as_raw(&self) -> &RawValue {
+        serde_json::from_str(&self.0).unwrap_or(RawValue::NULL)
+    }
+
     /// Keeps text that is JSON by construction.
-    pub(crate) fn from_json_text(text: String) -> Self {
-        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    pub(crate) fn from_json_text(text: impl Into<Box<str>>) -> Self {
+        Self(text.into())
     }
 
     pub(crate) fn redacted() -> Self {
-        Self::from_json_text(REDACTED_JSON.to_owned())
+        Self::from_json_text(REDACTED_JSON)
     }
 
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
+        if is_surely_plain(json.as_str()) {
+            return json.into();
+        }
         if json.is_list() || json.is_object() {
             let mut written = String::new();
             if redact(json, MAX_DEPTH, &mut written) {
@@ -48,24 +56,52 @@ impl RawJson {
         } else if has_card_number(json) {
             return Self::redacted();
         }
-        Self(json.as_raw().to_owned())
+        json.into()
+    }
+}
+
+impl From<Json<'_>> for RawJson {
+    fn from(json: Json<'_>) -> Self {
+        Self(json.as_str().into())
     }
 }
 
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(raw) = self;
-        write!(f, "RawJson({} bytes)", raw.get().len())
+        write!(f, "RawJson({} bytes)", raw.len())
     }
 }
 
-impl PartialEq for RawJson {
-    fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
+/// A quick check: whether nothing in this JSON has to be redacted. False if there is doubt.
+fn is_surely_plain(json: &str) -> bool {
+    if may_contain_card_number(json) {
+        return false;
     }
+    let (mut levels, mut string) = (0, None);
+    let mut bytes = json.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match (byte, string) {
+            (b'\\', _) => drop(bytes.next()),
+            (b'"', None) => string = Some(at + 1),
+            (b'"', Some(start)) => {
+                let (text, after) = (&json[start..at], &json[at + 1..]);
+                let is_name = after.trim_start_matches(WHITESPACE).starts_with(':');
+                if is_name && (text.contains('\\') || is_secret_name(text)) {
+                    return false;
+                }
+                string = None;
+            }
+            (b'{' | b'[', None) => levels += 1,
+            (b'}' | b']', None) => levels -= 1,
+            _ => {}
+        }
+        if levels > MAX_DEPTH {
+            return false;
+        }
+    }
+    true
 }
-
-impl Eq for RawJson {}
 
 /// Appends the JSON with secrets replaced, and returns whether there were any.
 fn redact(json: Json<'_>, levels: u32, written: &mut String) -> bool {
@@ -145,7 +181,7 @@ mod tests {
             (r#"{"\ud800":1}"#, r#""[redacted]""#),
         ] {
             let raw = RawJson::parse(json).unwrap();
-            assert_eq!(RawJson::redacted_from(raw.as_raw().into()).text(), redacted);
+            assert_eq!(RawJson::redacted_from(raw.as_json()).text(), redacted);
         }
     }
 }
