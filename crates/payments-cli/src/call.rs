@@ -8,21 +8,23 @@ use std::pin::pin;
 use std::task::Poll;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Facts, OperationName};
+use payments_core::{Client, ClientBuilder, Facts};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::args::{ClientOptions, GlobalOptions};
-use crate::exit_code::ExitCode;
 use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
+use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
+use crate::report::Report;
 use crate::report::advice;
+use crate::report::call::Processed;
 use crate::report::dry_run::DryRun;
+use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
-use crate::report::{Processed, Report};
 use crate::settings::Settings;
 use crate::trace::Trace;
 
@@ -73,7 +75,7 @@ pub(crate) fn run_to_report(
     }));
     ended.unwrap_or_else(|_| {
         let failure = on_panic(has_begun.get()).for_purpose(purpose);
-        let code = failure.exit_code();
+        let code = ExitCode::of_failure(&failure);
         // The report itself may be what panics.
         catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
     })
@@ -173,7 +175,7 @@ async fn end<C: Call>(
         biased;
         ended = catch_panic(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(Report::Processed(processed)),
-            Some(Err(error)) => failure_of(&error, &settings),
+            Some(Err(error)) => hints::explained(&error, &settings),
             None => after_sending(&call, None, "internal", "internal error"),
         },
         signal = interrupt.arrived() => after_sending(&call, None, "interrupted", &format!("interrupted by {signal}")),
@@ -193,34 +195,6 @@ pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings
         Some(id) => failure.with_lookup(id),
         None => failure,
     }
-}
-
-/// The failure, with hints about the settings or the request that may be the cause.
-pub(crate) fn failure_of(error: &impl CallError, settings: &Settings) -> Failure {
-    let hints = hints(error, settings);
-    hints.into_iter().fold(Failure::of(error), Failure::hint)
-}
-
-fn hints(error: &impl CallError, settings: &Settings) -> Vec<String> {
-    let mut hints = Vec::new();
-    let call = error.failed_call();
-    let status = call.http_status().map(|status| status.as_u16());
-    let moves_money = error.as_payment().is_some();
-    if status == Some(401) {
-        hints.push(settings.key_source.hint());
-    }
-    // The service itself never responds to a payment or a void with 404.
-    if moves_money && status == Some(404) {
-        hints.push(settings.path_hint());
-    }
-    // The service's message for any transaction that cannot be voided.
-    let is_not_voidable =
-        || call.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
-    if call.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
-        hints.push("only an authorization that is not yet voided can be voided".to_owned());
-    }
-    hints.extend(call.transport_error().into_iter().flat_map(|error| settings.route().hints(error)));
-    hints
 }
 
 /// `None` if the future panics. Even then the caller must report that the request may have been sent.
@@ -370,9 +344,18 @@ mod tests {
 
     #[test]
     fn abandoned_call_is_unknown_only_if_it_moves_money() {
-        assert_eq!(Failure::interrupted_before_sending("SIGINT").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Lookup, None, "interrupted", "x").exit_code(), ExitCode::NotProcessed);
-        assert_eq!(after_sending(&Payment, None, "interrupted", "x").exit_code(), ExitCode::Unknown);
+        assert_eq!(
+            ExitCode::of_failure(&Failure::interrupted_before_sending("SIGINT")),
+            ExitCode::NotProcessed
+        );
+        assert_eq!(
+            ExitCode::of_failure(&after_sending(&Lookup, None, "interrupted", "x")),
+            ExitCode::NotProcessed
+        );
+        assert_eq!(
+            ExitCode::of_failure(&after_sending(&Payment, None, "interrupted", "x")),
+            ExitCode::Unknown
+        );
     }
 
     #[test]

@@ -15,9 +15,9 @@ use crate::args::batch::BatchCommand;
 use crate::args::{
     Arguments, Command, CustomerCommand, Payment, TokenTransactionCommand, TransactionCommand, VoidArguments,
 };
-use crate::exit_code::ExitCode;
 use crate::help::help;
 use crate::output::Output;
+use crate::report::exit_code::ExitCode;
 use crate::settings::warning_of_proxy;
 use crate::{call, files, journaled_call, stdout};
 

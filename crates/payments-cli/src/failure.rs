@@ -4,10 +4,9 @@ use std::error::Error as StdError;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Error, ErrorKind, FailedCall, LookupError, Outcome, Success};
+use payments_journal::StoreError;
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 
-use crate::connection_hints;
-use crate::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
@@ -204,31 +203,30 @@ impl Failure {
         self
     }
 
-    /// The failure of a call.
+    /// The failure of a call. [`explained`](crate::hints::explained) adds hints.
     pub(crate) fn of(error: &impl CallError) -> Self {
-        let (call, cause) = (error.failed_call(), chain(error.source()));
-        let how_to_find_the_cause = how_to_find_the_cause(error);
-        let is_in_headline = error.outcome() == FailedOutcome::Unknown && how_to_find_the_cause.is_empty();
-        let hints =
-            call.transport_error().and_then(|error| connection_hints::likely_cause(error, cause.as_deref()));
+        let call = error.failed_call();
         Self {
             violations: call.violations().to_vec(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
                 search_by: error.as_payment().and_then(Error::search_by),
-                hints: hints.into_iter().map(str::to_owned).collect(),
                 needs_a_fix: call.needs_a_fix(),
-                what_happened: is_in_headline.then(|| format!("{call}; it may have been processed")),
                 ..Advice::default()
             }),
-            cause,
-            ..Self::new(
-                error.outcome(),
-                payments_journal::Failure::kind_of(call),
-                format!("{error}{how_to_find_the_cause}"),
-            )
+            cause: chain(error.source()),
+            ..Self::new(error.outcome(), payments_journal::Failure::kind_of(call), error.to_string())
         }
+    }
+
+    /// A journal operation failed, so nothing was sent.
+    pub(crate) fn of_store(error: &StoreError) -> Self {
+        // A retry cannot help.
+        let is_final =
+            error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
+        let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
+        Self { cause: chain(error.source()), ..Self::new(outcome, "journal", error.to_string()) }
     }
 
     /// The transaction of the response, else the one to look up.
@@ -237,15 +235,8 @@ impl Failure {
         responded.or_else(|| self.advice.to_look_up.as_ref().map(TransactionId::as_str))
     }
 
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        match (self.outcome, self.response.as_ref().map(|response| response.http_status)) {
-            (FailedOutcome::Invalid, _) => ExitCode::Invalid,
-            (FailedOutcome::NotProcessed, _) => ExitCode::NotProcessed,
-            (FailedOutcome::Rejected, Some(401)) => ExitCode::Unauthorized,
-            (FailedOutcome::Rejected, Some(404)) => ExitCode::NotFound,
-            (FailedOutcome::Rejected, _) => ExitCode::Rejected,
-            (FailedOutcome::Unknown, _) => ExitCode::Unknown,
-        }
+    pub(crate) fn http_status(&self) -> Option<u16> {
+        self.response.as_ref().map(|response| response.http_status)
     }
 
     pub(crate) fn new(outcome: FailedOutcome, kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
@@ -275,7 +266,7 @@ impl From<ValidationError> for Failure {
 }
 
 /// The texts of an error and of its sources.
-fn chain(error: Option<&dyn StdError>) -> Option<String> {
+pub(crate) fn chain(error: Option<&dyn StdError>) -> Option<String> {
     let mut text = error?.to_string();
     let mut source = error?.source();
     while let Some(error) = source {
@@ -345,18 +336,6 @@ impl CallError for LookupError {
     }
 }
 
-/// The end of the message about a 403 of something between here and the service.
-pub(crate) fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
-    let call = error.failed_call();
-    let is_forbidden = call.http_status().is_some_and(|status| status.as_u16() == 403);
-    let is_foreign = call.kind() == ErrorKind::RefusedByIntermediary;
-    if error.as_payment().is_some() && is_forbidden && is_foreign {
-        "; run `payments check` to find the cause"
-    } else {
-        ""
-    }
-}
-
 /// Whether nothing was sent, because the request or the settings are wrong.
 pub(crate) fn is_invalid(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Invalid | ErrorKind::Configuration)
@@ -400,56 +379,4 @@ pub(crate) struct Sent {
 /// The transaction of a response, if its id can be looked up.
 pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
     error.as_payment()?.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
-}
-
-#[cfg(test)]
-mod tests {
-    use bytes::Bytes;
-    use payments_core::{ApiKey, Endpoint, GetTransaction, Operation};
-    use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
-    use payments_model::Void;
-    use payments_tests::{ResponseBody, status_row};
-
-    use super::*;
-
-    /// The exit code after this response to the operation.
-    fn exit_code<O: Operation>(operation: &O, status: u16, body: Vec<u8>) -> u8
-    where
-        Failure: From<O::Error>,
-    {
-        let key = ApiKey::new("key").expect("visible ASCII");
-        let endpoint = Endpoint::new("https://pay.example.com", key).expect("https");
-        let mut response = http::Response::new(Bytes::from(body));
-        *response.status_mut() = http::StatusCode::from_u16(status).expect("three digits");
-        match operation.read(&endpoint, response) {
-            Ok(_) => ExitCode::Processed.number(),
-            Err(error) => Failure::from(error).exit_code().number(),
-        }
-    }
-
-    #[test]
-    fn exit_codes_match_the_status_table_d05_d06_d08_d09_d10_d11_d12() {
-        let id = TransactionId::new("txn_1").expect("a good id");
-        let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
-        let data = r#"{"TransactionId":"txn_1"}"#;
-        for status in 200..=599 {
-            for body in ResponseBody::ALL {
-                let (to_void, to_look_up) = match body {
-                    ResponseBody::Refusal => {
-                        let refused =
-                            ErrorEnvelope::new(status.try_into().expect("three digits"), "no").encode();
-                        (refused.clone(), refused)
-                    }
-                    ResponseBody::Success => {
-                        let found = SuccessEnvelope::get("found", data);
-                        (SuccessEnvelope::post("done", data), found)
-                    }
-                    _ => (b"<html>".to_vec(), b"<html>".to_vec()),
-                };
-                let row = status_row(status, body);
-                let seen = (exit_code(&void, status, to_void), exit_code(&look_up, status, to_look_up));
-                assert_eq!(seen, (row.payment.exit_code, row.lookup.exit_code), "HTTP {status}, {body:?}");
-            }
-        }
-    }
 }

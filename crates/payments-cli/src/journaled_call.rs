@@ -12,17 +12,19 @@ use tokio::time::timeout;
 use crate::args::journal::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
-use crate::exit_code::ExitCode;
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, how_to_find_the_cause};
+use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
+use crate::hints::{self, how_to_find_the_cause};
 use crate::interrupt::Interrupt;
-use crate::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, store_failure};
 use crate::output::Output;
+use crate::report::Report;
 use crate::report::advice::shell_word;
+use crate::report::call::Processed;
 use crate::report::dry_run::DryRun;
+use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
-use crate::report::{Processed, Report};
-use crate::row_file::{NOT_CARDS, is_like_a_card};
 use crate::settings::Settings;
+use crate::settings::{JOURNAL, JournalPlace, LONGEST_CLOSING, OpenFor};
 use crate::stderr;
 use crate::trace::Trace;
 
@@ -152,37 +154,20 @@ async fn end<C: Charge>(
     }
     let journal = match opened {
         Some(journal) => journal,
-        None => interrupt.unless_arrived(place.open()).await.map_err(journal_not_opened)?,
+        None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(journal_not_opened)?,
     };
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
     has_begun.set(true);
-    let mut sending = pin!(call::catch_panic(call.send_with(&attempt)));
     let abandoned = |kind, what: &str| {
         let failure = call::after_sending(&call, Some(key), kind, what);
         Err(call::with_sent(failure, &call, &settings, at))
     };
-    let signal = tokio::select! {
-        biased;
-        ended = &mut sending => Err(ended),
-        signal = interrupt.arrived() => Ok(signal),
-    };
-    let ended = match signal {
-        Err(ended) => ended,
-        Ok(signal) => {
-            stderr::write(format!(
-                "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at \
-                 once\n"
-            ));
-            tokio::select! {
-                biased;
-                ended = sending => ended,
-                signal = interrupt.arrived() => {
-                    return abandoned(INTERRUPTED, &format!("interrupted by {signal}"));
-                }
-            }
-        }
+    let sending = call::catch_panic(call.send_with(&attempt));
+    let ended = match until_second_signal(sending, &mut interrupt).await {
+        Ok(ended) => ended,
+        Err(signal) => return abandoned(INTERRUPTED, &format!("interrupted by {signal}")),
     };
     let Some(mut ended) = ended else { return abandoned("internal", "internal error") };
     let is_unrecorded = match &ended {
@@ -202,6 +187,27 @@ async fn end<C: Charge>(
         }
     }
     ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+}
+
+/// Waits for a charge, which a first signal does not end: its response can still be recorded. The error is a second signal.
+async fn until_second_signal<T>(
+    sending: impl Future<Output = T>,
+    interrupt: &mut Interrupt,
+) -> Result<T, &'static str> {
+    let mut sending = pin!(sending);
+    let signal = tokio::select! {
+        biased;
+        ended = &mut sending => return Ok(ended),
+        signal = interrupt.arrived() => signal,
+    };
+    stderr::write(format!(
+        "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at once\n"
+    ));
+    tokio::select! {
+        biased;
+        ended = sending => Ok(ended),
+        signal = interrupt.arrived() => Err(signal),
+    }
 }
 
 /// Lets the journal record what it could not record at first. Returns whether it then has this outcome of the key, or a success:
@@ -235,7 +241,7 @@ async fn refuse_unless_recorded(
     interrupt: &mut Interrupt,
 ) -> Result<Journal, Failure> {
     open_with(key, place, is_dry_run, interrupt).await?.ok_or_else(|| {
-        let message = format!("--key must not contain a card number; nothing was sent; {NOT_CARDS}");
+        let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
         Failure::invalid("usage", message)
     })
 }
@@ -247,12 +253,11 @@ async fn open_with(
     is_dry_run: bool,
     interrupt: &mut Interrupt,
 ) -> Result<Option<Journal>, Failure> {
-    let opening =
-        async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
+    let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let Some(journal) = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)? else {
         return Ok(None);
     };
-    let found = journal.find(key).await.map_err(|error| journal_not_opened(store_failure(&error)))?;
+    let found = journal.find(key).await.map_err(|error| journal_not_opened(Failure::of_store(&error)))?;
     Ok(found.map(|_| journal))
 }
 
@@ -297,9 +302,9 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
 /// The failure of a call with a key, with hints.
 fn failure(error: &Error, settings: &Settings) -> Failure {
     let failure = match (error.call_error(), error.store_error()) {
-        (Some(call_error), _) => call::failure_of(call_error, settings),
+        (Some(call_error), _) => hints::explained(call_error, settings),
         (None, Some(store_error)) => {
-            Failure { outcome: FailedOutcome::Unknown, ..store_failure(store_error) }
+            Failure { outcome: FailedOutcome::Unknown, ..Failure::of_store(store_error) }
         }
         (None, None) => without_response(error),
     };

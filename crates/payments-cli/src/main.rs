@@ -2,7 +2,7 @@
 //! machine, and a demo of both.
 //!
 //! Other programs call it, so its command names, JSON and exit codes are fixed. The exit code and `outcome` always say
-//! whether the money can have moved; see [`exit_code`].
+//! whether the money can have moved; see [`report::exit_code`].
 //!
 //! ```console
 //! $ payments demo                                  # everything in action, against a sandbox
@@ -21,16 +21,15 @@
 
 mod args;
 mod call;
+mod card_like_ids;
 mod commands;
-mod connection_hints;
 mod csv_file;
-mod exit_code;
 mod failure;
 mod files;
 mod format;
 mod help;
+mod hints;
 mod interrupt;
-mod journal_place;
 mod journaled_call;
 mod output;
 mod report;
@@ -47,7 +46,7 @@ use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 use std::process;
 
 use crate::args::Arguments;
-use crate::exit_code::ExitCode;
+use crate::report::exit_code::ExitCode;
 
 fn main() -> process::ExitCode {
     panic::set_hook(Box::new(report_panic));

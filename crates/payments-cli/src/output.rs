@@ -12,11 +12,12 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::args::OutputShape;
-use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::report::Report;
+use crate::report::call::{Effect, Processed};
+use crate::report::exit_code::ExitCode;
 use crate::report::text;
-use crate::report::{Effect, Processed, Report};
 use crate::style::{self, Style, Tone};
 use crate::{stderr, stdout};
 
@@ -57,7 +58,7 @@ impl Output {
     /// Reports why a result that is already partly on stdout is incomplete.
     pub(crate) fn write_partial(self, failure: &Failure) -> ExitCode {
         stderr::write_last(text::failed(failure, self.stderr));
-        failure.exit_code()
+        ExitCode::of_failure(failure)
     }
 
     /// Warns a person. A program reads only its JSON document.
@@ -154,7 +155,7 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
             return Some(String::new());
         }
         Report::Check(checked) if checked.failure.is_none() => "every step passed",
-        Report::Batch(summary) if summary.exit_code() == ExitCode::Processed => {
+        Report::Batch(summary) if ExitCode::of_run(summary) == ExitCode::Processed => {
             "the billing run has finished, and the journal has every outcome"
         }
         Report::Check(_) | Report::Batch(_) | Report::InvalidFile(_) | Report::Failed(_) => return None,
@@ -234,7 +235,7 @@ mod tests {
     use payments_model::Amount;
 
     use super::*;
-    use crate::report::batch::Summary;
+    use crate::report::run::Summary;
 
     /// The exit code if writing this report panics.
     fn code_after_panic(report: Report) -> ExitCode {

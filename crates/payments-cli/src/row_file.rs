@@ -5,14 +5,13 @@ use std::io;
 use std::path::Path;
 use std::time::SystemTime;
 
-use payments_model::mask;
 use zeroize::Zeroizing;
 
 use crate::csv_file::{LineCounter, Table};
 use crate::failure::Failure;
 use crate::files;
-use crate::journal_place::JournalPlace;
 use crate::report::problems::{Problem, Role};
+use crate::settings::JournalPlace;
 
 /// The whole file.
 #[derive(Debug)]
@@ -24,17 +23,8 @@ pub(crate) struct RowFile {
     pub(crate) name: Option<String>,
 }
 
-/// Whether a token, a key or a reference looks like a card number. So do one in twenty random numbers of 16 digits, which is
-/// why a person may say that they are none.
-pub(crate) fn is_like_a_card(id: &str) -> bool {
-    mask(id, &[]) != id
-}
-
 /// The rule for every text of a file.
 pub(crate) const NO_API_KEY: &str = "must not hold the API key";
-
-/// What to do about an id that looks like a card number and is none.
-pub(crate) const NOT_CARDS: &str = "if it only looks like one, give --ids-are-not-cards";
 
 /// Chosen by this command: two or three million rows, in less memory than a small machine has.
 const LARGEST_MIB: u64 = 256;

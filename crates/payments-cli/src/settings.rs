@@ -1,11 +1,11 @@
 //! Base URL, API key, merchant, deadline, certificate authority and proxy: each from its option, else from the environment.
 
 mod access;
+mod journal_place;
 mod known_keys;
 mod proxy;
 mod source;
 
-use std::fmt::Display;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,15 @@ use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transpor
 use payments_hyper::{HyperTransport, TokioTimer};
 use zeroize::Zeroizing;
 
+pub(crate) use self::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, OpenFor};
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-use self::source::{API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, text_variable, variable};
-pub(crate) use self::source::{KeySource, Source, seen_in_arguments};
+use self::source::{
+    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable, variable,
+};
+pub(crate) use self::source::{KeySource, Source};
 use crate::args::{self, ClientOptions};
-use crate::connection_hints::Route;
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
 
@@ -188,15 +190,6 @@ impl Settings {
         if self.proxy.is_some() { None } else { variables.into_iter().find(is_set) }
     }
 
-    /// The way to the service, for hints about a failed connection.
-    pub(crate) fn route(&self) -> Route<'_> {
-        Route {
-            deadline: (self.timeout, &self.timeout_source),
-            proxy: self.proxy().map(|(at, source)| (at, source as &dyn Display)),
-            ignored_proxy: self.ignored_proxy_variable(),
-        }
-    }
-
     /// Host and port of the egress proxy, and its source.
     pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
         self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
@@ -220,15 +213,11 @@ impl Settings {
 }
 
 fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
-    let (base_url, source) = if let Some(url) = &options.base_url {
-        (url.clone(), Source::Flag("--base-url"))
-    } else if let Some(url) = text_variable(BASE_URL)? {
-        (url, Source::Variable(BASE_URL))
-    } else {
-        return Err(Failure::configuration(
+    let (base_url, source) = chosen_text(&options.base_url, "--base-url", BASE_URL)?.ok_or_else(|| {
+        Failure::configuration(
             "no base URL is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
-        ));
-    };
+        )
+    })?;
     // With a placeholder key, so that a wrong address and a missing key are reported together.
     if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
         return Err(Failure::from(error).hint(format!("the base URL came from {source}")));
@@ -302,11 +291,7 @@ fn without_final_newline(text: &str) -> &str {
 }
 
 fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
-    let (label, source) = if let Some(label) = &options.merchant {
-        (label.clone(), Source::Flag("--merchant"))
-    } else if let Some(label) = text_variable(MERCHANT)? {
-        (label, Source::Variable(MERCHANT))
-    } else {
+    let Some((label, source)) = chosen_text(&options.merchant, "--merchant", MERCHANT)? else {
         return Ok(None);
     };
     // With a placeholder address and key, so that a wrong label is reported together with them.
@@ -329,13 +314,7 @@ fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {
 }
 
 fn authority(options: &ClientOptions) -> Result<Option<Authority>, Failure> {
-    let (path, source) = if let Some(path) = &options.ca_cert {
-        (path.clone(), Source::Flag("--ca-cert"))
-    } else if let Some(path) = variable(CA_CERT) {
-        (PathBuf::from(path), Source::Variable(CA_CERT))
-    } else {
-        return Ok(None);
-    };
+    let Some((path, source)) = chosen(options.ca_cert.clone(), "--ca-cert", CA_CERT) else { return Ok(None) };
     let refused = |why: &str| {
         // In a variable, the key can stand in place of the path by mistake.
         let name = match source {

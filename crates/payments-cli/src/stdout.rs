@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
 
-use crate::exit_code::ExitCode;
+use crate::report::exit_code::ExitCode;
 use crate::{stderr, style};
 
 /// Writes a whole result.

@@ -4,7 +4,7 @@ use payments_core::{
     AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome, TransportErrorKind,
 };
 
-use crate::journal_place::JournalPlace;
+use crate::settings::JournalPlace;
 use crate::settings::Settings;
 use crate::stderr;
 use crate::style::{Style, Tone, for_terminal};

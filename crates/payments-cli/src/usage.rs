@@ -4,13 +4,13 @@ use std::error::Error as _;
 use std::ffi::OsString;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, CommandFactory as _};
+use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::args::{Arguments, OutputShape};
-use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
+use crate::report::exit_code::ExitCode;
 use crate::stdout;
 
 /// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request. If only the
@@ -19,40 +19,21 @@ pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         return stdout::print_document(&error.render().to_string());
     }
-    let output = Output::choose(requested_format(arguments));
+    let reached = Reached::by(arguments);
+    let output = Output::choose(reached.format);
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output.is_text() {
         return match stdout::print_document(&error.render().to_string()) {
             ExitCode::Processed => ExitCode::Invalid,
             code => code,
         };
     }
-    output.write(&Report::from(failure(error, arguments)))
-}
-
-/// The format that the arguments request, even if the rest of them is wrong.
-fn requested_format(arguments: &[OsString]) -> Option<OutputShape> {
-    let mut format = None;
-    let mut arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
-    while let Some(argument) = arguments.next() {
-        let value = match argument {
-            "--" => break,
-            "--output" => arguments.next(),
-            _ => argument.strip_prefix("--output="),
-        };
-        match value {
-            Some("json") => format = Some(OutputShape::Json),
-            Some("text") => format = Some(OutputShape::Text),
-            _ => {}
-        }
-    }
-    format
+    output.write(&Report::from(failure(error, &reached)))
 }
 
 /// clap's own message repeats the argument, which may be a card number or a key in the wrong place. This message repeats
 /// only the names of options and commands.
-fn failure(error: &clap::Error, arguments: &[OsString]) -> Failure {
+fn failure(error: &clap::Error, reached: &Reached) -> Failure {
     let name = name(error);
-    let reached = Reached::by(arguments);
     let purpose = reached.purpose();
     let nothing_done = purpose.nothing_done();
     let what = match (error.kind(), &name) {
@@ -96,11 +77,13 @@ const KEY_AS_ARGUMENT: &str = "\
     in this shell's history: if it opens anything real, replace it, then give the new one in the file of \
     --api-key-file or in PAYMENTS_API_KEY";
 
-/// The deepest command that the arguments name.
+/// What the arguments ask for, even if some of them are wrong.
 struct Reached {
+    /// The deepest command that they name.
     command: Command,
     /// Its words, such as `payments transaction create`.
     path: String,
+    format: Option<OutputShape>,
 }
 
 impl Reached {
@@ -108,23 +91,39 @@ impl Reached {
         let mut command = Arguments::command();
         // Adds the global options to every command.
         command.build();
-        let mut path = "payments".to_owned();
-        let mut arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
-        while let Some(argument) = arguments.next() {
-            if let Some(option) = argument.strip_prefix("--") {
-                let is_named = |it: &&clap::Arg| it.get_long() == Some(option);
-                if command.get_arguments().find(is_named).is_some_and(|it| it.get_action().takes_values()) {
-                    arguments.next();
-                }
-            } else if let Some(next) = command.find_subcommand(argument) {
-                let next = next.clone();
-                path = format!("{path} {}", next.get_name());
-                command = next;
-            } else {
-                break;
+        let mut this = Self { command, path: "payments".to_owned(), format: None };
+        let mut names_a_command = true;
+        let arguments = arguments.iter().skip(1).map(|argument| argument.to_str().unwrap_or_default());
+        let mut arguments = arguments.peekable();
+        while let Some(argument) = arguments.next().filter(|argument| *argument != "--") {
+            let Some(option) = argument.strip_prefix("--") else {
+                names_a_command = names_a_command && this.descend(argument);
+                continue;
+            };
+            let value = match option.split_once('=') {
+                Some((_, value)) => Some(value),
+                None if this.takes_a_value(option) => arguments.next_if(|next| !next.starts_with("--")),
+                None => None,
+            };
+            if option.split('=').next() == Some("output") {
+                let format = value.and_then(|value| OutputShape::from_str(value, false).ok());
+                this.format = format.or(this.format);
             }
         }
-        Self { command, path }
+        this
+    }
+
+    /// Whether the word is a subcommand of the command, which it then becomes.
+    fn descend(&mut self, word: &str) -> bool {
+        let Some(next) = self.command.find_subcommand(word).cloned() else { return false };
+        self.path = format!("{} {}", self.path, next.get_name());
+        self.command = next;
+        true
+    }
+
+    fn takes_a_value(&self, option: &str) -> bool {
+        let mut options = self.command.get_arguments();
+        options.any(|it| it.get_long() == Some(option) && it.get_action().takes_values())
     }
 
     /// The nearest help.

@@ -1,14 +1,15 @@
 //! `payments batch run`: a charge for every row of a file, each at most once.
 
-mod after_charge;
 mod billing_file;
 mod charge_result;
+mod counting;
 mod inspection;
 mod known_intents;
-mod place_in_summary;
 mod progress;
 mod results;
+mod row_queue;
 mod run;
+mod stop_rules;
 mod throttle;
 
 use std::cell::Cell;
@@ -19,9 +20,9 @@ use tokio::runtime;
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, timeout};
 
-use self::billing_file::{BillingFile, Row, refuse_ignored_fields};
-use self::charge_result::ChargeResult;
-use self::inspection::{Inspected, inspect};
+use self::billing_file::{BillingFile, refuse_ignored_fields};
+use self::charge_result::FinishedCharge;
+use self::inspection::{Inspected, Rules, inspect};
 use self::known_intents::{KnownIntents, with_earlier_runs};
 use self::progress::Progress;
 use self::results::Results;
@@ -31,15 +32,16 @@ use super::calls::of_receipt;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
 use crate::call::{self, Prepared};
-use crate::exit_code::ExitCode;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
-use crate::journal_place::{JournalPlace, LONGEST_CLOSING};
 use crate::journaled_call;
 use crate::output::Output;
-use crate::report::batch::{Stop, Summary};
+use crate::report::Report;
+use crate::report::call::Processed;
+use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
-use crate::report::{Processed, Report};
+use crate::report::run::{Stop, Summary};
+use crate::settings::{JournalPlace, LONGEST_CLOSING, OpenFor, Settings};
 use crate::trace::Trace;
 
 /// Runs the command.
@@ -87,23 +89,18 @@ async fn end(
         Trace::to_stderr().journal(place);
     }
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
-    let opening =
-        async { if is_dry_run { place.open_for_dry_run().await } else { place.open_if_exists().await } };
+    let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await.map_err(with_earlier_runs)?;
     let known = match &journal {
         Some(journal) => interrupt.unless_arrived(KnownIntents::of(journal)).await?,
         None => None,
     };
-    let is_secret = {
-        let client = client.clone();
-        move |key: &str| client.is_api_key_in(key)
-    };
-    let options = (arguments.ids_are_not_cards, is_secret);
-    let service = client.service().to_owned();
-    let (file, inspected) = match inspected(file, known, options, service, &mut interrupt).await? {
-        Ok(inspected) => inspected,
+    let ids_are_not_cards = arguments.ids_are_not_cards;
+    let checked = match inspected(file, known, ids_are_not_cards, &settings, &mut interrupt).await? {
+        Ok(checked) => checked,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
+    let (file, inspected) = checked;
     if inspected.like_cards > 0 {
         let count = inspected.like_cards;
         output.warn(&[format!(
@@ -115,41 +112,36 @@ async fn end(
     if is_dry_run {
         return Ok(Report::Batch(Box::new(summary)));
     }
-    let results = Results::open(&arguments, place)?;
+    let describe = |ended: &FinishedCharge| described(ended, &settings);
+    let results = arguments.results.as_deref();
+    let results = results.map(|path| Results::open(path, &arguments.file, place, describe)).transpose()?;
     let journal = match journal {
         Some(journal) => journal,
-        None => interrupt.unless_arrived(place.open()).await.map_err(with_earlier_runs)?,
+        None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(with_earlier_runs)?,
     };
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Failure::interrupted_before_sending(signal));
     }
-    let concurrency = usize::from(arguments.concurrency);
-    let client = JournaledClient::new(client, journal);
-    let describe = |row: &Row, charged: &ChargeResult, at| {
-        let report = match charged {
-            Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-            Err(error) => journaled_call::failed(error, &row.payment, &settings, at).into(),
-        };
-        let reference = row.payment.reference_no().map(|text| settings.reference_without_key(text));
-        (report, reference)
-    };
     let run = Run {
-        client: client.clone(),
-        describe: Box::new(describe),
-        rows: Box::new(file.unsettled(inspected.is_settled)),
-        throttle: Throttle::new(concurrency, arguments.rate, arguments.patience),
+        client: JournaledClient::new(client, journal),
+        rows: Box::new(file.unsettled(inspected.is_settled, settings.keys())),
+        throttle: Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         max_rejected: arguments.max_rejected,
         results,
         progress: Progress::begin(&summary.tallies, Instant::now()),
         summary,
     };
     has_begun.set(true);
+    let summary = run_and_close(run, place, &mut interrupt).await;
+    Ok(Report::Batch(Box::new(summary)))
+}
+
+/// Sends the rows, then closes the journal, which has everything that it could record.
+async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
     let mut summary = run.complete(async || interrupt.arrived().await).await;
     let is_given_up = summary.is_given_up();
     let closing = async {
-        // The journal now has everything that it could record.
-        drop(client);
         let closing = place.start_closing();
         if !is_given_up {
             tokio::select! {
@@ -161,19 +153,31 @@ async fn end(
     if call::catch_panic(closing).await.is_none() {
         summary.stop(Stop::Internal);
     }
-    Ok(Report::Batch(Box::new(summary)))
+    summary
+}
+
+/// The report of a row's charge, and the row's reference.
+fn described(ended: &FinishedCharge, settings: &Settings) -> (Report, Option<String>) {
+    let FinishedCharge { row, charged, at, .. } = ended;
+    let report = match charged {
+        Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
+        Err(error) => journaled_call::failed(error, &row.payment, settings, *at).into(),
+    };
+    (report, row.payment.reference_no().map(|text| settings.reference_without_key(text)))
 }
 
 /// Checks the whole file on another thread, while signals are still handled.
 async fn inspected(
     file: BillingFile,
     known: Option<KnownIntents>,
-    (ids_are_not_cards, is_secret): (bool, impl Fn(&str) -> bool + Send + 'static),
-    service: String,
+    ids_are_not_cards: bool,
+    settings: &Settings,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(BillingFile, Inspected), Problems>, Failure> {
+    let (api_keys, service) = (settings.keys().clone(), settings.service().to_owned());
     let inspecting = spawn_blocking(move || {
-        let inspected = inspect(&file, &is_secret, ids_are_not_cards, &service, known)?;
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
+        let inspected = inspect(&file, rules, known)?;
         Ok(inspected.map(|inspected| (file, inspected)))
     });
     tokio::select! {

@@ -9,7 +9,7 @@ use payments_model::{
 use crate::call::Call;
 use crate::failure::{Failure, Purpose};
 use crate::journaled_call::{Attempt, Charge};
-use crate::report::Processed;
+use crate::report::call::Processed;
 
 /// Builds a void.
 pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {

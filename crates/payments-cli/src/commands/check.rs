@@ -15,12 +15,12 @@ use tokio::time::timeout;
 
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
-use crate::connection_hints::requires_client_certificate;
-use crate::exit_code::ExitCode;
 use crate::failure::Failure;
+use crate::hints;
 use crate::output::{self, Output};
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
+use crate::report::exit_code::ExitCode;
 use crate::settings::Settings;
 
 /// Checks each step and reports all of them.
@@ -55,7 +55,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             Err(error) if is_for_an_unknown_id(&error) => (STEPS.len(), None),
             Err(error) => {
                 let (at, hint) = failed_step(&error, &settings, &uri).await;
-                (at, Some((at, hint.into_iter().fold(call::failure_of(&error, &settings), Failure::hint))))
+                (at, Some((at, hint.into_iter().fold(hints::explained(&error, &settings), Failure::hint))))
             }
         }
     });
@@ -98,7 +98,7 @@ fn is_for_an_unknown_id(error: &LookupError) -> bool {
 async fn failed_step(error: &LookupError, settings: &Settings, uri: &Uri) -> (usize, Option<String>) {
     let transport = error.failed_call().transport_error();
     // With TLS 1.3, the server says this after the handshake.
-    if transport.is_some_and(requires_client_certificate) {
+    if transport.is_some_and(hints::requires_client_certificate) {
         return (TLS, None);
     }
     let Some(unsent) = transport.filter(|error| error.delivery() == Delivery::NotProcessed) else {

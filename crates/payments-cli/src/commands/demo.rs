@@ -16,11 +16,12 @@ use tokio::runtime;
 
 use crate::args::{GlobalOptions, OutputShape};
 use crate::call::Call;
-use crate::exit_code::ExitCode;
 use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
+use crate::report::Report;
 use crate::report::advice;
-use crate::report::{Effect, Processed, Report};
+use crate::report::call::{Effect, Processed};
+use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 
@@ -57,12 +58,15 @@ async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoRe
     let endpoint = Endpoint::new(sandbox.base_url(), ApiKey::new(&sandbox.api_key())?)?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
     let unauthorized = client.with_api_key(ApiKey::new("not_the_key_of_this_sandbox")?);
-    let mut demo = Demo { gateway: sandbox.gateway().clone(), steps: Vec::new(), out, style };
+    let mut demo = Demo { gateway: sandbox.gateway().clone(), out, style };
     demo.text(&format!(
         "A sandbox of the payment service is listening on\n{}.\n\
-         A client sends it every operation. No account, no network, no money.\n",
+         A client sends it every operation. No account, no network, no money.\n\
+         Next to each result is what the sandbox's own ledger says.\n\n",
         sandbox.base_url()
     ))?;
+    let columns = format!("  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  sandbox", "call", "amount", "client");
+    demo.text(&format!("{}\n", style.paint(Tone::Dim, &columns)))?;
 
     demo.heading("Payments")?;
     let sale = card(10_50, TransactionType::Sale, test_values::VISA, PAYER)?;
@@ -98,7 +102,7 @@ async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoRe
     let lost = card(77_00, TransactionType::Sale, test_values::VISA, PAYER)?;
     demo.call("sale, response lost", &client, &lost).await?;
 
-    demo.compare()?;
+    demo.end()?;
     sandbox.shutdown().await?;
     Ok(())
 }
@@ -150,82 +154,61 @@ fn void(id: TransactionId) -> Void {
 struct ClientResult {
     outcome: &'static str,
     tone: Tone,
-    details: String,
-    /// If the outcome is unknown.
-    next_step: Option<String>,
+    /// Why it was not processed, then what to do.
+    details: Vec<String>,
 }
 
 impl ClientResult {
     fn of(result: &Result<Processed, impl CallError>) -> Self {
-        let (outcome, tone, details) = match result {
-            Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
-                ("processed", Tone::Success, transaction_id.clone())
+        let error = match result {
+            Ok(Processed { effect: Effect::Moved { .. }, .. }) => {
+                return Self { outcome: "processed", tone: Tone::Success, details: Vec::new() };
             }
-            Ok(Processed { effect: Effect::FoundTransaction { found, .. }, .. }) => {
-                ("found", Tone::Success, found.to_string())
-            }
-            Ok(Processed { effect: Effect::FoundCustomer, .. }) => {
-                ("found", Tone::Success, "a customer".to_owned())
-            }
-            Err(error) if error.outcome() == FailedOutcome::Unknown => return Self::unknown(error),
-            Err(error) if error.outcome() == FailedOutcome::Rejected => {
-                let call = error.failed_call();
-                let status = call.http_status().map(|status| format!("{} ", status.as_u16()));
-                let reason = call.reason().unwrap_or("no reason given");
-                ("rejected", Tone::Error, format!("{}{reason}", status.unwrap_or_default()))
-            }
-            Err(error) => ("not processed", Tone::Error, error.to_string()),
+            Ok(_) => return Self { outcome: "found", tone: Tone::Success, details: Vec::new() },
+            Err(error) => error,
         };
-        Self { outcome, tone, details, next_step: None }
-    }
-
-    fn unknown(error: &impl CallError) -> Self {
-        let cause = error.failed_call().transport_error().map(|cause| cause.kind().description().to_owned());
-        let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
-        Self {
-            outcome: "UNKNOWN",
-            tone: Tone::Warning,
-            details: cause.unwrap_or_else(|| error.to_string()),
-            next_step: Some(advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by)),
+        let call = error.failed_call();
+        match error.outcome() {
+            FailedOutcome::Unknown => {
+                let cause = call.transport_error().map(|cause| cause.kind().description().to_owned());
+                let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
+                let details = vec![
+                    cause.unwrap_or_else(|| error.to_string()),
+                    "it may have been charged: do not send it again".to_owned(),
+                    advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by),
+                ];
+                Self { outcome: "UNKNOWN", tone: Tone::Warning, details }
+            }
+            FailedOutcome::Rejected => {
+                let status = call.http_status().map(|status| format!("HTTP {}: ", status.as_u16()));
+                let reason = call.reason().unwrap_or("no reason given");
+                let details = vec![format!("{}{reason}", status.unwrap_or_default())];
+                Self { outcome: "rejected", tone: Tone::Error, details }
+            }
+            FailedOutcome::Invalid | FailedOutcome::NotProcessed => {
+                Self { outcome: "not processed", tone: Tone::Error, details: vec![error.to_string()] }
+            }
         }
-    }
-
-    /// The outcome, padded and coloured.
-    fn shown(&self, style: Style) -> String {
-        style.paint(self.tone, &format!("{:OUTCOME$}", self.outcome))
     }
 }
 
-/// One call: the client's result, and the ledger's entries that are new or have changed.
-struct Step {
-    title: &'static str,
-    amount: String,
-    result: ClientResult,
-    changed: Vec<LedgerEntry>,
-    moves_money: bool,
-}
-
-impl Step {
-    /// What the sandbox did.
-    fn ledger(&self) -> String {
-        if self.changed.is_empty() {
-            return if self.moves_money { "nothing charged" } else { "no change" }.to_owned();
-        }
-        let entries =
-            self.changed.iter().map(|entry| format!("{} {}", entry.kind.as_str(), entry.state.as_str()));
-        entries.collect::<Vec<_>>().join(" + ")
+/// What the sandbox did in a call: the ledger's entries that are new or have changed.
+fn in_ledger(changed: &[LedgerEntry], moves_money: bool) -> String {
+    if changed.is_empty() {
+        return if moves_money { "nothing charged" } else { "no change" }.to_owned();
     }
+    let entries = changed.iter().map(|entry| format!("{} {}", entry.kind.as_str(), entry.state.as_str()));
+    entries.collect::<Vec<_>>().join(" + ")
 }
 
 struct Demo<'a> {
     gateway: FakeGateway,
-    steps: Vec<Step>,
     out: &'a mut dyn Write,
     style: Style,
 }
 
 impl Demo<'_> {
-    /// Makes a call and shows its result. Returns the id if it was processed.
+    /// Makes a call, and shows its result next to the ledger. Returns the id if it was processed.
     async fn call<C: Call>(
         &mut self,
         title: &'static str,
@@ -234,30 +217,36 @@ impl Demo<'_> {
     ) -> DemoResult<Option<TransactionId>> {
         let before = self.payments();
         let result = call.send(client).await;
-        let (moves_money, amount) =
-            (C::PURPOSE == Purpose::MoveMoney, call.facts().and_then(|facts| facts.amount));
         let mut changed = self.payments();
         changed.retain(|entry| {
             !before.iter().any(|it| it.transaction_id() == entry.transaction_id() && it.state == entry.state)
         });
-        let id = match &result {
-            Ok(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
-                Some(TransactionId::new(transaction_id)?)
-            }
-            _ => None,
-        };
-        let result = ClientResult::of(&result);
+        let ClientResult { outcome, tone, details } = ClientResult::of(&result);
+        let amount = call.facts().and_then(|facts| facts.amount);
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
-        let (outcome, details) = (result.shown(self.style), for_terminal(&result.details));
-        self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {details}\n"))?;
-        if let Some(next_step) = &result.next_step {
-            for advice in ["it may have been charged: do not send it again", next_step] {
-                let advice = self.style.paint(Tone::Warning, advice);
-                self.text(&format!("    {advice}\n"))?;
-            }
+        let shown = self.style.paint(tone, &format!("{outcome:OUTCOME$}"));
+        let ledger = in_ledger(&changed, C::PURPOSE == Purpose::MoveMoney);
+        self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {shown}  {ledger}\n"))?;
+        for line in details {
+            let line = self.style.paint(tone, &for_terminal(&line));
+            self.text(&format!("      {line}\n"))?;
         }
-        self.steps.push(Step { title, amount, result, changed, moves_money });
-        Ok(id)
+        match (&result, &*changed) {
+            (Ok(Processed { effect: Effect::Moved { transaction_id }, .. }), _) => {
+                Ok(Some(TransactionId::new(transaction_id)?))
+            }
+            (Err(error), [entry]) if error.outcome() == FailedOutcome::Unknown => {
+                self.text(&format!(
+                    "\nWithout a response the client cannot know the outcome.\n\
+                     The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",
+                    entry.kind.as_str(),
+                    entry.amount,
+                    entry.transaction_id()
+                ))?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
     }
 
     /// The ledger without its voids: a void shows as the state of its payment.
@@ -266,27 +255,7 @@ impl Demo<'_> {
         ledger.entries().iter().filter(|entry| entry.kind != EntryKind::Void).cloned().collect()
     }
 
-    /// Shows the client's results next to the ledger.
-    fn compare(&mut self) -> io::Result<()> {
-        self.heading("The client's results and the sandbox's own ledger")?;
-        let heading = format!("  {:TITLE$}  {:>AMOUNT$}  {:OUTCOME$}  sandbox", "call", "amount", "client");
-        self.text(&format!("{}\n", self.style.paint(Tone::Dim, &heading)))?;
-        for step in std::mem::take(&mut self.steps) {
-            let (Step { title, amount, result, changed, .. }, ledger) = (&step, step.ledger());
-            let outcome = result.shown(self.style);
-            self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {outcome}  {ledger}\n"))?;
-            if result.next_step.is_some()
-                && let [entry] = &**changed
-            {
-                self.text(&format!(
-                    "\n{title}: without a response the client cannot know the outcome.\n\
-                     The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",
-                    entry.kind.as_str(),
-                    entry.amount,
-                    entry.transaction_id()
-                ))?;
-            }
-        }
+    fn end(&mut self) -> io::Result<()> {
         let ledger = self.gateway.ledger();
         let total = ledger.charged_total().map(|total| total.to_string());
         self.text(&format!(

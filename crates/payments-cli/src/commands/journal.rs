@@ -5,6 +5,7 @@ mod export;
 mod list;
 mod purge;
 mod reconcile;
+mod resolution;
 mod resolve;
 mod resolve_file;
 mod retry;
@@ -20,13 +21,12 @@ use serde::Serialize;
 use crate::args::GlobalOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
 use crate::call::block_on;
-use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
-use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::report::Report;
+use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
-use crate::settings::KnownKeys;
+use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
 use crate::trace::Trace;
 use crate::{stderr, stdout};
@@ -43,31 +43,30 @@ pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: J
     if options.client.verbose {
         Trace::to_stderr().journal(&place);
     }
+    let done = |ended: Result<(), CommandError>| ended.map(|()| ExitCode::Processed);
     let ended = block_on(async move {
         let ended = match command {
-            JournalCommand::List(asked) => list::run(&place, output, &asked).await,
-            JournalCommand::Show { key } => show::run(&place, output, &key).await,
-            JournalCommand::Export(asked) => export::run(&place, &asked).await,
             JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
             JournalCommand::Reconcile(asked) => reconcile::run(&place, output, &asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
-            JournalCommand::AcceptHistory(asked) => accept_history::run(&place, output, &asked).await,
-            JournalCommand::Summary => summary::run(&place, output).await,
+            JournalCommand::List(asked) => done(list::run(&place, output, &asked).await),
+            JournalCommand::Show { key } => done(show::run(&place, output, &key).await),
+            JournalCommand::Export(asked) => done(export::run(&place, &asked).await),
+            JournalCommand::AcceptHistory(asked) => done(accept_history::run(&place, output, &asked).await),
+            JournalCommand::Summary => done(summary::run(&place, output).await),
             JournalCommand::RenameService { old, new, confirmed } => {
-                services::run(&place, output, &old, Some(new.as_str()), &confirmed).await
+                done(services::run(&place, output, &old, Some(new.as_str()), &confirmed).await)
             }
             JournalCommand::ForgetService { name, confirmed } => {
-                services::run(&place, output, &name, None, &confirmed).await
+                done(services::run(&place, output, &name, None, &confirmed).await)
             }
-            JournalCommand::Purge { older_than } => purge::run(&place, output, &older_than).await,
+            JournalCommand::Purge { older_than } => done(purge::run(&place, output, &older_than).await),
         };
         place.close().await;
         ended
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {
-        Ok(()) => ExitCode::Processed,
-        Err(CommandError::StaysUnknown) => ExitCode::Unknown,
-        Err(CommandError::SecondCharge) => ExitCode::SecondCharge,
+        Ok(code) => code,
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(KnownKeys::in_environment().hidden_in(for_the_journal(*failure))))
         }
@@ -89,10 +88,6 @@ enum CommandError {
     InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
-    /// It was written to stdout: keys stay unknown.
-    StaysUnknown,
-    /// It was done and written to stdout: two attempts of a key may have been charged.
-    SecondCharge,
     /// The result could not be written to stdout; with what was done.
     Unwritten(&'static str, io::Error),
 }
@@ -136,6 +131,6 @@ impl From<Failure> for CommandError {
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        store_failure(&error).into()
+        Failure::of_store(&error).into()
     }
 }

@@ -17,11 +17,11 @@ use tokio::runtime;
 
 use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
 use crate::args::{GlobalOptions, OutputShape};
-use crate::exit_code::ExitCode;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Report;
+use crate::report::exit_code::ExitCode;
 use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal.

@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use payments_journal::{Intent, IntentState, Verdict};
 use payments_model::TransactionId;
 
 use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::report::exit_code::ExitCode;
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
@@ -112,6 +114,50 @@ fn next_step(known: Option<&TransactionId>, search_by: &str) -> String {
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
     format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// What to do about an intent, or what may happen next.
+pub(crate) fn about(intent: &Intent) -> Option<String> {
+    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
+    if !others.is_empty() {
+        return Some(format!(
+            "compare it with transaction {}, which an earlier attempt was processed as: if both were charged, undo one; \
+             this key is not sent again",
+            others.join(" and ")
+        ));
+    }
+    match &intent.state {
+        IntentState::Sending => {
+            Some("wait until it ends: the process that is sending it is alive".to_owned())
+        }
+        IntentState::Unknown(_) => {
+            let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
+            Some(after_unknown(true, id, intent.request.search_by()))
+        }
+        IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
+        IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
+            Some("the key may be sent again: if it was processed after all, somebody pays twice".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// The warning about an intent of which several attempts may have been charged.
+pub(crate) fn second_charge(intent: &Intent) -> Option<String> {
+    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
+    let newest = match intent.processed_as() {
+        Some(id) => format!("and also as {id}"),
+        None => "and the outcome of its newest attempt is open".to_owned(),
+    };
+    (!others.is_empty()).then(|| {
+        format!(
+            "POSSIBLE SECOND CHARGE of {}: it was processed as {}, {newest} (exit code {}); the key is never sent again: \
+             compare them with the service's records, and undo what was charged twice",
+            intent.key,
+            others.join(" and "),
+            ExitCode::SecondCharge.number()
+        )
+    })
 }
 
 /// Quotes a key or an id for a shell if it needs quotes.

@@ -3,7 +3,6 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -78,10 +77,6 @@ impl CheckReport {
     /// The settings are invalid, or a signal arrived before they were read.
     pub(crate) fn without_settings(failure: Failure) -> Self {
         Self::new(Value::Null, [], Some((0, failure)))
-    }
-
-    pub(crate) fn exit_code(&self) -> ExitCode {
-        self.failure.as_ref().map_or(ExitCode::Processed, Failure::exit_code)
     }
 
     /// A line for each step.

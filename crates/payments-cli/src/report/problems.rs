@@ -7,10 +7,10 @@ use payments_journal::IntentKey;
 use payments_model::Amount;
 use serde::{Serialize, Serializer};
 
-use crate::exit_code::ExitCode;
 use crate::failure::{Failure, Purpose};
 use crate::files;
 use crate::format::{counted, exact};
+use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
 
 /// The purpose of a file, which decides its name in messages.

@@ -8,9 +8,10 @@ use payments_model::unversioned::RequestMembers;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
 use crate::report::advice;
+use crate::report::call::{Effect, Processed};
 use crate::report::dry_run::{DryRun, RedactedRequest};
+use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
-use crate::report::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.
@@ -97,7 +98,7 @@ pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String>
 /// The text of a failure.
 pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     let (tone, heading) = advice::headline(failure);
-    let code = style.paint(Tone::Dim, &format!("(exit code {})", failure.exit_code().number()));
+    let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_failure(failure).number()));
     let mut text = format!("{} {code}\n", style.paint(tone, &heading));
     if failure.violations.is_empty() {
         // The headline has the advice.

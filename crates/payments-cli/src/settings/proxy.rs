@@ -8,7 +8,7 @@ use payments_core::{ApiKey, Endpoint};
 use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
-use super::source::{PROXY, Source, seen_in_arguments, text_variable};
+use super::source::{PROXY, Source, chosen_text, seen_in_arguments};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
@@ -23,13 +23,8 @@ pub(super) struct Proxy {
 impl Proxy {
     /// The proxy from the option, else the environment. No other variable is read.
     pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Self>, Failure> {
-        let (address, source) = if let Some(address) = &options.proxy {
-            (Zeroizing::new(address.clone()), Source::Flag("--proxy"))
-        } else if let Some(address) = text_variable(PROXY)? {
-            (Zeroizing::new(address), Source::Variable(PROXY))
-        } else {
-            return Ok(None);
-        };
+        let Some((address, source)) = chosen_text(&options.proxy, "--proxy", PROXY)? else { return Ok(None) };
+        let address = Zeroizing::new(address);
         let refused = |why: &str| {
             Failure::configuration(format!(
                 "{source} cannot be used: {why}; nothing was sent: give http://host:port"

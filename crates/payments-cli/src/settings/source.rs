@@ -38,6 +38,29 @@ pub(super) fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
+/// The value of the option, else of the variable, with its source.
+pub(super) fn chosen<T: From<OsString>>(
+    option: Option<T>,
+    flag: &'static str,
+    name: &'static str,
+) -> Option<(T, Source)> {
+    let option = option.map(|value| (value, Source::Flag(flag)));
+    option.or_else(|| Some((variable(name)?.into(), Source::Variable(name))))
+}
+
+/// The same for a text.
+#[allow(clippy::ref_option, reason = "the options are kept")]
+pub(super) fn chosen_text(
+    option: &Option<String>,
+    flag: &'static str,
+    name: &'static str,
+) -> Result<Option<(String, Source)>, Failure> {
+    Ok(match option {
+        Some(text) => Some((text.clone(), Source::Flag(flag))),
+        None => text_variable(name)?.map(|text| (text, Source::Variable(name))),
+    })
+}
+
 pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
     let Some(value) = variable(name) else { return Ok(None) };
     value.into_string().map(Some).map_err(|_| {

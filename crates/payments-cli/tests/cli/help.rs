@@ -1,6 +1,6 @@
 //! The long help.
 
-use crate::support::{begins, has, payments, started};
+use crate::support::{has, payments, started};
 
 fn help(command: &[&str]) -> String {
     let ended = payments(command.iter().copied().chain(["--help"])).end();
@@ -12,23 +12,6 @@ fn help(command: &[&str]) -> String {
 fn has_exit_codes(text: &str, codes: &[&str]) {
     for code in codes {
         assert!(text.contains(&format!("\n  {code}")), "{code}: {text}");
-    }
-}
-
-#[test]
-fn help_explains_the_exit_codes() {
-    let all = ["0  ", "1  ", "2  ", "3  ", "4  ", "5  OUTCOME UNKNOWN", "6  ", "7  "];
-    has_exit_codes(&help(&[]), &all);
-    for command in [&["transaction", "create"][..], &["token-transaction", "create"], &["void"]] {
-        let text = help(command);
-        has_exit_codes(&text, &all[..6]);
-        assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
-    }
-    for command in [["transaction", "get"], ["customer", "get"]] {
-        let text = help(&command);
-        has_exit_codes(&text, &all[..5]);
-        assert!(text.contains("rejected; 6 with HTTP 401, 7 with HTTP 404"), "{text}");
-        assert!(!text.contains("OUTCOME UNKNOWN"), "a lookup moves no money: {text}");
     }
 }
 
@@ -51,17 +34,6 @@ fn help_of_resolve_explains_every_verdict_and_option_d48() {
 /// The journal's subcommands that never call the service.
 const JOURNAL_COMMANDS: [&str; 9] =
     ["list", "show", "summary", "export", "reconcile", "retry", "rename-service", "forget-service", "purge"];
-
-#[test]
-fn settings_are_explained_once() {
-    let settings = payments(["help", "settings"]).end().stdout;
-    begins(&settings, "Settings:\n");
-    assert_eq!(payments(["settings"]).end().stdout.trim_end(), settings.trim_end());
-    assert!(help(&[]).contains("payments help settings"));
-    for command in [&["transaction"][..], &["transaction", "create"], &["void"], &["customer", "get"]] {
-        assert!(!help(command).contains("\nSettings:\n"), "{command:?}");
-    }
-}
 
 #[test]
 fn help_omits_refused_options() {

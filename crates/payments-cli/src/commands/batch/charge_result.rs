@@ -1,10 +1,25 @@
 //! The result of a charge.
 
+use std::sync::Arc;
+use std::time::SystemTime;
+
 use payments_journal::{Error, Journaled};
 use payments_model::TransactionReceipt;
 
+use super::billing_file::Row;
+use super::throttle::Ticket;
+
 /// The result of a charge.
 pub(super) type ChargeResult = Result<Journaled<TransactionReceipt>, Error>;
+
+/// A charge that ended.
+pub(super) struct FinishedCharge {
+    pub(super) row: Arc<Row>,
+    pub(super) ticket: Ticket,
+    pub(super) charged: ChargeResult,
+    /// When it began.
+    pub(super) at: SystemTime,
+}
 
 #[cfg(test)]
 pub(super) mod tests {

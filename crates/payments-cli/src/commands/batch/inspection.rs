@@ -7,12 +7,14 @@ use std::hash::{BuildHasher as _, RandomState};
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 use payments_model::{Amount, TokenId};
 
-use super::billing_file::{BillingFile, IsSecret, LikeCards, Row, RowRead, Rows, like_a_card};
+use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
 use super::known_intents::KnownIntents;
+use crate::card_like_ids;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
-use crate::report::batch::{Tallies, UnresolvedRow};
 use crate::report::problems::{MOST_KEPT, Problem, Problems, RecordedIntent, Role};
+use crate::report::run::{Tallies, UnresolvedRow};
+use crate::settings::KnownKeys;
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
@@ -27,20 +29,27 @@ pub(super) struct Inspected {
     pub(super) like_cards: u64,
 }
 
-/// Checks every row. With a journal, looks up each row in it. A text that contains the API key, according to `is_secret`, is
-/// refused, and so is a key that the journal has for another service than `service`. So are ids that look like card numbers,
-/// unless `ids_are_not_cards`. The inner error has the problems of a file of which no row is sent.
+/// What a row must not have.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    /// No text may contain one of these.
+    pub(super) api_keys: &'a KnownKeys,
+    /// Whether ids that look like card numbers are accepted.
+    pub(super) ids_are_not_cards: bool,
+    /// Where the rows would be sent. A key that the journal has for another service is refused.
+    pub(super) service: &'a str,
+}
+
+/// Checks every row. With a journal, looks up each row in it. The inner error has the problems of a file of which no row is
+/// sent.
 pub(super) fn inspect(
     file: &BillingFile,
-    is_secret: IsSecret<'_>,
-    ids_are_not_cards: bool,
-    service: &str,
+    rules: Rules<'_>,
     known: Option<KnownIntents>,
 ) -> Result<Result<Inspected, Problems>, Failure> {
-    let (rows, problems) = file.rows(is_secret);
+    let (rows, problems) = file.rows(rules.api_keys);
     let mut inspection = Inspection {
-        ids_are_not_cards,
-        service,
+        rules,
         known,
         with_reference_as_key: HashSet::new(),
         keys: Keys::default(),
@@ -49,20 +58,14 @@ pub(super) fn inspect(
         inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
+    let again = || file.rows(rules.api_keys).0.into_iter().flatten();
     if let Some(mut rows) = rows {
-        while let Some(row) = rows.next(is_secret) {
-            inspection.take(row)?;
-        }
+        rows.try_for_each(|row| inspection.take(row))?;
         inspection.settle()?;
-        inspection.refuse_removed_keys(|| file.rows(is_secret).0)?;
+        inspection.refuse_removed_keys(again)?;
     }
     let Inspection { mut problems, inspected, keys, .. } = inspection;
-    let again = || {
-        file.rows(is_secret).0.into_iter().flat_map(|mut rows| {
-            std::iter::from_fn(move || rows.next(is_secret)).filter_map(|row| Some((row.key?, row.line)))
-        })
-    };
-    for (line, first) in keys.duplicates(again) {
+    for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
     if inspected.is_settled.is_empty() && problems.is_empty() {
@@ -76,10 +79,13 @@ pub(super) fn inspect(
     Ok(Err(problems))
 }
 
+/// The problem of a field that looks like a card number.
+fn like_a_card(line: u64, field: &'static str) -> Problem {
+    Problem::new(line, field, card_like_ids::refusal(field))
+}
+
 struct Inspection<'a> {
-    ids_are_not_cards: bool,
-    /// Where the rows would be sent.
-    service: &'a str,
+    rules: Rules<'a>,
     known: Option<KnownIntents>,
     /// The hashes of reference, token and amount of rows to send whose reference is the key.
     with_reference_as_key: HashSet<u64>,
@@ -109,7 +115,7 @@ impl Inspection<'_> {
         if let Some(key) = &key {
             self.keys.add(key);
         }
-        if self.ids_are_not_cards {
+        if self.rules.ids_are_not_cards {
             self.inspected.like_cards +=
                 (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
         } else {
@@ -173,15 +179,18 @@ impl Inspection<'_> {
             }
         }
         for (row, intent) in rows.into_iter().zip(known.find(&old_keys)?) {
-            let problem = intent.and_then(|intent| charged_before(row, &intent, self.service));
+            let problem = intent.and_then(|intent| charged_before(row, &intent, self.rules.service));
             self.problems.extend(problem.into_iter().collect());
         }
         Ok(())
     }
 
     /// The opposite: refuses rows to send whose reference is the key, and of which the journal has the same charge with a key of its
-    /// own. `rows` reads the file again.
-    fn refuse_removed_keys<'r>(&mut self, rows: impl FnOnce() -> Option<Rows<'r>>) -> Result<(), Failure> {
+    /// own. `again` reads the file again.
+    fn refuse_removed_keys<I: Iterator<Item = RowRead>>(
+        &mut self,
+        again: impl FnOnce() -> I,
+    ) -> Result<(), Failure> {
         let Some(known) = self.known.as_ref().filter(|_| !self.with_reference_as_key.is_empty()) else {
             return Ok(());
         };
@@ -193,7 +202,7 @@ impl Inspection<'_> {
                 return false;
             };
             *reference != *intent.key.as_str()
-                && may_have_moved(intent, self.service)
+                && may_have_moved(intent, self.rules.service)
                 && self.with_reference_as_key.contains(&self.keys.hash_of_charge(reference, token, *amount))
         };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
@@ -202,11 +211,13 @@ impl Inspection<'_> {
                 charged.entry(reference).or_default().push(intent);
             }
         }
-        let Some(mut rows) = rows().filter(|_| !charged.is_empty()) else { return Ok(()) };
-        for is_settled in &self.inspected.is_settled {
-            let Some(RowRead { content: Ok(row), .. }) = rows.next(&|_| false) else { continue };
+        if charged.is_empty() {
+            return Ok(());
+        }
+        for (is_settled, row) in self.inspected.is_settled.iter().zip(again()) {
+            let Ok(row) = row.content else { continue };
             let mut intents = charged.get(row.key.as_str()).into_iter().flatten().filter(|_| !is_settled);
-            let problem = intents.find_map(|intent| charged_before(&row, intent, self.service));
+            let problem = intents.find_map(|intent| charged_before(&row, intent, self.rules.service));
             self.problems.extend(problem.into_iter().collect());
         }
         Ok(())
@@ -214,7 +225,7 @@ impl Inspection<'_> {
 
     /// Whether the row is not to be sent, because of the journal's intent with its key.
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
-        if !intent.answers(self.service) {
+        if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = if intent.service.is_empty() {
                 "was lost and resolved without its service: resolve it again with its base URL and merchant"
@@ -223,7 +234,7 @@ impl Inspection<'_> {
                 format!(
                     "belongs to another service: it was first used for {}, and this run is for {}: check base URL, merchant and \
                  journal, and do not pay it under another key before you have looked",
-                    intent.service, self.service
+                    intent.service, self.rules.service
                 )
             };
             self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));

@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::report::batch::Tallies;
+use crate::report::run::Tallies;
 use crate::stderr::{self, BarState};
 
 /// Shows the progress.
-#[derive(Debug)]
 pub(super) struct Progress {
-    shape: Shape,
+    is_bar: bool,
+    screen: Box<dyn Fn(Shown)>,
     begun: Instant,
     /// The number of rows that had ended before the run.
     before: u64,
@@ -18,15 +18,11 @@ pub(super) struct Progress {
     pause: Duration,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Bar,
-    Lines,
-    /// In other tests.
-    #[cfg(test)]
-    Nothing,
-    #[cfg(test)]
-    Panic,
+/// What a person sees.
+pub(super) enum Shown {
+    Bar(BarState),
+    NoBar,
+    Line(String),
 }
 
 /// What the run may be waiting for.
@@ -49,21 +45,24 @@ const QUIET: Duration = Duration::from_secs(5);
 const BETWEEN_LINES: Duration = Duration::from_secs(5);
 
 impl Progress {
+    /// On stderr.
     pub(super) fn begin(tallies: &Tallies, now: Instant) -> Self {
-        let (shape, pause) =
-            if stderr::is_terminal() { (Shape::Bar, Duration::ZERO) } else { (Shape::Lines, BETWEEN_LINES) };
-        Self { shape, begun: now, before: ended(tallies), last: now, pause }
+        let screen = |shown| match shown {
+            Shown::Bar(bar) => stderr::draw(bar),
+            Shown::NoBar => stderr::end_bar(),
+            Shown::Line(text) => stderr::write(text + "\n"),
+        };
+        Self::on(stderr::is_terminal(), screen, tallies, now)
     }
 
-    #[cfg(test)]
-    pub(super) fn hidden(now: Instant) -> Self {
-        Self { shape: Shape::Nothing, begun: now, before: 0, last: now, pause: Duration::ZERO }
-    }
-
-    /// Panics when it is shown.
-    #[cfg(test)]
-    pub(super) fn broken(now: Instant) -> Self {
-        Self { shape: Shape::Panic, ..Self::hidden(now) }
+    pub(super) fn on(
+        is_bar: bool,
+        screen: impl Fn(Shown) + 'static,
+        tallies: &Tallies,
+        now: Instant,
+    ) -> Self {
+        let pause = if is_bar { Duration::ZERO } else { BETWEEN_LINES };
+        Self { is_bar, screen: Box::new(screen), begun: now, before: ended(tallies), last: now, pause }
     }
 
     /// Shows the progress, but not too often.
@@ -73,28 +72,23 @@ impl Progress {
         }
         let (ended, total) = (ended(tallies), tallies.total.count);
         let message = self.message(tallies, now, wait_state);
-        match self.shape {
-            Shape::Bar => stderr::draw(BarState { ended, total, message }),
-            Shape::Lines => stderr::write(format!("{ended} of {total}: {message}\n")),
-            #[cfg(test)]
-            Shape::Nothing => {}
-            #[cfg(test)]
-            Shape::Panic => unreachable!("a bug"),
-        }
+        (self.screen)(if self.is_bar {
+            Shown::Bar(BarState { ended, total, message })
+        } else {
+            Shown::Line(format!("{ended} of {total}: {message}"))
+        });
         self.last = now;
     }
 
     /// Prints a line that is not replaced.
     pub(super) fn print_line(&self, text: &str) {
-        if matches!(self.shape, Shape::Bar | Shape::Lines) {
-            stderr::write(format!("{text}\n"));
-        }
+        (self.screen)(Shown::Line(text.to_owned()));
     }
 
     /// Removes the bar before the summary is shown.
     pub(super) fn end(&self) {
-        if self.shape == Shape::Bar {
-            stderr::end_bar();
+        if self.is_bar {
+            (self.screen)(Shown::NoBar);
         }
     }
 
@@ -112,9 +106,8 @@ impl Progress {
         });
         let time_left = time_left.unwrap_or_default();
         let wait_state = wait_state.message(now);
-        let processed = tallies.processed.plus(tallies.earlier.processed).count;
-        let rejected = tallies.rejected.plus(tallies.earlier.rejected).count;
-        let unknown = tallies.unknown.plus(tallies.earlier.unknown).count;
+        let (processed, rejected) = (tallies.all_processed().count, tallies.all_rejected().count);
+        let unknown = tallies.all_unknown().count;
         format!(
             "{processed} processed, {rejected} rejected, {unknown} unknown, {rate}/s{time_left}{wait_state}"
         )
@@ -152,7 +145,7 @@ mod tests {
         (0..100).for_each(|_| tallies.total.add(Amount::from_cents(1)));
         (0..10).for_each(|_| tallies.earlier.processed.add(Amount::from_cents(1)));
         let begun = Instant::now();
-        let progress = Progress { before: 10, ..Progress::hidden(begun) };
+        let progress = Progress::on(true, |_| {}, &tallies, begun);
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);
@@ -184,11 +177,12 @@ mod tests {
         ] {
             let mut tallies = Tallies::default();
             (0..1000).for_each(|_| tallies.total.add(Amount::from_cents(1)));
-            (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
             let begun = Instant::now();
+            let progress = Progress::on(true, |_| {}, &tallies, begun);
+            (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
             let now = begun + Duration::from_millis(millis);
             let busy = WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since: now };
-            let message = Progress::hidden(begun).message(&tallies, now, busy);
+            let message = progress.message(&tallies, now, busy);
             assert_eq!(message, format!("{ended} processed, 0 rejected, 0 unknown, {expected}"));
         }
     }

@@ -4,19 +4,20 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use super::billing_file::Row;
-use crate::args::batch::BatchArguments;
+use super::charge_result::FinishedCharge;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
-use crate::journal_place::JournalPlace;
-use crate::report::{Effect, Processed, Report};
+use crate::report::Report;
+use crate::report::call::{Effect, Processed};
+use crate::settings::JournalPlace;
 use crate::{csv_file, style};
 
 /// The open file.
-#[derive(Debug)]
-pub(super) struct Results {
+pub(super) struct Results<'a> {
     out: BufWriter<File>,
     format: Format,
+    /// What it says about a row: the report of its charge, and its reference.
+    describe: Box<dyn Fn(&FinishedCharge) -> (Report, Option<String>) + 'a>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,10 +30,14 @@ enum Format {
 const COLUMNS: [&str; 9] =
     ["line", "key", "outcome", "amount", "reference", "transaction_id", "http_status", "kind", "message"];
 
-impl Results {
-    /// Opens the file that the arguments name, and creates it if it does not exist.
-    pub(super) fn open(arguments: &BatchArguments, journal: &JournalPlace) -> Result<Option<Self>, Failure> {
-        let Some(path) = &arguments.results else { return Ok(None) };
+impl<'a> Results<'a> {
+    /// Opens the file, and creates it if it does not exist. It must be neither the billing file nor of the journal.
+    pub(super) fn open(
+        path: &Path,
+        billing_file: &Path,
+        journal: &JournalPlace,
+        describe: impl Fn(&FinishedCharge) -> (Report, Option<String>) + 'a,
+    ) -> Result<Self, Failure> {
         let file = format!("the file of --results{}", files::name_in_brackets(path));
         let refused = |why: &str| {
             Failure::invalid("results", format!("{file} {why}; nothing was sent: {}", files::FIX_THE_FILE))
@@ -47,7 +52,7 @@ impl Results {
             return Err(refused("is the journal or belongs to it"));
         }
         let mut opened = open(path).map_err(cannot_be_written)?;
-        if FileIdentity::of(path) == FileIdentity::of(&arguments.file) {
+        if FileIdentity::of(path) == FileIdentity::of(billing_file) {
             return Err(refused("is the file of the billing run itself"));
         }
         let extension = path.extension().and_then(|it| it.to_str());
@@ -58,45 +63,18 @@ impl Results {
         if !is_own(&mut opened, format).map_err(cannot_be_written)? {
             return Err(refused("has something else in it, to which results would be added"));
         }
-        Self::begin(opened, format).map(Some).map_err(cannot_be_written)
-    }
-
-    #[cfg(test)]
-    pub(super) fn for_tests(path: &Path) -> Self {
-        let file = open(path).expect("it can be created");
-        Self::begin(file, Format::JsonLines).expect("it can be written")
-    }
-
-    /// Ends a line that a killed run left incomplete. An open quotation mark would swallow everything that follows.
-    fn begin(mut file: File, format: Format) -> io::Result<Self> {
-        let length = file.seek(SeekFrom::End(0))?;
-        let mut last = [b'\n'];
-        if length > 0 {
-            file.seek(SeekFrom::End(-1))?;
-            file.read_exact(&mut last)?;
-        }
-        let is_incomplete = last != [b'\n'];
-        let is_quoted = is_incomplete && format == Format::Csv && has_an_open_quotation_mark(&mut file)?;
-        let mut this = Self { out: BufWriter::new(file), format };
-        if is_quoted {
-            this.out.write_all(b"\"")?;
-        }
-        if is_incomplete {
-            this.out.write_all(b"\n")?;
-        }
-        if length == 0 && format == Format::Csv {
-            this.out.write_all(&csv_file::record(&COLUMNS.map(str::to_owned))?)?;
-        }
-        this.out.flush()?;
-        Ok(this)
+        let out = begun(opened, format).map_err(cannot_be_written)?;
+        Ok(Self { out, format, describe: Box::new(describe) })
     }
 
     /// Writes the result as `payments token-transaction create --key … --output json` would print it, with the row's line, and
     /// with what the payment can be found by in the service's records.
-    pub(super) fn write(&mut self, row: &Row, reference: Option<&str>, report: &Report) -> io::Result<()> {
+    pub(super) fn write(&mut self, ended: &FinishedCharge) -> io::Result<()> {
+        let (report, reference) = (self.describe)(ended);
+        let row = &ended.row;
         match self.format {
             Format::JsonLines => {
-                let document = serde_json::to_string(report)?;
+                let document = serde_json::to_string(&report)?;
                 let members = document.strip_prefix('{').unwrap_or_default();
                 let reference = serde_json::to_string(&reference)?;
                 let (number, amount) = (row.line, row.payment.amount());
@@ -105,13 +83,13 @@ impl Results {
                 writeln!(self.out, "{}", style::in_json(&line))
             }
             Format::Csv => {
-                let (outcome, transaction_id, http_status, kind, message) = cells(report);
+                let (outcome, transaction_id, http_status, kind, message) = cells(&report);
                 self.out.write_all(&csv_file::record(&[
                     row.line.to_string(),
                     row.key.to_string(),
                     outcome.to_owned(),
                     row.payment.amount().to_string(),
-                    reference.unwrap_or_default().to_owned(),
+                    reference.unwrap_or_default(),
                     transaction_id.to_owned(),
                     http_status.map(|status| status.to_string()).unwrap_or_default(),
                     kind.to_owned(),
@@ -133,6 +111,30 @@ impl Results {
     }
 }
 
+/// Ends a line that a killed run left incomplete. An open quotation mark would swallow everything that follows.
+fn begun(mut file: File, format: Format) -> io::Result<BufWriter<File>> {
+    let length = file.seek(SeekFrom::End(0))?;
+    let mut last = [b'\n'];
+    if length > 0 {
+        file.seek(SeekFrom::End(-1))?;
+        file.read_exact(&mut last)?;
+    }
+    let is_incomplete = last != [b'\n'];
+    let is_quoted = is_incomplete && format == Format::Csv && has_an_open_quotation_mark(&mut file)?;
+    let mut out = BufWriter::new(file);
+    if is_quoted {
+        out.write_all(b"\"")?;
+    }
+    if is_incomplete {
+        out.write_all(b"\n")?;
+    }
+    if length == 0 && format == Format::Csv {
+        out.write_all(&csv_file::record(&COLUMNS.map(str::to_owned))?)?;
+    }
+    out.flush()?;
+    Ok(out)
+}
+
 /// Outcome, transaction, HTTP status, kind and message.
 fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
     match report {
@@ -144,9 +146,8 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
             ("processed", id, *http_status, "", "")
         }
         Report::Failed(failure) => {
-            let http_status = failure.response.as_ref().map(|response| response.http_status);
             let id = failure.transaction_id().unwrap_or_default();
-            (failure.outcome.as_str(), id, http_status, &failure.kind, &failure.message)
+            (failure.outcome.as_str(), id, failure.http_status(), &failure.kind, &failure.message)
         }
         _ => ("", "", None, "", ""),
     }

@@ -1,47 +1,40 @@
-//! Sends the rows of a billing run, a few at a time, until none is left or the run must stop.
+//! Sends the rows of a billing run, a few at a time, until none is left or the run must stop. [`decide`] says what each result
+//! means for its row and for the run.
 
-use std::collections::{HashMap, VecDeque};
+#[cfg(test)]
+mod tests;
+
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use payments_journal::{IntentKey, JournaledClient};
-use payments_model::Amount;
+use payments_journal::JournaledClient;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::after_charge::{AfterCharge, after};
 use super::billing_file::Row;
-use super::charge_result::ChargeResult;
-use super::place_in_summary::{InSummary, Place};
+use super::charge_result::FinishedCharge;
+use super::counting::Counting;
 use super::progress::{Progress, WaitState};
 use super::results::Results;
-use super::throttle::{PatienceExceeded, Start, Throttle, Ticket};
+use super::row_queue::{Next, RowQueue};
+use super::stop_rules::{RowGoesOn, decide};
+use super::throttle::{Start, Throttle};
 use crate::call::catch_panic;
-use crate::journaled_call::{LAST_WRITES, is_recorded};
-use crate::report::Report;
-use crate::report::batch::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tally, UnresolvedRow};
-use crate::report::intent_object::second_charge;
+use crate::journaled_call::LAST_WRITES;
+use crate::report::run::{Stop, Summary};
 
 /// A run, ready to start.
 pub(super) struct Run<'a> {
     pub(super) client: JournaledClient,
-    /// What the file of `--results` says about a row: the report of its charge, and its reference.
-    pub(super) describe: Box<Describe<'a>>,
     /// The rows to send, in order.
     pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
     pub(super) throttle: Throttle,
     pub(super) max_rejected: Option<u64>,
-    pub(super) results: Option<Results>,
+    pub(super) results: Option<Results<'a>>,
     pub(super) progress: Progress,
     pub(super) summary: Summary,
 }
-
-pub(super) type Describe<'a> = dyn Fn(&Row, &ChargeResult, SystemTime) -> (Report, Option<String>) + 'a;
-
-/// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
-/// are left.
-const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 
 /// How often the progress is updated.
 const SHOW_EVERY: Duration = Duration::from_millis(200);
@@ -49,74 +42,33 @@ const SHOW_EVERY: Duration = Duration::from_millis(200);
 impl Run<'_> {
     /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
     pub(super) async fn complete(self, interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
-        State::new(self).complete(interrupted).await
+        Scheduler::new(self).complete(interrupted).await
     }
 }
 
-struct State<'a> {
-    run: Run<'a>,
+struct Scheduler<'a> {
+    client: JournaledClient,
+    throttle: Throttle,
+    queue: RowQueue<'a>,
     in_flight: JoinSet<FinishedCharge>,
-    /// The rows in flight, by number: they are unknown if the run is abandoned.
-    in_flight_rows: HashMap<u64, Arc<Row>>,
-    /// Rows that did not reach the service, to be tried again.
-    waiting: VecDeque<FinishedCharge>,
-    /// Rows that another process is sending.
-    elsewhere: Vec<FinishedCharge>,
-    /// Since when only those rows are left.
-    waiting_for_others_since: Option<Instant>,
-    poll_others_at: Option<Instant>,
-    /// Rows whose known outcome the journal could not record.
-    unrecorded: Vec<UnrecordedRow>,
-    all_rows_read: bool,
+    counting: Counting<'a>,
+    progress: Progress,
     /// Why the service was last found to have problems, in one or two words.
     last_problem: &'static str,
     /// When a charge last ended, or the first of those in flight started.
     quiet_since: Instant,
 }
 
-/// A row whose known outcome the journal could not record.
-struct UnrecordedRow {
-    number: u64,
-    key: IntentKey,
-    amount: Amount,
-    outcome: KnownOutcome,
-}
-
-/// A charge that ended.
-struct FinishedCharge {
-    row: Arc<Row>,
-    ticket: Ticket,
-    charged: ChargeResult,
-    at: SystemTime,
-}
-
-/// Where a row goes after its result.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Then {
-    Count,
-    TryAgain,
-    /// Ask the journal again, because another process is sending it.
-    AskAgain,
-}
-
-impl Then {
-    const fn again_if(may_try_again: bool) -> Self {
-        if may_try_again { Self::TryAgain } else { Self::Count }
-    }
-}
-
-impl<'a> State<'a> {
+impl<'a> Scheduler<'a> {
     fn new(run: Run<'a>) -> Self {
+        let Run { client, rows, throttle, max_rejected, results, progress, summary } = run;
         Self {
-            run,
+            client,
+            throttle,
+            queue: RowQueue::new(rows),
             in_flight: JoinSet::new(),
-            in_flight_rows: HashMap::new(),
-            waiting: VecDeque::new(),
-            elsewhere: Vec::new(),
-            waiting_for_others_since: None,
-            poll_others_at: None,
-            unrecorded: Vec::new(),
-            all_rows_read: false,
+            counting: Counting::new(summary, results, max_rejected),
+            progress,
             last_problem: "",
             quiet_since: Instant::now(),
         }
@@ -126,18 +78,22 @@ impl<'a> State<'a> {
         if catch_panic(self.send_all(&mut interrupted)).await.is_none() {
             self.wait_after_panic(&mut interrupted).await;
         }
-        self.unless_it_panics(State::count_waiting);
-        if !self.run.summary.is_given_up() {
+        self.unless_it_panics(Self::count_waiting);
+        if !self.counting.summary.is_given_up() {
+            let settling = self.counting.settle(self.client.journal());
             let settled = tokio::select! {
                 biased;
                 _ = interrupted() => Some(()),
-                settled = timeout(LAST_WRITES, catch_panic(self.settle())) => settled.unwrap_or(Some(())),
+                settled = timeout(LAST_WRITES, catch_panic(settling)) => settled.unwrap_or(Some(())),
             };
             if settled.is_none() {
-                self.run.summary.stop(Stop::Internal);
+                self.counting.summary.stop(Stop::Internal);
             }
         }
-        self.end()
+        self.counting.count_in_flight_as_unknown();
+        self.unless_it_panics(|this| this.counting.finish_results());
+        self.unless_it_panics(|this| this.progress.end());
+        self.counting.into_summary()
     }
 
     /// Sends rows until none is left or the run has stopped, and waits for those in flight.
@@ -157,7 +113,8 @@ impl<'a> State<'a> {
                     while let Some(ended) = self.in_flight.try_join_next() {
                         self.ended(ended);
                     }
-                    self.flush();
+                    let stop = self.counting.flush_results();
+                    self.stop_if(stop);
                 }
                 () = sleep_until(wake_at.unwrap_or_else(Instant::now)), if wake_at.is_some() => {}
                 _ = show.tick() => self.show(),
@@ -167,7 +124,7 @@ impl<'a> State<'a> {
 
     /// Waits only for the charges in flight, and counts them: whatever has panicked may panic again.
     async fn wait_after_panic(&mut self, interrupted: &mut impl AsyncFnMut() -> &'static str) {
-        self.unless_it_panics(|state| state.stop(Stop::Internal));
+        self.unless_it_panics(|this| this.stop_if(Some(Stop::Internal)));
         loop {
             let ended = tokio::select! {
                 biased;
@@ -178,8 +135,8 @@ impl<'a> State<'a> {
                 ended = self.in_flight.join_next() => ended,
             };
             match ended {
-                Some(Ok(ended)) => self.unless_it_panics(|state| state.count(&ended)),
-                // Its row stays in `in_flight_rows`.
+                Some(Ok(ended)) => self.unless_it_panics(|this| this.count(&ended)),
+                // Its row stays in flight, and is counted as unknown.
                 Some(Err(_)) => {}
                 None => break,
             }
@@ -188,62 +145,34 @@ impl<'a> State<'a> {
 
     fn unless_it_panics(&mut self, step: impl FnOnce(&mut Self)) {
         if catch_unwind(AssertUnwindSafe(|| step(self))).is_err() {
-            self.run.summary.stop(Stop::Internal);
+            self.counting.summary.stop(Stop::Internal);
         }
     }
 
     fn is_over(&self) -> bool {
-        let is_stopped = self.run.summary.stop.is_some();
-        self.in_flight.is_empty() && (is_stopped || !self.has_more())
+        self.in_flight.is_empty() && (self.counting.summary.stop.is_some() || !self.queue.has_more())
     }
 
     /// Starts as many rows as the throttle allows. Returns when to try again, if not only after a charge in flight has ended.
     fn start_ready(&mut self) -> Option<Instant> {
-        while self.run.summary.stop.is_none() {
-            match self.run.throttle.may_start(Instant::now(), self.in_flight.len()) {
-                Start::At(instant) if self.has_more() => return Some(instant),
+        while self.counting.summary.stop.is_none() {
+            match self.throttle.may_start(Instant::now(), self.in_flight.len()) {
+                Start::At(instant) if self.queue.has_more() => return Some(instant),
                 Start::At(_) | Start::WhenOneEnds => return None,
                 Start::Now => {}
             }
-            if let Some(FinishedCharge { row, .. }) = self.waiting.pop_front() {
-                self.start(row);
-            } else if let Some(row) = self.run.rows.next() {
-                self.start(Arc::new(row));
-            } else {
-                self.all_rows_read = true;
-                let poll_at = self.wait_for_others()?;
-                if poll_at > Instant::now() {
-                    return Some(poll_at);
+            let (now, patience) = (Instant::now(), self.throttle.patience());
+            match self.queue.next(now, self.in_flight.is_empty(), patience, &self.progress) {
+                Next::Row(row) => self.start(row),
+                Next::At(instant) => return Some(instant),
+                Next::Nothing => return None,
+                Next::OthersTakeTooLong => {
+                    self.count_waiting();
+                    return None;
                 }
-                self.poll_others_at = None;
-                self.waiting.extend(self.elsewhere.drain(..));
             }
         }
         None
-    }
-
-    /// When to poll the rows that other processes are sending, once every row is started here or there.
-    fn wait_for_others(&mut self) -> Option<Instant> {
-        if !self.in_flight.is_empty() || self.elsewhere.is_empty() {
-            return None;
-        }
-        let now = Instant::now();
-        if self.waiting_for_others_since.is_none() {
-            let count = self.elsewhere.len();
-            self.run
-                .progress
-                .print_line(&format!("waiting for {count} rows that other processes are sending"));
-        }
-        let since = *self.waiting_for_others_since.get_or_insert(now);
-        if now >= since + self.run.throttle.patience() {
-            self.count_waiting();
-            return None;
-        }
-        Some(*self.poll_others_at.get_or_insert(now + POLL_OTHERS_EVERY))
-    }
-
-    fn has_more(&self) -> bool {
-        !self.all_rows_read || !self.waiting.is_empty() || !self.elsewhere.is_empty()
     }
 
     fn start(&mut self, row: Arc<Row>) {
@@ -251,10 +180,9 @@ impl<'a> State<'a> {
         if self.in_flight.is_empty() {
             self.quiet_since = now;
         }
-        let ticket = self.run.throttle.start(now);
-        let client = self.run.client.clone();
-        self.run.summary.has_begun = true;
-        self.in_flight_rows.insert(row.number, row.clone());
+        let ticket = self.throttle.start(now);
+        let client = self.client.clone();
+        self.counting.begin(&row);
         self.in_flight.spawn(async move {
             let at = SystemTime::now();
             let charged = client.process_token(&row.key, &row.payment).await;
@@ -264,1125 +192,71 @@ impl<'a> State<'a> {
 
     fn ended(&mut self, ended: Result<FinishedCharge, JoinError>) {
         let Ok(ended) = ended else {
-            // Its row stays in `in_flight_rows`.
-            return self.stop(Stop::Internal);
+            // Its row stays in flight, and is counted as unknown.
+            return self.stop_if(Some(Stop::Internal));
         };
-        let (now, ticket, number) = (Instant::now(), ended.ticket, ended.row.number);
+        let (now, number) = (Instant::now(), ended.row.number);
         self.quiet_since = now;
-        let throttle = &mut self.run.throttle;
-        let (then, stop) = match after(&ended.charged) {
-            AfterCharge::IsElsewhere => (Then::AskAgain, None),
-            AfterCharge::SaysNothing => (Then::Count, None),
-            AfterCharge::Internal => (Then::Count, Some(Stop::Internal)),
-            AfterCharge::Responded => {
-                throttle.responded(ticket);
-                (Then::Count, None)
+        let decision = decide(&ended.charged, &mut self.throttle, ended.ticket, now);
+        self.last_problem = decision.problem.unwrap_or(self.last_problem);
+        self.stop_if(decision.stop);
+        match decision.row {
+            RowGoesOn::AskAgain => self.queue.ask_again(ended),
+            RowGoesOn::TryAgain => self.queue.try_again(ended),
+            RowGoesOn::Count => {
+                self.queue.one_has_ended();
+                return self.count(&ended);
             }
-            AfterCharge::Unauthorized(outcome) => (Then::Count, Some(Stop::Unauthorized(outcome))),
-            AfterCharge::Forbidden(outcome, kind) => (Then::Count, Some(Stop::Forbidden(outcome, kind))),
-            AfterCharge::TooManyRequests { outcome, asked } => {
-                self.last_problem = "HTTP 429";
-                let stop = throttle.throttled(ticket, now, asked).err();
-                (Then::Count, stop.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left }))
-            }
-            AfterCharge::Unknown { problem } => {
-                self.last_problem = problem;
-                let why = format!("the most recent outcomes are unknown ({problem})");
-                (Then::Count, throttle.unknown(ticket, now).err().map(|_| Stop::Outage(why)))
-            }
-            AfterCharge::NotReached { problem, explained, may_try_again } => {
-                self.last_problem = problem;
-                let stop = throttle.not_reached(ticket, now).err();
-                (Then::again_if(may_try_again), stop.map(|_| Stop::Outage(explained)))
-            }
-            AfterCharge::Unreachable { problem, explained, may_try_again } => {
-                self.last_problem = problem;
-                (Then::again_if(may_try_again), Some(Stop::Unreachable(explained)))
-            }
-        };
-        if let Some(stop) = stop {
-            self.stop(stop);
         }
-        if then != Then::AskAgain {
-            self.waiting_for_others_since = None;
-        }
-        match then {
-            Then::AskAgain => self.elsewhere.push(ended),
-            Then::TryAgain => self.waiting.push_back(ended),
-            Then::Count => return self.count(&ended),
-        }
-        // Only once the row is somewhere else: if this panics before, it is still counted as unknown.
-        self.in_flight_rows.remove(&number);
+        // Only once the row is in the queue: if this panics before, it is still counted as unknown.
+        self.counting.end(number);
     }
 
-    /// Counts the row, and writes its result.
-    fn count(&mut self, FinishedCharge { row, charged, at, .. }: &FinishedCharge) {
-        let amount = row.payment.amount();
-        let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(charged);
-        let summary = &mut self.run.summary;
-        place.count(amount, &mut summary.tallies);
-        // From here on the row is counted, even if this panics.
-        self.in_flight_rows.remove(&row.number);
-        if let Ok(journaled) = charged
-            && place == Place::Processed
-        {
-            summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
-            if let Some(other) = journaled.same_transaction_as.as_ref()
-                && summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
-            {
-                summary.same_transaction.push(DuplicateTransaction {
-                    line: row.line,
-                    key: row.key.to_string(),
-                    transaction_id: journaled.transaction_id.to_string(),
-                    same_transaction_as: other.to_string(),
-                });
-            }
-        }
-        if let Some(outcome) = unrecorded {
-            summary.not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
-        }
-        if let Some(kind) = unresolved_kind {
-            let transaction_id = match charged {
-                Ok(journaled) => Some(&journaled.transaction_id),
-                Err(error) => error.transaction_id(),
-            };
-            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
-        }
-        if let Some(why) = journal_failure {
-            self.stop(Stop::Journal(why));
-        }
-        let rejected = self.run.summary.tallies.rejected.count;
-        if let Some(limit) = self.run.max_rejected.filter(|limit| rejected > *limit) {
-            self.stop(Stop::TooManyRejected(limit));
-        }
-        if place.is_of_this_run() {
-            self.write(row, charged, *at);
+    fn count(&mut self, ended: &FinishedCharge) {
+        let stop = self.counting.count(ended);
+        self.stop_if(stop);
+        let stop = self.counting.write_result(ended);
+        self.stop_if(stop);
+    }
+
+    fn count_waiting(&mut self) {
+        for ended in self.queue.drain() {
+            self.count(&ended);
         }
     }
 
-    fn list_unresolved(
-        &mut self,
-        row: &Row,
-        transaction_id: Option<String>,
-        unrecorded: Option<KnownOutcome>,
-        kind: String,
-    ) {
-        let unresolved = &mut self.run.summary.unresolved;
-        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
-        if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            let (number, line, key, amount) =
-                (row.number, row.line, row.key.to_string(), row.payment.amount());
-            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
-        }
-    }
-
-    fn write(&mut self, row: &Row, charged: &ChargeResult, at: SystemTime) {
-        let Run { describe, results, .. } = &mut self.run;
-        let Some(results) = results else { return };
-        let (report, reference) = describe(row, charged, at);
-        let written = results.write(row, reference.as_deref(), &report);
-        self.check_results(written);
-    }
-
-    /// Flushes the results, so that few are missing if the process is killed. The journal has all of them.
-    fn flush(&mut self) {
-        if let Some(results) = &mut self.run.results {
-            let flushed = results.flush();
-            self.check_results(flushed);
-        }
-    }
-
-    fn check_results(&mut self, written: std::io::Result<()>) {
-        if let Err(error) = written {
-            self.run.results = None;
-            self.run.summary.incomplete_results = Some(error.to_string());
-            self.stop(Stop::Results(error.to_string()));
-        }
-    }
-
-    fn stop(&mut self, stop: Stop) {
+    fn stop_if(&mut self, stop: Option<Stop>) {
+        let Some(stop) = stop else { return };
         let (why, signal) = match &stop {
             Stop::Interrupted(signal) => ((*signal).to_owned(), "A second signal"),
             stop => (format!("stopped ({})", stop.reason()), "Ctrl-C"),
         };
         let in_flight = self.in_flight.len();
-        if self.run.summary.stop(stop) && in_flight > 0 {
-            self.run.progress.print_line(&format!(
+        if self.counting.summary.stop(stop) && in_flight > 0 {
+            self.progress.print_line(&format!(
                 "{why}: no new charge is started; waiting for {in_flight} in flight. \
                  {signal} ends at once and leaves them unknown"
             ));
         }
     }
 
-    /// Returns whether the run is abandoned: it had already stopped, for whatever reason.
+    /// A signal has arrived. Returns whether the run is abandoned: it had already stopped, for whatever reason.
     fn interrupted(&mut self, signal: &'static str) -> bool {
-        if let Some(stop) = self.run.summary.stop.take() {
-            self.run.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
+        if let Some(stop) = self.counting.summary.stop.take() {
+            self.counting.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
             return true;
         }
-        self.stop(Stop::Interrupted(signal));
+        self.stop_if(Some(Stop::Interrupted(signal)));
         false
     }
 
     fn show(&mut self) {
-        let Run { progress, summary, throttle, .. } = &mut self.run;
         let wait_state = WaitState {
-            paused_until: throttle.paused_until(),
+            paused_until: self.throttle.paused_until(),
             last_problem: self.last_problem,
             in_flight: self.in_flight.len(),
             quiet_since: self.quiet_since,
         };
-        progress.show(&summary.tallies, Instant::now(), wait_state);
-    }
-
-    fn count_waiting(&mut self) {
-        let elsewhere = std::mem::take(&mut self.elsewhere);
-        for ended in std::mem::take(&mut self.waiting).into_iter().chain(elsewhere) {
-            self.count(&ended);
-        }
-    }
-
-    /// Lets the journal record outcomes that it could not record at first, and removes them from the report.
-    async fn settle(&mut self) {
-        let journal = self.run.client.journal().clone();
-        // One that cannot be recorded does not keep the journal from recording others.
-        let _ = journal.settle().await;
-        for UnrecordedRow { number, key, amount, outcome } in std::mem::take(&mut self.unrecorded) {
-            let Ok(Some(intent)) = journal.find(&key).await else { continue };
-            if is_recorded(outcome.of_failure(), &intent.state) {
-                let summary = &mut self.run.summary;
-                let mut one = Tally::default();
-                one.add(amount);
-                summary.not_recorded = summary.not_recorded.minus(one);
-                summary.unresolved.retain(|row| row.number != number);
-            }
-        }
-    }
-
-    fn end(mut self) -> Summary {
-        for row in std::mem::take(&mut self.in_flight_rows).into_values() {
-            self.run.summary.tallies.unknown.add(row.payment.amount());
-            self.list_unresolved(&row, None, None, "in_flight".to_owned());
-        }
-        self.unless_it_panics(|state| {
-            if let Some(results) = state.run.results.take() {
-                let finished = results.finish();
-                state.check_results(finished);
-            }
-        });
-        self.unless_it_panics(|state| state.run.progress.end());
-        let mut summary = std::mem::take(&mut self.run.summary);
-        summary.unresolved.sort_by_key(|row| row.number);
-        summary
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-
-    use http::StatusCode;
-    use payments_core::{
-        Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
-        TransportResponse,
-    };
-    use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
-    use payments_hyper::TokioTimer;
-    use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
-    use payments_journal::{
-        Intent, IntentKey, IntentState, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged,
-        StateName, StoreError,
-    };
-    use payments_model::{Amount, ConvenienceFee, TokenTransaction};
-    use tokio::task::JoinHandle;
-
-    use super::*;
-    use crate::exit_code::ExitCode;
-    use crate::failure::Failure;
-    use crate::report::batch::Tallies;
-    use crate::style::Style;
-
-    const TOKENS: OperationName = OperationName::TokenTransaction;
-
-    /// The fake behind a network that is sometimes down or slow.
-    struct TestTransport {
-        transport: FakeTransport,
-        /// How long a request takes, by its number from 1; `None` never ends.
-        delay: Delay,
-        is_down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
-        sent: AtomicU32,
-        failures: Arc<AtomicU32>,
-    }
-
-    type Delay = fn(u32) -> Option<Duration>;
-
-    impl Transport for TestTransport {
-        async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-            match (self.delay)(self.sent.fetch_add(1, Ordering::Relaxed) + 1) {
-                Some(Duration::ZERO) => {}
-                Some(delay) => tokio::time::sleep(delay).await,
-                None => std::future::pending().await,
-            }
-            if (self.is_down)(Instant::now()) {
-                self.failures.fetch_add(1, Ordering::Relaxed);
-                return Err(TransportError::not_processed(TransportErrorKind::Connect));
-            }
-            self.transport.send(request).await
-        }
-    }
-
-    struct TestRun {
-        gateway: FakeGateway,
-        failures: Arc<AtomicU32>,
-        client: JournaledClient,
-    }
-
-    impl TestRun {
-        async fn new(
-            is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
-            store: impl IntentStore,
-        ) -> Self {
-            Self::delayed(|_| Some(Duration::ZERO), is_down, store).await
-        }
-
-        async fn delayed(
-            delay: Delay,
-            is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
-            store: impl IntentStore,
-        ) -> Self {
-            let gateway = FakeGateway::new();
-            let failures = Arc::new(AtomicU32::new(0));
-            let transport = TestTransport {
-                transport: gateway.transport(),
-                delay,
-                is_down: Box::new(is_down),
-                sent: AtomicU32::new(0),
-                failures: failures.clone(),
-            };
-            let client = Client::builder(gateway.endpoint(), transport, TokioTimer::new()).build();
-            let journal = Journal::open(store).await.expect("it opens");
-            Self { gateway, failures, client: JournaledClient::new(client, journal) }
-        }
-
-        async fn reliable() -> Self {
-            Self::new(|_| false, MemoryStore::new()).await
-        }
-
-        fn run(&self, rows: u64) -> Run<'static> {
-            self.run_of("tok_approved", rows)
-        }
-
-        fn run_of(&self, token: &str, rows: u64) -> Run<'static> {
-            let mut all = Vec::new();
-            let mut tallies = Tallies::default();
-            let amount = Amount::from_cents(1_00);
-            for line in 2..rows + 2 {
-                tallies.total.add(amount);
-                let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
-                let key = IntentKey::new(format!("k{line}")).expect("a key");
-                let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-                all.push(Row { number: line - 1, line, key, payment });
-            }
-            Run {
-                client: self.client.clone(),
-                describe: Box::new(|_, _, _| (Failure::invalid("test", "it is not read").into(), None)),
-                rows: Box::new(all.into_iter()),
-                throttle: Throttle::new(8, None, Duration::from_mins(5)),
-                max_rejected: None,
-                results: None,
-                progress: Progress::hidden(Instant::now()),
-                summary: Summary { tallies, ..Summary::default() },
-            }
-        }
-
-        /// Keeps the payment with this key in flight elsewhere for this time.
-        async fn hold(&self, key: &str, delay: Delay) -> JoinHandle<ChargeResult> {
-            let slow = TestTransport {
-                transport: self.gateway.transport(),
-                delay,
-                is_down: Box::new(|_| false),
-                sent: AtomicU32::new(0),
-                failures: Arc::default(),
-            };
-            let client = Client::builder(self.gateway.endpoint(), slow, TokioTimer::new()).build();
-            let client = JournaledClient::new(client, self.client.journal().clone());
-            let payment =
-                TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-            let payment = payment.reference_no(key).build().expect("a payment");
-            let key = IntentKey::new(key).expect("a key");
-            let held = tokio::spawn({
-                let key = key.clone();
-                async move { client.process_token(&key, &payment).await }
-            });
-            while self.client.journal().find(&key).await.expect("it can be read").is_none() {
-                tokio::task::yield_now().await;
-            }
-            held
-        }
-
-        fn failures(&self) -> u32 {
-            self.failures.load(Ordering::Relaxed)
-        }
-
-        #[track_caller]
-        fn assert_charged(&self, count: u64) {
-            let cents = i64::try_from(count * 100).expect("a few");
-            self.gateway.ledger().assert_charged_total(Amount::from_cents(cents));
-            let requests = self.gateway.requests();
-            assert!(requests.len() as u64 >= count);
-        }
-    }
-
-    /// The charges in flight when an outage starts, and one after each pause in five minutes.
-    const FEW: u64 = 8 + 18;
-
-    async fn never() -> &'static str {
-        std::future::pending().await
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn rows_of_a_short_outage_are_sent_in_the_same_run() {
-        let (from, to) = (Instant::now(), Instant::now() + Duration::from_secs(100));
-        let setup = TestRun::new(move |now| now < to, MemoryStore::new()).await;
-        let summary = setup.run(200).complete(never).await;
-        assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 200));
-        assert!(summary.stop.is_none());
-        assert!(from.elapsed() < Duration::from_secs(200), "{:?}", from.elapsed());
-        assert!(u64::from(setup.failures()) <= FEW, "{}", setup.failures());
-        setup.assert_charged(200);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn outage_longer_than_patience_ends_the_run_unfinished() {
-        let begun = Instant::now();
-        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
-        let summary = setup.run(200).complete(never).await;
-        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
-        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
-        let tallies = summary.tallies;
-        assert!(tallies.not_processed.count <= 8, "{tallies:?}");
-        assert_eq!(tallies.not_processed.plus(tallies.not_started()).count, 200);
-        assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
-        assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
-        setup.gateway.ledger().assert_nothing_charged();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn run_waits_for_rows_of_other_processes() {
-        let setup = TestRun::reliable().await;
-        let run = setup.run(3);
-        let held = setup.hold("k4", |_| Some(Duration::from_secs(20))).await;
-        let summary = run.complete(never).await;
-        held.await.expect("it ends").expect("it is processed");
-        let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
-        assert_eq!((processed.count, earlier.processed.count, in_progress.count), (2, 1, 0));
-        assert_eq!(summary.exit_code(), ExitCode::Processed);
-        setup.assert_charged(3);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn run_waits_for_other_processes_at_most_for_patience() {
-        let begun = Instant::now();
-        let setup = TestRun::reliable().await;
-        let mut run = setup.run(3);
-        run.throttle = Throttle::new(8, None, Duration::from_secs(7));
-        let held = setup.hold("k4", |_| Some(Duration::from_secs(40))).await;
-        let summary = run.complete(never).await;
-        assert_eq!(
-            (summary.tallies.processed.count, summary.tallies.in_progress.count),
-            (2, 1),
-            "{summary:?}"
-        );
-        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
-        assert_eq!(begun.elapsed().as_secs(), 7);
-        held.abort();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn one_row_waits_for_the_service_as_long_as_many_do() {
-        let begun = Instant::now();
-        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
-        let mut run = setup.run(1);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(30));
-        let summary = run.complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
-        assert_eq!(summary.tallies.not_processed.count, 1);
-        // The next pause, of at most a minute, would end after half an hour.
-        assert_eq!(begun.elapsed().as_secs() / 60, 29);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn retry_after_of_429_is_kept() {
-        let begun = Instant::now();
-        let setup = TestRun::reliable().await;
-        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        setup.gateway.arm(busy.retry_after("7").skip(20));
-        let summary = setup.run(50).complete(never).await;
-        assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
-        assert_eq!(begun.elapsed().as_secs(), 7);
-    }
-
-    /// The result of a run of two rows: the first gets this 429, which asks for 7 seconds, and the second is paid.
-    async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
-        let begun = Instant::now();
-        let setup = TestRun::reliable().await;
-        let refused = r#"{"status":"failed","status_code":429,"msg":"slow down"}"#;
-        let response = http::Response::builder().status(429);
-        let response =
-            headers.into_iter().fold(response, |response, (name, value)| response.header(name, value));
-        let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
-        let script = ScriptedTransport::new()
-            .respond(response.body(refused.into()).expect("a response"))
-            .respond_json(200, paid);
-        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
-        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-        let mut run = setup.run(2);
-        run.client = JournaledClient::new(client, journal);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(1));
-        let summary = run.complete(never).await;
-        assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
-        summary
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn date_in_retry_after_is_measured_by_the_clock_of_the_service_d54() {
-        // Far behind this machine's clock, and far ahead.
-        for (date, retry_after) in [
-            ("Fri, 31 Dec 1999 23:59:20 GMT", "Fri, 31 Dec 1999 23:59:27 GMT"),
-            ("Tue, 31 Dec 2199 23:59:20 GMT", "Tue, 31 Dec 2199 23:59:27 GMT"),
-        ] {
-            let summary = run_with_429([("date", date), ("retry-after", retry_after)]).await;
-            assert_eq!(summary.tallies.rejected.count, 1);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn unknown_429_pauses_as_requested_d10() {
-        let summary = run_with_429([("content-encoding", "gzip"), ("retry-after", "7")]).await;
-        assert_eq!((summary.tallies.unknown.count, summary.exit_code()), (1, ExitCode::Unknown));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn retry_after_of_any_length_ends_the_run_with_its_summary_d54() {
-        for seconds in [i64::MAX as u64, u64::MAX] {
-            let setup = TestRun::reliable().await;
-            let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-            setup.gateway.arm(busy.retry_after(&seconds.to_string()));
-            let summary = setup.run(50).complete(never).await;
-            let asked = Duration::from_secs(seconds);
-            assert!(
-                matches!(summary.stop, Some(Stop::Throttled { asked: Some(pause), .. }) if pause == asked)
-            );
-            assert_eq!((summary.exit_code(), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
-            assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn stop_names_the_requested_pause_and_what_is_left_of_patience_d20() {
-        let setup = TestRun::reliable().await;
-        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        setup.gateway.arm(busy.retry_after("2").times(1000));
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(1, None, Duration::from_secs(5));
-        let summary = run.complete(never).await;
-        let text = summary.lines(Style::Plain);
-        let expected = "the service asks for a pause of 2 s, and the 1.0 s left of --patience are not enough";
-        assert!(text.contains(expected), "{text}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn repeated_429_stops_the_run_early() {
-        let setup = TestRun::reliable().await;
-        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        setup.gateway.arm(busy.times(1000));
-        let summary = setup.run(200).complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Throttled { asked: None, .. })), "{:?}", summary.stop);
-        assert_eq!(summary.exit_code(), ExitCode::NotProcessed);
-        assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn repeated_unknown_outcomes_stop_the_run_early() {
-        let setup = TestRun::reliable().await;
-        setup.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
-        let summary = setup.run(200).complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
-        assert_eq!(summary.exit_code(), ExitCode::Unknown);
-        assert!(summary.tallies.unknown.count <= FEW, "{:?}", summary.tallies);
-        setup.assert_charged(summary.tallies.unknown.count);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn single_lost_responses_do_not_pause_the_run() {
-        let begun = Instant::now();
-        let setup = TestRun::reliable().await;
-        for number in 1..=10 {
-            setup.gateway.arm(Fault::response_lost(TOKENS).skip(number * 17));
-        }
-        let summary = setup.run(200).complete(never).await;
-        assert_eq!((summary.tallies.unknown.count, summary.tallies.processed.count), (10, 190));
-        assert_eq!(begun.elapsed(), Duration::ZERO);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn signal_ends_a_pause_at_once() {
-        let setup = TestRun::new(|_| true, MemoryStore::new()).await;
-        let begun = Instant::now();
-        let signal = async || {
-            sleep_until(begun + Duration::from_secs(1)).await;
-            "SIGINT"
-        };
-        let summary = setup.run(200).complete(signal).await;
-        assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
-        assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn max_rejected_stops_each_run_alone() {
-        for (limit, rejected) in [(0, 1), (2, 3), (20, 20)] {
-            let setup = TestRun::reliable().await;
-            let mut run = setup.run_of("tok_declined", 20);
-            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-            run.max_rejected = Some(limit);
-            // Those of earlier runs do not count, because a person who starts it again wants to continue.
-            for tally in [&mut run.summary.tallies.earlier.rejected, &mut run.summary.tallies.total] {
-                tally.add(Amount::from_cents(1));
-            }
-            let summary = run.complete(never).await;
-            assert_eq!(summary.tallies.rejected.count, rejected);
-            let (is_stopped, code) = match summary.stop {
-                Some(Stop::TooManyRejected(named)) => (named == limit, summary.exit_code()),
-                ref stop => (stop.is_some(), summary.exit_code()),
-            };
-            let expected =
-                if rejected < 20 { (true, ExitCode::NotProcessed) } else { (false, ExitCode::Rejected) };
-            assert_eq!((is_stopped, code), expected, "{limit}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn refused_key_decides_the_exit_code_even_after_a_signal() {
-        let setup = TestRun::reliable().await;
-        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
-        let gate = setup.gateway.gate(TOKENS);
-        let mut gate = Some(gate);
-        let signal = async || match gate.take() {
-            Some(gate) => {
-                gate.arrivals(8).await;
-                "SIGTERM"
-            }
-            None => never().await,
-        };
-        let summary = setup.run(200).complete(signal).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
-        assert_eq!(summary.exit_code(), ExitCode::Unauthorized);
-        assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
-        let setup = TestRun::reliable().await;
-        setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
-        setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        let summary = run.complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
-        assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
-        assert_eq!(summary.exit_code(), ExitCode::Unknown);
-        let text = summary.lines(Style::Plain);
-        assert!(text.starts_with("OUTCOME UNKNOWN for 1 charge") && text.contains("HTTP 401"), "{text}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown() {
-        for (status, patience, reason) in [
-            (Some(StatusCode::UNAUTHORIZED), 300, "unauthorized"),
-            (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
-            (None, 0, "outage"),
-        ] {
-            let only_first: Delay = |number| (number == 1).then_some(Duration::ZERO);
-            let setup = TestRun::delayed(only_first, move |_| status.is_none(), MemoryStore::new()).await;
-            if let Some(status) = status {
-                setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
-            }
-            let mut run = setup.run(50);
-            run.throttle = Throttle::new(4, None, Duration::from_secs(patience));
-            let begun = Instant::now();
-            let mut is_signalled = false;
-            let signal = async || {
-                if is_signalled {
-                    never().await;
-                }
-                sleep_until(begun + Duration::from_secs(1)).await;
-                is_signalled = true;
-                "SIGINT"
-            };
-            let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
-            let summary = ended.expect("it ends");
-            assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
-            let stop = summary.stop.as_ref().expect("it was stopped");
-            assert_eq!((stop.reason(), summary.exit_code()), (reason, ExitCode::Unknown));
-            assert!(summary.is_given_up() && stop.to_string().contains("abandoned at SIGINT"), "{stop}");
-            assert!((1..=4).contains(&summary.tallies.unknown.count), "{:?}", summary.tallies);
-            assert!(summary.unresolved.iter().all(|row| row.kind == "in_flight"), "{:?}", summary.unresolved);
-        }
-    }
-
-    /// A reader that counts no line ends gives every row the same line. Each row is still reported.
-    #[tokio::test(start_paused = true)]
-    async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
-        let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(4, None, Duration::from_mins(5));
-        run.rows = Box::new(run.rows.map(|row| Row { line: 1, ..row }));
-        let (mut signals_left, begun) = (2, Instant::now());
-        let signal = async || {
-            if signals_left == 0 {
-                never().await;
-            }
-            sleep_until(begun + Duration::from_secs(1)).await;
-            signals_left -= 1;
-            "SIGTERM"
-        };
-        let summary = run.complete(signal).await;
-        assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
-        let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
-        assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
-        for signal_after in [None, Some(Duration::from_secs(1))] {
-            // The third outcome cannot be recorded.
-            let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Hang)).await;
-            let mut run = setup.run(50);
-            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-            let begun = Instant::now();
-            let signal = async || match signal_after {
-                Some(after) => {
-                    sleep_until(begun + after).await;
-                    "SIGINT"
-                }
-                None => never().await,
-            };
-            let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
-            let summary = ended.expect("it ends");
-            assert!(begun.elapsed() <= signal_after.unwrap_or(LAST_WRITES), "{:?}", begun.elapsed());
-            assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
-        }
-    }
-
-    /// Where a bug is. Each is met once, in the third row if there is one.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-    enum Bug {
-        Transport,
-        Describe,
-        Signal,
-        Progress,
-        /// The first row cannot be started.
-        Rate,
-        JournalAtBegin,
-        JournalAtEnd,
-    }
-
-    const THIRD_LINE: u64 = 4;
-
-    /// A store that panics at the third begin, or at the third end.
-    fn buggy_store(bug: Bug) -> impl IntentStore {
-        let left = |is_here: bool| AtomicU32::new(if is_here { 2 } else { u32::MAX });
-        let (begins, ends) = (left(bug == Bug::JournalAtBegin), left(bug == Bug::JournalAtEnd));
-        StoreThatFails::before_a_change(move |change| {
-            let left = if format!("{change:?}").contains("Begin") { &begins } else { &ends };
-            // Only once: the count wraps.
-            assert_ne!(left.fetch_sub(1, Ordering::Relaxed), 0, "a bug");
-            Ok(())
-        })
-    }
-
-    /// The summary of a run of six rows, all in flight at once, that meets a bug. At `signal_at` it is also abandoned.
-    async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summary) {
-        let third = Instant::now() + Duration::from_secs(THIRD_LINE);
-        let is_here = move |now: Instant| {
-            assert!(
-                bug != Bug::Transport || now.duration_since(third) >= Duration::from_millis(1) || now < third,
-                "a bug"
-            );
-            false
-        };
-        // Each row takes as many seconds as the number of its line.
-        let delay: Delay = |number| Some(Duration::from_secs(u64::from(number) + 1));
-        let setup = TestRun::delayed(delay, is_here, buggy_store(bug)).await;
-        let folder = tempfile::tempdir().expect("a folder");
-        let mut run = setup.run(6);
-        let now = Instant::now();
-        let describe = run.describe;
-        run.describe = Box::new(move |row, charged, at| {
-            assert!(bug != Bug::Describe || row.line != THIRD_LINE, "a bug");
-            describe(row, charged, at)
-        });
-        let rate = (bug == Bug::Rate).then_some(Duration::MAX);
-        run.throttle = Throttle::new(8, rate, Duration::from_mins(5));
-        run.results = Some(Results::for_tests(&folder.path().join("results.jsonl")));
-        if bug == Bug::Progress {
-            run.progress = Progress::broken(now);
-        }
-        let signal = async || {
-            if bug == Bug::Signal {
-                sleep_until(third).await;
-                unreachable!("a bug");
-            }
-            match signal_at {
-                Some(after) => sleep_until(now + after).await,
-                None => std::future::pending().await,
-            }
-            signal_at = None;
-            "SIGINT"
-        };
-        (setup, run.complete(signal).await)
-    }
-
-    /// Checks that each row is counted once, and that no more was charged than is reported.
-    #[track_caller]
-    fn assert_complete(setup: &TestRun, summary: &Summary, code: ExitCode) {
-        let Tallies { processed, unknown, total, .. } = summary.tallies;
-        assert_eq!(total.count, 6);
-        assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
-        assert_eq!(summary.exit_code(), code, "{summary:?}");
-        assert_eq!(processed.plus(unknown).plus(summary.tallies.not_started()).count, 6, "{summary:?}");
-        assert_eq!(summary.unresolved.len() as u64, unknown.count, "{summary:?}");
-        let ledger = setup.gateway.ledger();
-        let charged = ledger.charged().count() as u64;
-        assert!(
-            (processed.count..=processed.plus(unknown).count).contains(&charged),
-            "{charged}: {summary:?}"
-        );
-        let text = summary.lines(Style::Plain);
-        assert!(text.contains("stopped: ") && text.contains("internal error"), "{text}");
-        assert!(text.contains(&format!("(exit code {})", code.number())), "{text}");
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
-        for (bug, unknown) in [
-            (Bug::Transport, &[THIRD_LINE][..]),
-            (Bug::JournalAtBegin, &[THIRD_LINE]),
-            (Bug::JournalAtEnd, &[THIRD_LINE]),
-            (Bug::Describe, &[]),
-            (Bug::Progress, &[]),
-            // Which signal would come cannot be known any more, so the run ends at once.
-            (Bug::Signal, &[4, 5, 6, 7]),
-        ] {
-            let (setup, summary) = with_a_bug(bug, None).await;
-            assert_complete(&setup, &summary, ExitCode::Unknown);
-            let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
-            assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn row_whose_task_panics_is_unknown_d54() {
-        let setup = TestRun::reliable().await;
-        let mut state = State::new(setup.run(6));
-        let row = state.run.rows.next().expect("the first row");
-        state.run.summary.has_begun = true;
-        state.in_flight_rows.insert(row.number, Arc::new(row));
-        state.in_flight.spawn(async { unreachable!("a bug") });
-        let summary = state.complete(never).await;
-        assert_complete(&setup, &summary, ExitCode::Unknown);
-        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
-        assert_eq!(rows, [(2, "in_flight")]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn panic_at_the_end_of_a_run_keeps_its_report_d54() {
-        // The third outcome cannot be recorded, and trying it again panics.
-        let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Panic)).await;
-        let mut run = setup.run(3);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        let summary = run.complete(never).await;
-        assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
-        assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
-        setup.assert_charged(3);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn panic_before_the_first_charge_is_unfinished_d54() {
-        let (setup, summary) = with_a_bug(Bug::Rate, None).await;
-        assert_complete(&setup, &summary, ExitCode::NotProcessed);
-        assert_eq!(summary.tallies.not_started().count, 6);
-        setup.gateway.ledger().assert_nothing_charged();
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
-        let signal_at = Duration::from_millis(THIRD_LINE * 1000 + 500);
-        let (setup, summary) = with_a_bug(Bug::Describe, Some(signal_at)).await;
-        assert_complete(&setup, &summary, ExitCode::Unknown);
-        assert!(summary.is_given_up());
-        let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
-        assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn row_that_the_journal_cannot_record_is_not_started_d43() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let path = folder.path().join("results.jsonl");
-        // The third charge cannot be started.
-        let setup = TestRun::new(|_| false, failing_after(4)).await;
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        run.results = Some(Results::for_tests(&path));
-        let summary = run.complete(never).await;
-        assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
-        let tallies = summary.tallies;
-        assert_eq!((tallies.processed.count, tallies.not_processed.count), (2, 0));
-        assert_eq!((tallies.not_started().count, summary.exit_code()), (48, ExitCode::NotProcessed));
-        assert_eq!(std::fs::read_to_string(&path).expect("results").lines().count(), 2);
-        let text = summary.lines(Style::Plain);
-        assert!(text.contains("an earlier run may have paid"), "{text}");
-        setup.assert_charged(2);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn key_taken_by_another_request_during_the_run_is_reported_by_its_outcome_d43() {
-        for (token, unknown, not_processed) in [("tok_approved", 1, 0), ("tok_declined", 0, 1)] {
-            let setup = TestRun::reliable().await;
-            let run = setup.run(4);
-            let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
-            let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
-            let paid = setup.client.process_token(&key, &other).await;
-            let summary = run.complete(never).await;
-            assert_eq!(summary.tallies.processed.count, 3);
-            assert_eq!(
-                (summary.tallies.unknown.count, summary.tallies.not_processed.count),
-                (unknown, not_processed)
-            );
-            let unresolved: Vec<_> = summary
-                .unresolved
-                .iter()
-                .map(|it| (&*it.key, &*it.kind, it.transaction_id.clone()))
-                .collect();
-            let paid = paid.ok().map(|paid| ("k4", "key_reused", Some(paid.transaction_id.to_string())));
-            assert_eq!(unresolved, Vec::from_iter(paid));
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn transaction_returned_twice_is_reported_with_both_keys() {
-        let setup = TestRun::reliable().await;
-        let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
-        let script = ScriptedTransport::new().respond_json(200, processed).respond_json(200, processed);
-        let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
-        let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-        let mut run = setup.run(2);
-        run.client = JournaledClient::new(client, journal);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        let summary = run.complete(never).await;
-        assert_eq!((summary.exit_code(), summary.tallies.processed.count), (ExitCode::Processed, 2));
-        let text = summary.lines(Style::Plain);
-        let line = "line 3: k3 and k2 are both processed as transaction txn_same\n";
-        assert!(text.contains(line), "{text}");
-        let document = serde_json::to_value(&summary).expect("a document");
-        assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
-    }
-
-    /// A store that may fail before it makes a change.
-    struct StoreThatFails<F> {
-        store: MemoryStore,
-        before: F,
-        /// What its second failure and every later one does instead.
-        then: Option<NextFailure>,
-        has_failed: AtomicBool,
-    }
-
-    #[derive(Clone, Copy)]
-    enum NextFailure {
-        Hang,
-        Panic,
-    }
-
-    impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> StoreThatFails<F> {
-        fn before_a_change(before: F) -> Self {
-            Self { store: MemoryStore::new(), before, then: None, has_failed: AtomicBool::new(false) }
-        }
-
-        fn then(self, then: NextFailure) -> Self {
-            Self { then: Some(then), ..self }
-        }
-    }
-
-    #[async_trait]
-    impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> IntentStore for StoreThatFails<F> {
-        fn owner(&self) -> &OwnerId {
-            self.store.owner()
-        }
-
-        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            if let Err(error) = (self.before)(&change) {
-                match self.then.filter(|_| self.has_failed.swap(true, Ordering::Relaxed)) {
-                    Some(NextFailure::Hang) => std::future::pending().await,
-                    Some(NextFailure::Panic) => unreachable!("a bug"),
-                    None => return Err(error),
-                }
-            }
-            self.store.apply(change).await
-        }
-
-        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-            self.store.find(key).await
-        }
-
-        async fn list(
-            &self,
-            states: &[StateName],
-            after: Option<i64>,
-            limit: usize,
-        ) -> Result<Page, StoreError> {
-            self.store.list(states, after, limit).await
-        }
-
-        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-            self.store.is_live(owner).await
-        }
-
-        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
-            self.store.purge(age).await
-        }
-    }
-
-    /// A store that fails after some writes.
-    fn failing_after(
-        writes: u32,
-    ) -> StoreThatFails<impl Fn(&Change) -> Result<(), StoreError> + Send + Sync> {
-        failing(writes, u32::MAX, None)
-    }
-
-    /// A store that fails after some writes, a number of times. After these writes it also refuses the damaged row.
-    fn failing(
-        writes: u32,
-        failures: u32,
-        damaged: Option<&'static str>,
-    ) -> StoreThatFails<impl Fn(&Change) -> Result<(), StoreError> + Send + Sync> {
-        let (writes_left, failures_left) = (AtomicU32::from(writes), AtomicU32::from(failures));
-        let count_down = |count: &AtomicU32| {
-            count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
-        };
-        StoreThatFails::before_a_change(move |change| {
-            if count_down(&writes_left) {
-                Ok(())
-            } else if count_down(&failures_left) {
-                Err(StoreError::poisoned("the disk is full"))
-            } else if damaged == Some(change.key().as_str()) {
-                Err(StoreError::damaged("the row is damaged"))
-            } else {
-                Ok(())
-            }
-        })
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn failing_journal_stops_the_run_and_lists_unrecorded_outcomes() {
-        // The third charge cannot be started; or it is started, and its outcome cannot be recorded.
-        for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
-            let store = failing_after(writes);
-            let setup = TestRun::new(|_| false, store).await;
-            let mut run = setup.run(50);
-            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-            let summary = run.complete(never).await;
-            assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
-            assert_eq!((summary.exit_code(), summary.tallies.processed.count), (code, charged));
-            assert_eq!(summary.unresolved.len() as u64, charged - 2);
-            assert!(summary.unresolved.iter().all(|row| row.transaction_id.is_some()));
-            setup.assert_charged(charged);
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn outcome_that_cannot_be_recorded_is_reported() {
-        for (token, word) in [("tok_approved", "PROCESSED"), ("tok_declined", "rejected")] {
-            // The third outcome cannot be recorded.
-            let store = failing_after(5);
-            let setup = TestRun::new(|_| false, store).await;
-            let mut run = setup.run_of(token, 4);
-            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-            // The list of earlier unknown rows is full.
-            let earlier = UnresolvedRow {
-                number: 8,
-                line: 9,
-                key: "before".to_owned(),
-                amount: Amount::from_cents(1),
-                transaction_id: None,
-                unrecorded: None,
-                kind: "crash".to_owned(),
-            };
-            run.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
-            let summary = run.complete(never).await;
-            assert_eq!(summary.exit_code(), ExitCode::Unknown);
-            let text = summary.lines(Style::Plain);
-            for part in [
-                "1 outcome NOT RECORDED in the journal: keep this list (exit code 5)",
-                "outcome known, but not recorded in the journal, which lists it as unknown:\n",
-                &format!("line 4: k4, 1.00 ({word}, TransactionId "),
-            ] {
-                assert!(text.contains(part), "{part}: {text}");
-            }
-            assert!(!text.contains("OUTCOME UNKNOWN"), "{text}");
-            let document = serde_json::to_value(&summary).expect("a document");
-            assert_eq!(document["unresolved"][0]["outcome"], word.to_lowercase());
-            assert_eq!(document["not_recorded"]["count"], 1);
-            assert_eq!(document["not_recorded"]["sum"].to_string(), "1.0");
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn row_that_was_not_reached_is_tried_again_only_if_that_is_recorded() {
-        let setup = TestRun::new(|_| true, failing_after(1)).await;
-        let summary = setup.run(1).complete(never).await;
-        assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
-        assert_eq!((setup.failures(), summary.not_recorded.count), (1, 1));
-        let document = serde_json::to_value(&summary).expect("a document");
-        assert_eq!(document["unresolved"][0]["outcome"], "not_processed");
-        setup.assert_charged(0);
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
-        for token in ["tok_approved", "tok_declined"] {
-            // The third outcome cannot be recorded at first, and can be a moment later.
-            let setup = TestRun::new(|_| false, failing(5, 1, None)).await;
-            let mut run = setup.run_of(token, 4);
-            run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-            let summary = run.complete(never).await;
-            assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
-            assert_eq!(
-                (summary.exit_code(), summary.not_recorded),
-                (ExitCode::NotProcessed, Tally::default())
-            );
-            assert_eq!((summary.unresolved, summary.tallies.not_started().count), (vec![], 1));
-            let third = IntentKey::new("k4").expect("a key");
-            let kept =
-                setup.client.journal().find(&third).await.expect("it is readable").expect("it is there");
-            assert!(
-                matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)),
-                "{kept:?}"
-            );
-        }
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_is_damaged() {
-        let store = failing(2, 2, Some("k2"));
-        let setup = TestRun::new(|_| false, store).await;
-        let gate = setup.gateway.gate_after_commit(TOKENS);
-        let responses = async {
-            gate.arrivals(2).await;
-            gate.release();
-        };
-        let (summary, ()) = tokio::join!(setup.run(2).complete(never), responses);
-        assert_eq!((summary.exit_code(), summary.not_recorded.count), (ExitCode::Unknown, 1));
-        assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
+        self.progress.show(&self.counting.summary.tallies, Instant::now(), wait_state);
     }
 }

@@ -8,13 +8,14 @@ use serde_json::json;
 use super::CommandError;
 use super::reconcile::HEADINGS as PROPOSALS;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
+use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;
 use crate::format::counted;
-use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::report::problems::{Problem, Problems, Role};
-use crate::row_file::{NO_API_KEY, NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::{NO_API_KEY, RowFile};
 use crate::settings::KnownKeys;
+use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(
     place: &JournalPlace,
@@ -31,7 +32,7 @@ pub(super) async fn run(
     }
     keys.sort_unstable();
     keys.dedup();
-    let journal = place.open_existing().await?;
+    let journal = place.open(OpenFor::Changing).await?;
     let lost = if *nothing_was_sent { LostTime::NothingWasSent } else { LostTime::Sent(&keys) };
     let unknown = journal.accept_history(lost, by).await?;
     let next =
@@ -90,8 +91,7 @@ fn read_rows(
         match cell.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
             Ok(key) if api_keys.is_in(key.as_str()) => problems.push(Problem::new(line, "Key", NO_API_KEY)),
             Ok(key) if !ids_are_not_cards && is_like_a_card(key.as_str()) => {
-                let rule = format!("must not be a card number; {NOT_CARDS}");
-                problems.push(Problem::new(line, "Key", rule));
+                problems.push(Problem::new(line, "Key", card_like_ids::refusal("Key")));
             }
             Ok(key) => keys.push(key),
             Err(rule) => problems.push(Problem::new(line, "Key", rule)),

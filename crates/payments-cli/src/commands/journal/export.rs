@@ -10,12 +10,13 @@ use serde::Deserialize;
 use super::list::for_each_page;
 use super::{CommandError, READ};
 use crate::args::journal::{ExportArguments, ExportFormat};
+use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;
 use crate::failure::Failure;
-use crate::journal_place::JournalPlace;
-use crate::report::intent_object::{self, IntentObject, MEMBERS, exported_transaction};
+use crate::report::intent::{self, IntentObject};
 use crate::report::problems::{Problem, Role};
-use crate::row_file::{NOT_CARDS, RowFile, is_like_a_card};
+use crate::row_file::RowFile;
+use crate::settings::{JournalPlace, OpenFor};
 use crate::stdout;
 
 /// Writes every selected intent as it is read.
@@ -26,28 +27,22 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         asked.since.is_none_or(|since| intent.begun_at >= since)
             && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
     };
-    let journal = place.open_to_read().await?;
+    let journal = place.open(OpenFor::Reading).await?;
     // A key that is in the journal was accepted before.
     for (key, line) in like_cards.into_iter().flatten().filter(|_| !asked.ids_are_not_cards) {
         if journal.find(&key).await?.is_none() {
-            let why = format!(" has a key in line {line} that must not contain a card number; {NOT_CARDS}");
+            let why = format!(" has a key in line {line} that {}", card_like_ids::refusal("Key"));
             return Err(Role::Run.refused(&why).into());
         }
     }
     let mut out = stdout::buffered();
-    let mut heading = (asked.format == ExportFormat::Csv).then(|| MEMBERS.map(str::to_owned));
+    let mut heading = (asked.format == ExportFormat::Csv).then(intent::names);
     for_each_page(&journal, asked.states.asked(), |intents| {
         if let Some(names) = heading.take() {
-            out.write_all(&csv_file::record(&names)?)?;
+            out.write_all(&csv_file::record(&names.map(str::to_owned))?)?;
         }
         intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
-            ExportFormat::Csv => {
-                let is_left_out = exported_transaction(intent).is_none();
-                let cells = MEMBERS.iter().zip(intent_object::values(intent));
-                let cells =
-                    cells.map(|(name, value)| value.filter(|_| !(is_left_out && *name == "transaction_id")));
-                out.write_all(&csv_file::record(&cells.map(Option::unwrap_or_default).collect::<Vec<_>>())?)
-            }
+            ExportFormat::Csv => out.write_all(&csv_file::record(&intent::cells(intent))?),
             ExportFormat::Jsonl => {
                 out.write_all(stdout::json(&IntentObject(intent))?.as_bytes())?;
                 out.write_all(b"\n")

@@ -6,16 +6,15 @@ use std::io::{self, Write as _};
 use std::time::SystemTime;
 
 use payments_journal::{Intent, IntentState, Journal, StateName, Verdict};
-use payments_model::Amount;
-use serde::Serialize;
 
 use super::{CommandError, READ};
 use crate::args::journal::ListArguments;
-use crate::format::{counted, exact};
-use crate::journal_place::{JournalPlace, store_failure};
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::report::intent::IntentObject;
 use crate::report::intent_history;
-use crate::report::intent_object::IntentObject;
+use crate::report::intent_sum::IntentSum;
+use crate::settings::{JournalPlace, OpenFor};
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -25,7 +24,7 @@ pub(super) async fn run(
     output: Output,
     asked: &ListArguments,
 ) -> Result<(), CommandError> {
-    let journal = place.open_to_read().await?;
+    let journal = place.open(OpenFor::Reading).await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
     let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
@@ -65,7 +64,7 @@ pub(super) async fn for_each_page(
             Ok(Some(intents)) => intents,
             Ok(None) => return Ok(()),
             Err(error) if is_first => return Err(error.into()),
-            Err(error) => return Err(CommandError::Partial(Box::new(store_failure(&error)))),
+            Err(error) => return Err(CommandError::Partial(Box::new(Failure::of_store(&error)))),
         };
         write(&intents).map_err(|error| CommandError::Unwritten(READ, error))?;
         is_first = false;
@@ -81,8 +80,8 @@ pub(super) struct Table {
     width: Option<usize>,
     /// How many of the columns are shown: those that fit with the rows of the first page. Zero before the heading.
     shown: usize,
-    tallies: [(&'static str, Tally); SUMS.len()],
-    services: BTreeMap<String, Tally>,
+    sums: [(&'static str, IntentSum); SUMS.len()],
+    services: BTreeMap<String, IntentSum>,
 }
 
 const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "REFERENCE", "TRANSACTION"];
@@ -107,8 +106,8 @@ const AMOUNT: usize = 2;
 impl Table {
     /// `width` is that of the terminal.
     pub(super) fn new(style: Style, width: Option<usize>) -> Self {
-        let tallies = SUMS.map(|name| (name, Tally::default()));
-        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, tallies, services: BTreeMap::new() }
+        let sums = SUMS.map(|name| (name, IntentSum::default()));
+        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, sums, services: BTreeMap::new() }
     }
 
     /// The first columns that fit into the terminal, with two spaces between them.
@@ -133,8 +132,8 @@ impl Table {
                 },
                 other => other.name().as_str(),
             };
-            if let Some((_, tally)) = self.tallies.iter_mut().find(|(sum, _)| *sum == name) {
-                tally.add(intent);
+            if let Some((_, sum)) = self.sums.iter_mut().find(|(of, _)| *of == name) {
+                sum.add(intent);
             }
         }
         for (cells, _) in &rows {
@@ -155,7 +154,7 @@ impl Table {
 
     /// The sums of each state and of each service.
     pub(super) fn summary(&self) -> String {
-        let rows: Vec<_> = self.tallies.iter().filter(|(_, tally)| tally.count > 0).collect();
+        let rows: Vec<_> = self.sums.iter().filter(|(_, sum)| sum.count > 0).collect();
         if rows.is_empty() {
             return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
@@ -165,15 +164,15 @@ impl Table {
             let note = format!("the terminal is too narrow for {left_out}: see `payments journal show KEY`");
             writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note)).expect("a String takes every write");
         }
-        for (name, tally) in rows {
-            let intents = tally.intents();
-            writeln!(text, "{name:24}  {intents:>15}  {:>14}", tally.sum())
+        for (name, sum) in rows {
+            let intents = sum.intents();
+            writeln!(text, "{name:24}  {intents:>15}  {:>14}", sum.sum())
                 .expect("a String takes every write");
         }
         text.push('\n');
-        for (service, tally) in &self.services {
+        for (service, sum) in &self.services {
             let service = for_terminal(service);
-            writeln!(text, "at {service}: {}, {}", tally.intents(), tally.sum())
+            writeln!(text, "at {service}: {}, {}", sum.intents(), sum.sum())
                 .expect("a String takes every write");
         }
         text
@@ -247,49 +246,5 @@ pub(super) fn tone(state: &IntentState) -> Tone {
         IntentState::Rejected(_) => Tone::Error,
         IntentState::Sending | IntentState::Unknown(_) => Tone::Warning,
         _ => Tone::Dim,
-    }
-}
-
-/// A count and an exact sum. A void has no amount and only adds to the count.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub(super) struct Tally {
-    count: u64,
-    /// `None` if it is too large to be exact.
-    #[serde(serialize_with = "exact")]
-    sum: Option<Amount>,
-}
-
-impl Tally {
-    pub(super) fn add(&mut self, intent: &Intent) {
-        self.count += 1;
-        if let Some(amount) = intent.request.amount {
-            self.sum = self.sum.and_then(|sum| sum.checked_add(amount));
-        }
-    }
-
-    /// The sum for people.
-    pub(super) fn sum(&self) -> String {
-        sum_for_people(self.sum)
-    }
-
-    /// Count and sum for people.
-    pub(super) fn shown(&self) -> String {
-        format!("{}, {}", self.intents(), self.sum())
-    }
-
-    /// `1 intent`, `2 intents`.
-    pub(super) fn intents(&self) -> String {
-        counted(self.count, "intent")
-    }
-}
-
-/// A sum of amounts; `None` if it is too large to be exact.
-pub(super) fn sum_for_people(sum: Option<Amount>) -> String {
-    sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
-}
-
-impl Default for Tally {
-    fn default() -> Self {
-        Self { count: 0, sum: Some(Amount::from_cents(0)) }
     }
 }

@@ -8,11 +8,11 @@ use serde_json::json;
 use super::CommandError;
 use crate::args::journal::Age;
 use crate::format::{counted, timestamp};
-use crate::journal_place::JournalPlace;
 use crate::output::Output;
+use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
-    let journal = place.open_existing().await?;
+    let journal = place.open(OpenFor::Changing).await?;
     let Purged { intents: purged, newest } = journal.purge_older_than(age.duration).await?;
     let newest = newest.map(timestamp);
     let warning = "a purged key is new again: using it again charges again";

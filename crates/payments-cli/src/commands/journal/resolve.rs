@@ -1,30 +1,25 @@
 //! `payments journal resolve`.
 
-use std::env;
-use std::time::{Duration, SystemTime};
-
 use payments_core::ErrorKind;
 use payments_journal::{
-    HistoryEvent, Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError,
-    Subject, Verdict,
+    Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
 };
-use payments_model::{TransactionId, TransactionRecord, ValidationError};
-use serde::{Serialize, Serializer};
 
-use super::CommandError;
-use super::{resolve_file, show};
+use super::resolution::{
+    ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, may_be_sent_too_early, needs_service, person,
+    resolution,
+};
+use super::{CommandError, resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
-use crate::call::{self, Prepared};
+use crate::call::Prepared;
 use crate::failure::{FailedOutcome, Failure, Purpose};
-use crate::journal_place::{JournalPlace, store_failure};
+use crate::hints;
 use crate::output::Output;
-use crate::report::Processed;
-use crate::report::intent_object::IntentObject;
-pub(super) use crate::report::intent_object::second_charge;
-use crate::report::text;
-use crate::settings::{KnownKeys, Settings};
-use crate::style::{Style, for_terminal};
+use crate::report::advice::second_charge;
+use crate::report::exit_code::ExitCode;
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, Settings};
+use crate::style::for_terminal;
 
 /// Records what a person found out. A transaction is looked up first.
 pub(super) async fn run(
@@ -32,7 +27,7 @@ pub(super) async fn run(
     place: &JournalPlace,
     output: Output,
     asked: ResolveArguments,
-) -> Result<(), CommandError> {
+) -> Result<ExitCode, CommandError> {
     let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
         asked;
     let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
@@ -91,51 +86,10 @@ pub(super) async fn run(
     match second_charge(intent) {
         Some(warning) => {
             output.warn(&[warning]);
-            Err(CommandError::SecondCharge)
+            Ok(ExitCode::SecondCharge)
         }
-        None => written,
+        None => written.map(|()| ExitCode::Processed),
     }
-}
-
-/// A verdict of which the id is still the text that a person wrote.
-pub(super) enum TypedVerdict {
-    Processed(String),
-    Rejected(Option<String>),
-    NotProcessed,
-}
-
-impl TypedVerdict {
-    pub(super) fn id(&self) -> Option<&str> {
-        match self {
-            Self::Processed(id) | Self::Rejected(Some(id)) => Some(id),
-            Self::Rejected(None) | Self::NotProcessed => None,
-        }
-    }
-
-    /// The verdict about this intent. An id that the intent holds is accepted as the service returned it.
-    pub(super) fn about(&self, intent: Option<&Intent>) -> Result<Verdict, ValidationError> {
-        let held = |text: &str| {
-            let intent = intent?;
-            let voided = match &intent.request.subject {
-                Subject::Transaction(id) => Some(id),
-                _ => None,
-            };
-            let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
-            let mut ids = intent.transaction_id().into_iter().chain(voided).chain(said);
-            ids.find(|id| is_written_as(id, text)).cloned()
-        };
-        let id = self.id().map(|text| held(text).map_or_else(|| TransactionId::new(text), Ok)).transpose()?;
-        Ok(match (self, id) {
-            (Self::Processed(_), Some(id)) => Verdict::Processed(id),
-            (Self::Rejected(_), id) => Verdict::Rejected(id),
-            _ => Verdict::NotProcessed,
-        })
-    }
-}
-
-/// Whether a text is this id, as the service returned it or as this command shows it.
-pub(super) fn is_written_as(id: &TransactionId, text: &str) -> bool {
-    id.as_str() == text || for_terminal(id.as_str()) == text
 }
 
 /// What a person said on the command line.
@@ -177,12 +131,12 @@ impl Said {
             );
         }
         let decided = intent.decision_about(number);
-        let known = match (decided.map(|decided| &decided.verdict), &intent.state) {
-            (Some(verdict), _) => Some(label(verdict)),
+        let known = match (decided, &intent.state) {
+            (Some(decided), _) => Some(label(&decided.verdict)),
             (None, _) if number != *attempts => None,
-            (None, IntentState::Rejected(_)) => Some("rejected"),
-            (None, IntentState::NotProcessed(_)) => Some("not-processed"),
-            (None, IntentState::Processed { transaction_id }) => Some(transaction_id.as_str()),
+            (None, IntentState::Rejected(_)) => Some("rejected".to_owned()),
+            (None, IntentState::NotProcessed(_)) => Some("not-processed".to_owned()),
+            (None, IntentState::Processed { transaction_id }) => Some(transaction_id.to_string()),
             (None, _) => None,
         };
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
@@ -191,15 +145,13 @@ impl Said {
             decided.verdict != verdict
                 && (number == *attempts || matches!(decided.verdict, Verdict::Processed(_)))
         };
-        match (&self.replace, known, decided) {
+        match (&self.replace, &known, decided) {
             (None, Some(known), Some(decided)) if is_replaced(decided) => {
                 let note = decided.note.as_ref().map(|note| format!(" ({note})")).unwrap_or_default();
+                let by = &decided.by;
                 return refused(
                     "already_resolved",
-                    format!(
-                        "attempt {number} of {key} was already resolved as {known} by {}{note}",
-                        decided.by
-                    ),
+                    format!("attempt {number} of {key} was already resolved as {known} by {by}{note}"),
                     format!("if you know better, give --replace {known}"),
                 );
             }
@@ -227,62 +179,19 @@ impl Said {
     }
 }
 
-/// What a person found out, without the attempt that it is about.
-pub(super) fn resolution(verdict: Verdict, by: impl Into<String>, note: Option<String>) -> Resolution {
-    let resolution = match verdict {
-        Verdict::Processed(id) => Resolution::processed(id, by),
-        Verdict::Rejected(id) => Resolution::rejected(id, by),
-        Verdict::NotProcessed => Resolution::not_processed(by),
-    };
-    note.into_iter().fold(resolution, Resolution::note)
-}
-
 /// How `--replace` names a verdict.
-fn label(verdict: &Verdict) -> &str {
+fn label(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Processed(id) => id.as_str(),
-        Verdict::Rejected(_) => "rejected",
-        Verdict::NotProcessed => "not-processed",
+        Verdict::Processed(id) => id.to_string(),
+        other => other.as_str().replace('_', "-"),
     }
 }
 
 async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent), CommandError> {
-    let journal = place.open_existing().await?;
+    let journal = place.open(OpenFor::Changing).await?;
     let read = journal.find(key).await?.ok_or_else(|| show::no_such_key(key))?;
     Ok((journal, read))
 }
-
-/// Whether nobody would get an answer from the resolved intent, because the journal has lost which service it belongs to.
-pub(super) fn needs_service(intent: &Intent, verdict: &Verdict) -> bool {
-    intent.service.is_empty() && *verdict != Verdict::NotProcessed
-}
-
-pub(super) const SERVICE_IS_LOST: &str =
-    "the entry of this key was lost, so the journal does not know its service: name it, as for a call";
-
-/// What was done, for the message that the result could not be written to stdout.
-pub(super) const RESOLVED: &str = "resolved";
-
-/// Whether a person allows it to be sent again, and its request may still be on its way. How long that can take is not
-/// published. Every report of the service covers a day.
-pub(super) fn may_be_sent_too_early(intent: &Intent, verdict: &Verdict) -> bool {
-    const SOON: Duration = Duration::from_hours(24);
-
-    // A key of a lost time began at its earliest then, and at the latest when a person named it.
-    let history = intent.history();
-    let sent_at = history.iter().filter_map(|event| match event {
-        HistoryEvent::Lost { at, .. } => Some(*at),
-        _ => None,
-    });
-    let sent_at = sent_at.fold(intent.begun_at, SystemTime::max);
-    // A time in the future is one of another clock.
-    let is_long_ago = sent_at.elapsed().is_ok_and(|elapsed| elapsed >= SOON);
-    *verdict == Verdict::NotProcessed && !is_long_ago
-}
-
-/// The warning about such an intent.
-pub(super) const TOO_EARLY: &str =
-    "was sent less than 24 hours ago, and a request that is delayed on its way may still be processed: wait";
 
 /// Looks up the transaction and records that the key was processed as it.
 async fn look_up_and_resolve(
@@ -311,54 +220,13 @@ async fn look_up_and_resolve(
     }
 }
 
-/// A resolved intent, and the record of the transaction that it was resolved as. Only a person can compare them, so both are
-/// shown.
-pub(super) struct ResolvedIntent {
-    pub(super) intent: Intent,
-    pub(super) record: Option<TransactionRecord>,
-}
-
-impl ResolvedIntent {
-    fn write(&self, output: Output) -> Result<(), CommandError> {
-        super::write(RESOLVED, output, self, |style| self.text(style))
-    }
-
-    fn text(&self, style: Style) -> String {
-        let Self { intent, record } = self;
-        let Some(record) = record else { return show::lines(intent, style) };
-        let advice = format!(
-            "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
-             with --replace\n",
-            intent.key
-        );
-        let record = text::processed(&Processed::found_record(record), style);
-        format!("{}\n{record}\n{advice}", show::lines(intent, style))
-    }
-}
-
-/// The members of the intent, and `record` as `transaction get` shows it.
-impl Serialize for ResolvedIntent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            #[serde(flatten)]
-            intent: IntentObject<'a>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            record: Option<&'a TransactionRecord>,
-        }
-
-        let Self { intent, record } = self;
-        Document { intent: IntentObject(intent), record: record.as_ref() }.serialize(serializer)
-    }
-}
-
 const UNVERIFIED: &str =
     "if the service cannot look this id up although you are certain of it, record it with --unverified";
 
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
         Some(look_up) => {
-            let failure = call::failure_of(look_up, settings).for_purpose(Purpose::FindTransaction);
+            let failure = hints::explained(look_up, settings).for_purpose(Purpose::FindTransaction);
             let failure = Failure { message: error.to_string(), ..failure };
             if failure.outcome == FailedOutcome::Rejected || look_up.kind() == ErrorKind::Invalid {
                 failure.hint(UNVERIFIED)
@@ -372,7 +240,7 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
 
 fn failure(error: &ResolveError) -> Failure {
     if let Some(error) = error.store_error() {
-        return store_failure(error);
+        return Failure::of_store(error);
     }
     let message = error.to_string();
     if error.is_changed() {
@@ -390,36 +258,4 @@ fn failure(error: &ResolveError) -> Failure {
         "not_accepted"
     };
     Failure::invalid(kind, message)
-}
-
-/// The person who does it: the named one, or the login name from the environment.
-pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
-    let login_name = || {
-        ["USER", "LOGNAME", "USERNAME"]
-            .iter()
-            .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
-    };
-    by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use payments_journal::OwnerId;
-    use payments_journal::internals::Change;
-
-    use super::*;
-
-    #[test]
-    fn key_of_a_lost_time_may_have_been_sent_until_it_was_named() {
-        let (now, day) = (SystemTime::now(), Duration::from_hours(24));
-        for (named_at, is_too_early) in [(now, true), (now + day, true), (now - 2 * day, false)] {
-            let key = IntentKey::new("invoice-17").expect("a key");
-            let lost = Change::lost(key, now - 9 * day, OwnerId::new(), "ada", named_at);
-            let intent = lost.decide(None).expect("it is new");
-            assert_eq!(may_be_sent_too_early(&intent, &Verdict::NotProcessed), is_too_early, "{named_at:?}");
-            assert!(!may_be_sent_too_early(&intent, &Verdict::Rejected(None)));
-        }
-    }
 }

@@ -3,27 +3,28 @@
 use payments_journal::{Intent, IntentState, Journal, StateName};
 use serde::Serialize;
 
-use super::list::Tally;
 use super::show::no_such_key;
-use super::{CommandError, resolve};
+use super::{CommandError, resolution};
 use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
-use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
+use crate::report::exit_code::ExitCode;
+use crate::report::intent_sum::IntentSum;
 use crate::settings::KnownKeys;
+use crate::settings::{JournalPlace, OpenFor};
 
 /// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
     place: &JournalPlace,
     output: Output,
     asked: &RetryArguments,
-) -> Result<(), CommandError> {
+) -> Result<ExitCode, CommandError> {
     let RetryArguments { statuses, key, note, by } = asked;
     let keys = KnownKeys::in_environment();
-    let by = keys.mask(&resolve::person(by.clone())?);
+    let by = keys.mask(&resolution::person(by.clone())?);
     let note = note.as_ref().filter(|text| !text.trim().is_empty()).map(|note| keys.mask(note));
     let note = note.as_deref();
-    let journal = place.open_existing().await?;
+    let journal = place.open(OpenFor::Changing).await?;
     let mut retried = Retried::default();
     if let Some(key) = key {
         let found = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
@@ -66,22 +67,22 @@ pub(super) async fn run(
         }
         text
     })?;
-    if unknown.is_some() { Err(CommandError::StaysUnknown) } else { Ok(()) }
+    Ok(ExitCode::of_keys(unknown.is_some(), false))
 }
 
 #[derive(Default, Serialize)]
 struct Retried {
-    reopened: Tally,
+    reopened: IntentSum,
     /// Those that may have been sent again in a time whose entries the journal has lost.
     #[serde(skip_serializing_if = "Option::is_none")]
-    unknown: Option<Tally>,
+    unknown: Option<IntentSum>,
 }
 
 impl Retried {
     fn add(&mut self, retried: &Intent) {
         let is_unknown = matches!(retried.state, IntentState::Unknown(_));
-        let tally = if is_unknown { self.unknown.get_or_insert_default() } else { &mut self.reopened };
-        tally.add(retried);
+        let sum = if is_unknown { self.unknown.get_or_insert_default() } else { &mut self.reopened };
+        sum.add(retried);
     }
 }
 
@@ -91,7 +92,7 @@ async fn reopen_all(
     (by, note): (&str, Option<&str>),
     retried: &mut Retried,
 ) -> Result<(), Failure> {
-    let failed = |error| store_failure(&error);
+    let failed = |error| Failure::of_store(&error);
     let mut pages = journal.pages(&[StateName::Rejected]);
     while let Some(intents) = pages.next().await.map_err(failed)? {
         for intent in &intents {

@@ -9,9 +9,9 @@ use super::{CommandError, READ, summary};
 use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
 use crate::format::counted;
-use crate::journal_place::{JournalPlace, store_failure};
 use crate::output::Output;
 use crate::settings::KnownKeys;
+use crate::settings::{JournalPlace, OpenFor};
 use crate::style::for_terminal;
 
 /// Without the count, shows what the change concerns. With it, makes the change.
@@ -23,12 +23,16 @@ pub(super) async fn run(
     confirmed: &ServiceConfirmation,
 ) -> Result<(), CommandError> {
     let (Some(count), Some(by)) = (confirmed.count, &confirmed.by) else {
-        let found =
-            place.open_to_read().await?.intents_of_service(service).await.map_err(|error| failure(&error))?;
+        let found = place
+            .open(OpenFor::Reading)
+            .await?
+            .intents_of_service(service)
+            .await
+            .map_err(|error| failure(&error))?;
         return write(output, &found, to, None);
     };
     let by = &KnownKeys::in_environment().mask(by);
-    let journal = place.open_existing().await?;
+    let journal = place.open(OpenFor::Changing).await?;
     let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     let code = code(&found.intents);
     if found.intents.count() != count || confirmed.shown.as_ref().is_some_and(|shown| *shown != code) {
@@ -127,8 +131,8 @@ fn changed(found: &ServiceIntents, confirmed: &ServiceConfirmation) -> Failure {
 
 fn failure(error: &ServiceError) -> CommandError {
     match (error.store_error(), error.changed()) {
-        (Some(of_store), _) if !of_store.is_in_doubt() => store_failure(of_store).into(),
-        (Some(of_store), _) => store_failure(of_store).hint(error.to_string()).into(),
+        (Some(of_store), _) if !of_store.is_in_doubt() => Failure::of_store(of_store).into(),
+        (Some(of_store), _) => Failure::of_store(of_store).hint(error.to_string()).into(),
         (None, Some(now)) => {
             let now = summary::one_line(&now.intents);
             Failure::invalid("service_changed", format!("{error} ({now})")).into()

@@ -1,22 +1,20 @@
 //! `payments journal show`.
 
-use std::collections::BTreeMap;
-
-use payments_journal::{Intent, IntentKey, IntentState, Verdict};
-use payments_model::{TransactionId, mask};
+use payments_journal::{Intent, IntentKey};
+use payments_model::mask;
 
 use super::{CommandError, READ, list};
 use crate::failure::Failure;
-use crate::journal_place::JournalPlace;
 use crate::output::Output;
 use crate::report::advice;
+use crate::report::intent::{self, IntentObject};
 use crate::report::intent_history;
-use crate::report::intent_object::{self, IntentObject, MEMBERS};
 use crate::report::text;
+use crate::settings::{JournalPlace, OpenFor};
 use crate::style::Style;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
-    let journal = place.open_to_read().await?;
+    let journal = place.open(OpenFor::Reading).await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
     write(&intent, READ, output)
 }
@@ -42,11 +40,10 @@ pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Resu
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let heading = crate::style::for_terminal(&list::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
-    let mut values: BTreeMap<_, _> = MEMBERS.into_iter().zip(intent_object::values(intent)).collect();
-    let known = |name| Some((name, values.remove(name)??));
+    let known = |name| Some((name, intent::value(intent, name)?));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
     rows.extend(intent_history::lines(intent).into_iter().map(|line| ("history", line)));
-    rows.extend(next(intent).map(|step| ("next", step)));
+    rows.extend(advice::about(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
 }
@@ -78,29 +75,3 @@ const SHOWN: [&str; 24] = [
     "attempts",
     "attempt",
 ];
-
-/// What to do about it, or what may happen next.
-fn next(intent: &Intent) -> Option<String> {
-    let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
-    if !others.is_empty() {
-        return Some(format!(
-            "compare it with transaction {}, which an earlier attempt was processed as: if both were charged, undo one; \
-             this key is not sent again",
-            others.join(" and ")
-        ));
-    }
-    match &intent.state {
-        IntentState::Sending => {
-            Some("wait until it ends: the process that is sending it is alive".to_owned())
-        }
-        IntentState::Unknown(_) => {
-            let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(advice::after_unknown(true, id, intent.request.search_by()))
-        }
-        IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
-        IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
-            Some("the key may be sent again: if it was processed after all, somebody pays twice".to_owned())
-        }
-        _ => None,
-    }
-}

@@ -7,14 +7,14 @@ use payments_journal::{StateSummary, Summary};
 use payments_model::Amount;
 use serde::Serialize;
 
-use super::list::sum_for_people;
 use super::{CommandError, READ};
 use crate::format::{counted, exact, timestamp};
-use crate::journal_place::JournalPlace;
 use crate::output::Output;
+use crate::report::intent_sum::sum_for_people;
+use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {
-    let found = place.open_to_read().await?.summary().await?;
+    let found = place.open(OpenFor::Reading).await?.summary().await?;
     let document = Document { count: found.count(), states: states(&found) };
     super::write(READ, output, &document, |_| lines(&found))
 }

@@ -13,10 +13,10 @@ use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
+use super::source::{Source, seen_in_arguments};
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
-use crate::settings::{Source, seen_in_arguments};
 use crate::stderr;
 use crate::style::for_terminal;
 
@@ -30,6 +30,21 @@ pub(crate) struct JournalPlace {
     opened: Mutex<Vec<Journal>>,
     /// The whole place, if this command created the journal.
     created: OnceLock<String>,
+}
+
+/// What a journal is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenFor {
+    /// It is created if it does not exist. A journal that was created is announced, whatever the output is: in the wrong folder
+    /// or database, all its keys are new.
+    Charging,
+    /// To change what it has.
+    Changing,
+    /// Nothing is written, so that a full or read-only disk does not matter, nor that a database is a standby or lets this user
+    /// only read.
+    Reading,
+    /// The same, and what is damaged for a run is damaged here.
+    DryRun,
 }
 
 enum Kind {
@@ -53,13 +68,7 @@ impl JournalPlace {
         Ok(place.map(|place| Self { witness: options.witness.clone().or_else(variable), ..place }))
     }
 
-    /// The options of a journal in a file.
-    fn options(&self) -> SqliteOptions {
-        let options = SqliteStore::options();
-        self.witness.iter().fold(options, SqliteOptions::witness)
-    }
-
-    /// The same, but one of them is required.
+    /// The same, but one of them must name a journal.
     pub(crate) fn require(options: &PlaceOptions, purpose: Purpose) -> Result<Self, Failure> {
         Self::find(options, purpose)?.ok_or_else(|| {
             let nothing_done = purpose.nothing_done();
@@ -70,74 +79,62 @@ impl JournalPlace {
         })
     }
 
-    /// Opens the journal, and creates it if it does not exist. A journal that was created is announced, whatever the output is:
-    /// in the wrong folder or database, all its keys are new.
-    pub(crate) async fn open(&self) -> Result<Journal, Failure> {
+    /// Opens the journal. Only [`OpenFor::Charging`] creates a missing one.
+    pub(crate) async fn open(&self, purpose: OpenFor) -> Result<Journal, Failure> {
+        self.open_if_exists(purpose).await?.ok_or_else(|| self.missing())
+    }
+
+    /// The same, but `None` for a missing journal that is not created.
+    pub(crate) async fn open_if_exists(&self, purpose: OpenFor) -> Result<Option<Journal>, Failure> {
         let opened = match &self.kind {
-            Kind::File(path) => self.open_file(path).await,
-            Kind::Database(url) => {
-                async {
-                    let store = PostgresStore::connect(url).await?;
-                    self.announce(store.was_created());
-                    Journal::open(store).await
-                }
-                .await
+            Kind::File(path) => self.open_file(path.clone(), purpose).await,
+            Kind::Database(url) => self.open_database(url, purpose).await,
+        };
+        let Some(journal) = opened.map_err(|error| self.failure(&error))? else { return Ok(None) };
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        Ok(Some(journal))
+    }
+
+    async fn open_file(&self, path: PathBuf, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
+        let options = self.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
+        let store = match purpose {
+            OpenFor::Charging => {
+                let store = on_a_thread(move || options.open(path)).await?;
+                self.announce(store.was_created());
+                Some(store)
+            }
+            OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
+            OpenFor::Reading => {
+                return Ok(on_a_thread(move || SqliteReader::open(path)).await?.map(Journal::read_only));
+            }
+            OpenFor::DryRun => {
+                let open =
+                    move || SqliteReader::open(path)?.map(SqliteReader::with_checked_indexes).transpose();
+                return Ok(on_a_thread(open).await?.map(Journal::read_only));
             }
         };
-        self.remember(opened)
+        match store {
+            Some(store) => Journal::open(store).await.map(Some),
+            None => Ok(None),
+        }
     }
 
-    /// Opens the journal to change it. It must exist.
-    pub(crate) async fn open_existing(&self) -> Result<Journal, Failure> {
-        self.open_if_exists().await?.ok_or_else(|| self.missing())
-    }
-
-    /// Opens the journal if it exists.
-    pub(crate) async fn open_if_exists(&self) -> Result<Option<Journal>, Failure> {
-        let opened = match &self.kind {
-            Kind::File(path) => {
-                let (path, options) = (path.clone(), self.options());
-                match on_a_thread(move || options.open_existing(path)).await {
-                    Ok(Some(store)) => Journal::open(store).await,
-                    Ok(None) => return Ok(None),
-                    Err(error) => Err(error),
-                }
+    async fn open_database(&self, url: &str, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
+        let store = match purpose {
+            OpenFor::Charging => {
+                let store = PostgresStore::connect(url).await?;
+                self.announce(store.was_created());
+                Some(store)
             }
-            Kind::Database(url) => match PostgresStore::connect_to_existing(url).await {
-                Ok(Some(store)) => Journal::open(store).await,
-                Ok(None) => return Ok(None),
-                Err(error) => Err(error),
-            },
-        };
-        self.remember(opened).map(Some)
-    }
-
-    /// Opens the journal to read it. It must exist. Nothing is written, so that a full or read-only disk does not matter, nor that
-    /// a database is a standby or lets this user only read.
-    pub(crate) async fn open_to_read(&self) -> Result<Journal, Failure> {
-        self.open_reader(Ok).await?.ok_or_else(|| self.missing())
-    }
-
-    /// The same if the journal exists, and what is damaged for a run is damaged here.
-    pub(crate) async fn open_for_dry_run(&self) -> Result<Option<Journal>, Failure> {
-        self.open_reader(SqliteReader::with_checked_indexes).await
-    }
-
-    async fn open_reader(
-        &self,
-        check: fn(SqliteReader) -> Result<SqliteReader, StoreError>,
-    ) -> Result<Option<Journal>, Failure> {
-        let opened = match &self.kind {
-            Kind::File(path) => {
-                let path = path.clone();
-                let open = move || SqliteReader::open(path)?.map(check).transpose();
-                on_a_thread(open).await.map(|found| found.map(Journal::read_only))
-            }
-            Kind::Database(url) => {
-                PostgresStore::connect_to_read(url).await.map(|found| found.map(Journal::read_only))
+            OpenFor::Changing => PostgresStore::connect_to_existing(url).await?,
+            OpenFor::Reading | OpenFor::DryRun => {
+                return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
             }
         };
-        opened.transpose().map(|opened| self.remember(opened)).transpose()
+        match store {
+            Some(store) => Journal::open(store).await.map(Some),
+            None => Ok(None),
+        }
     }
 
     /// The failure for a command that must not create a journal.
@@ -149,13 +146,6 @@ impl JournalPlace {
                 "there is no journal at {self}, which {from} names; nothing was changed: check the place"
             ),
         )
-    }
-
-    async fn open_file(&self, path: &Path) -> Result<Journal, StoreError> {
-        let (path, options) = (path.to_owned(), self.options());
-        let store = on_a_thread(move || options.open(path)).await?;
-        self.announce(store.was_created());
-        Journal::open(store).await
     }
 
     fn announce(&self, was_created: bool) {
@@ -182,12 +172,6 @@ impl JournalPlace {
         self.created.get().map(String::as_str)
     }
 
-    fn remember(&self, opened: Result<Journal, StoreError>) -> Result<Journal, Failure> {
-        let journal = opened.map_err(|error| self.failure(&error))?;
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
-        Ok(journal)
-    }
-
     /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
     /// another process that has the file open. After that the write-ahead log stays next to the file, and nothing is lost.
     pub(crate) async fn close(&self) {
@@ -208,7 +192,7 @@ impl JournalPlace {
     }
 
     fn failure(&self, error: &StoreError) -> Failure {
-        let failure = store_failure(error);
+        let failure = Failure::of_store(error);
         match &self.source {
             Source::Variable(name) => failure.hint(format!("the journal comes from {name}: {self}")),
             _ => failure,
@@ -284,20 +268,6 @@ async fn on_a_thread<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     let opening = spawn_blocking(open).await;
     opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))?
-}
-
-/// The failure of a journal operation, because of which nothing was sent.
-pub(crate) fn store_failure(error: &StoreError) -> Failure {
-    // A retry cannot help.
-    let failure = if error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost() {
-        Failure::invalid("journal", error.to_string())
-    } else {
-        Failure::not_processed("journal", error.to_string())
-    };
-    match std::error::Error::source(error) {
-        Some(source) => failure.with_cause(source),
-        None => failure,
-    }
 }
 
 impl fmt::Display for JournalPlace {

@@ -201,8 +201,8 @@ impl fmt::Display for Stop {
 mod tests {
     use payments_model::Amount;
 
-    use super::super::Summary;
     use super::*;
+    use crate::report::run::Summary;
     use crate::style::Style;
 
     #[test]

@@ -1,0 +1,159 @@
+//! The header of a billing file: which field of a charge each column is.
+
+use payments_model::{TokenTransaction, ValidationError, Violation, printable_field_name};
+
+use crate::csv_file::Table;
+use crate::failure::Failure;
+use crate::report::problems::Problem;
+use crate::row_file::NO_API_KEY;
+use crate::settings::KnownKeys;
+
+/// The columns of the table, and their problems. No columns if a required one is missing.
+pub(super) fn columns(
+    table: &Table<'_>,
+    ignored: &[String],
+    api_keys: &KnownKeys,
+) -> (Option<Vec<Column>>, Vec<Problem>) {
+    let line = table.line();
+    let mut problems = Vec::new();
+    let mut columns = Vec::new();
+    for name in table.headings() {
+        let shown = || printable_field_name(name).into_owned();
+        let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
+            Some((_, column)) if columns.contains(column) => {
+                problems.push(Problem::new(line, shown(), "is a column more than once"));
+                Column::Invalid
+            }
+            Some((known, column)) => {
+                if known != name {
+                    let rule = format!("has white space around the name {known}: remove it");
+                    problems.push(Problem::new(line, shown(), rule));
+                }
+                *column
+            }
+            None if name.is_empty() => Column::Unnamed,
+            None if api_keys.is_in(name) => {
+                problems.push(Problem::new(line, "header", NO_API_KEY));
+                Column::Invalid
+            }
+            None if ignored.iter().any(|ignored| ignored.trim() == name.trim()) => Column::Ignored,
+            None => {
+                let known = COLUMNS.map(|(name, _)| name).join(", ");
+                let rule = format!("is none of the columns {known}: fix the name, or give --ignore-columns");
+                problems.push(Problem::new(line, shown(), rule));
+                Column::Invalid
+            }
+        };
+        columns.push(column);
+    }
+    let missing = missing(&columns, !ignored.is_empty());
+    let is_complete = missing.is_empty();
+    problems.extend(missing.into_iter().map(|(name, rule)| Problem::new(line, name, rule)));
+    (is_complete.then_some(columns), problems)
+}
+
+/// The content of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Column {
+    Key,
+    Text(&'static str),
+    /// A JSON number.
+    Amount,
+    /// `true` or `false`, as a spreadsheet may write them.
+    Flag,
+    /// A column without a name, as spreadsheets leave them. It must be empty.
+    Unnamed,
+    /// A column of `--ignore-columns`.
+    Ignored,
+    /// A column whose problem is already reported.
+    Invalid,
+}
+
+/// The name of the key, in addition to the names of the interface.
+pub(super) const KEY: &str = "Key";
+
+/// The field that is the key of a row without `Key`.
+pub(super) const REFERENCE: &str = "ReferenceNo";
+
+pub(super) const DESCRIPTION: &str = "Description";
+
+/// The interface's columns; a test compares them with the model.
+const COLUMNS: [(&str, Column); 7] = [
+    (KEY, Column::Key),
+    ("TokenId", Column::Text("TokenId")),
+    ("GatewayCustomerId", Column::Text("GatewayCustomerId")),
+    ("Amount", Column::Amount),
+    ("ConvenienceFeeActive", Column::Flag),
+    (DESCRIPTION, Column::Text(DESCRIPTION)),
+    (REFERENCE, Column::Text(REFERENCE)),
+];
+
+impl Column {
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::Key => KEY,
+            Self::Text(name) => name,
+            Self::Amount => "Amount",
+            Self::Flag => "ConvenienceFeeActive",
+            Self::Unnamed | Self::Ignored | Self::Invalid => "row",
+        }
+    }
+}
+
+/// The required fields of a request, and the key, for which there is no column; each with the rule that it breaks.
+fn missing(columns: &[Column], ignores_some: bool) -> Vec<(String, &'static str)> {
+    const RULE: &str = "is missing in the header";
+    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let error = TokenTransaction::from_json(b"{}").err();
+    let required = error.iter().flat_map(ValidationError::violations);
+    let fields = required.map(Violation::field).filter(|name| !has(name));
+    let mut missing: Vec<_> = fields.map(|name| (name.to_owned(), RULE)).collect();
+    if !has(KEY) && ignores_some {
+        missing.push((KEY.to_owned(), KEY_IS_REQUIRED));
+    } else if !has(KEY) && !has(REFERENCE) {
+        missing.push((format!("{KEY} or {REFERENCE}"), RULE));
+    }
+    missing
+}
+
+const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns requires it: if the column of the keys were ignored \
+    because its name is mistyped, every key would change, and everybody would be charged again";
+
+/// Refuses the name of a field in `--ignore-columns`, in any case, because a value would be lost.
+pub(crate) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
+    let field = |name: &&str| ignored.iter().any(|it| it.trim().eq_ignore_ascii_case(name));
+    match COLUMNS.iter().map(|(name, _)| *name).find(|name| field(name)) {
+        Some(name) => Err(Failure::invalid(
+            "usage",
+            format!(
+                "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
+            ),
+        )),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::unversioned::RequestMembers;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_the_fields_of_the_request_and_the_key() {
+        let members: Vec<_> = COLUMNS
+            .iter()
+            .filter_map(|(name, column)| match column {
+                Column::Text(_) => Some(format!(r#""{name}":"x""#)),
+                Column::Amount => Some(format!(r#""{name}":1.5"#)),
+                Column::Flag => Some(format!(r#""{name}":true"#)),
+                Column::Key | Column::Unnamed | Column::Ignored | Column::Invalid => None,
+            })
+            .collect();
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes()).expect("every field is taken");
+        let written = payment.to_json();
+        let written = RequestMembers::read(written.as_ref()).expect("an object");
+        assert_eq!(written.iter().count(), COLUMNS.len() - 1);
+    }
+}

@@ -1,0 +1,226 @@
+//! A row of a billing file, and how it is read.
+
+use payments_journal::IntentKey;
+use payments_model::unversioned::check_ends;
+use payments_model::{Amount, TokenTransaction};
+
+use super::header::{Column, DESCRIPTION, KEY, REFERENCE};
+use crate::card_like_ids::is_like_a_card;
+use crate::csv_file::Table;
+use crate::report::problems::Problem;
+use crate::row_file::NO_API_KEY;
+use crate::settings::KnownKeys;
+
+/// A row that can be charged.
+#[derive(Clone, Debug)]
+pub(crate) struct Row {
+    /// Its place among the rows, from 1: what tells it apart from the others.
+    pub(crate) number: u64,
+    /// The line where it starts, from 1, for people.
+    pub(crate) line: u64,
+    pub(crate) key: IntentKey,
+    pub(crate) payment: TokenTransaction,
+}
+
+/// The result of reading a row.
+#[derive(Debug)]
+pub(crate) struct RowRead {
+    pub(crate) line: u64,
+    /// The key, if it could be read, even if the row has other problems. It may be a duplicate.
+    pub(crate) key: Option<IntentKey>,
+    /// The fields that look like card numbers.
+    pub(crate) like_cards: LikeCards,
+    pub(crate) content: Result<Row, Vec<Problem>>,
+}
+
+/// The fields of a row that look like card numbers. That is an error unless the person says that they are none, because in a
+/// file with mixed-up columns they are.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LikeCards {
+    /// The field that is the key, unless the journal has the key.
+    pub(crate) key: Option<&'static str>,
+    pub(crate) others: Vec<&'static str>,
+}
+
+/// Reads one row at a time, and counts them.
+pub(crate) struct Rows<'a> {
+    table: Table<'a>,
+    columns: Vec<Column>,
+    api_keys: &'a KnownKeys,
+    count: u64,
+}
+
+impl<'a> Rows<'a> {
+    pub(super) fn new(table: Table<'a>, columns: Vec<Column>, api_keys: &'a KnownKeys) -> Self {
+        Self { table, columns, api_keys, count: 0 }
+    }
+
+    /// Skips the next row.
+    pub(super) fn skip_one(&mut self) {
+        let _ = self.table.next();
+        self.count += 1;
+    }
+
+    /// Validates the row that was read.
+    fn row(&self) -> RowRead {
+        let line = self.table.line();
+        let Cells { key, reference, description, members, rules, mut problems } = self.cells();
+        let description = description.map(|text| text.trim_end_matches(is_selector));
+        for (field, text) in [(REFERENCE, reference), (DESCRIPTION, description)] {
+            if let Some(Err(rule)) = text.map(check_ends) {
+                problems.push(Problem::new(line, field, rule));
+            }
+        }
+        let key_field = if key.is_some() { KEY } else { REFERENCE };
+        // The ignored column may be that of the keys, with a mistyped name.
+        let is_key_required = self.columns.contains(&Column::Ignored);
+        let key = match key_of(key, reference, is_key_required) {
+            Ok(key) => Some(key),
+            Err((field, rule)) => {
+                if problems.iter().all(|problem| problem.field != field) {
+                    problems.push(Problem::new(line, field, rule));
+                }
+                None
+            }
+        };
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes())
+            .map_err(|error| {
+                for violation in error.violations() {
+                    let field = violation.field();
+                    // A reference that is the key has its own rule.
+                    if field != REFERENCE || problems.iter().all(|problem| problem.field != field) {
+                        let better = rules.iter().find(|(of, _)| *of == field);
+                        let rule = better.map_or_else(|| violation.rule(), |(_, rule)| rule);
+                        problems.push(Problem::new(line, field.to_owned(), rule.to_owned()));
+                    }
+                }
+            })
+            .ok();
+        let token = payment.as_ref().map(|payment| payment.token_id().as_str());
+        let others = [("TokenId", token), (REFERENCE, reference.filter(|_| key_field != REFERENCE))];
+        let others = others.into_iter().filter(|(_, text)| text.is_some_and(is_like_a_card));
+        let like_cards = LikeCards {
+            key: key.as_ref().filter(|key| is_like_a_card(key.as_str())).map(|_| key_field),
+            others: others.map(|(field, _)| field).collect(),
+        };
+        let content = match (&key, payment) {
+            (Some(key), Some(payment)) if problems.is_empty() => {
+                Ok(Row { number: self.count, line, key: key.clone(), payment })
+            }
+            _ => Err(problems),
+        };
+        RowRead { line, key, like_cards, content }
+    }
+
+    /// The cells as the members of a request.
+    fn cells(&self) -> Cells<'_> {
+        let line = self.table.line();
+        let mut cells = Cells::default();
+        let columns = self.columns.iter().enumerate().filter(|(_, column)| **column != Column::Ignored);
+        for (index, column) in columns {
+            let name = column.name();
+            let cell = match self.table.cell(index) {
+                Ok("") => continue,
+                Ok(cell) => cell,
+                Err(rule) => {
+                    cells.problems.push(Problem::new(line, name, rule));
+                    continue;
+                }
+            };
+            if self.api_keys.is_in(cell) {
+                cells.problems.push(Problem::new(line, name, NO_API_KEY));
+            }
+            match *column {
+                Column::Ignored | Column::Invalid => {}
+                Column::Unnamed => {
+                    let rule = format!("has a value in column {}, which has no name", index + 1);
+                    cells.problems.push(Problem::new(line, name, rule));
+                }
+                Column::Key => cells.key = Some(cell),
+                Column::Text(REFERENCE) => cells.write_text(name, cell).reference = Some(cell),
+                Column::Text(DESCRIPTION) => cells.write_text(name, cell).description = Some(cell),
+                Column::Text(_) => {
+                    cells.write_text(name, cell);
+                }
+                Column::Amount => match cell.parse::<Amount>() {
+                    Ok(_) => cells.write(name, cell),
+                    Err(error) => {
+                        let rule = check_ends(cell).map_or_else(str::to_owned, |()| error.to_string());
+                        cells.write_text(name, cell).rules.push((name, rule));
+                    }
+                },
+                Column::Flag if cell.eq_ignore_ascii_case("true") => cells.write(name, "true"),
+                Column::Flag if cell.eq_ignore_ascii_case("false") => cells.write(name, "false"),
+                Column::Flag => {
+                    let rule = check_ends(cell).err().map(|rule| (name, rule.to_owned()));
+                    cells.write_text(name, cell).rules.extend(rule);
+                }
+            }
+        }
+        cells
+    }
+}
+
+impl Iterator for Rows<'_> {
+    type Item = RowRead;
+
+    fn next(&mut self) -> Option<RowRead> {
+        let read = self.table.next()?;
+        self.count += 1;
+        Some(match read {
+            Ok(()) => self.row(),
+            Err(problem) => RowRead {
+                line: self.table.line(),
+                key: None,
+                like_cards: LikeCards::default(),
+                content: Err(vec![problem]),
+            },
+        })
+    }
+}
+
+/// What the cells of a row say.
+#[derive(Default)]
+struct Cells<'a> {
+    key: Option<&'a str>,
+    reference: Option<&'a str>,
+    description: Option<&'a str>,
+    /// The request as JSON.
+    members: Vec<String>,
+    /// Better rules than those of the model, which does not see the cell.
+    rules: Vec<(&'static str, String)>,
+    problems: Vec<Problem>,
+}
+
+impl Cells<'_> {
+    fn write(&mut self, name: &str, json: &str) {
+        self.members.push(format!("\"{name}\":{json}"));
+    }
+
+    fn write_text(&mut self, name: &str, cell: &str) -> &mut Self {
+        self.write(name, &serde_json::to_string(cell).expect("a string is valid JSON"));
+        self
+    }
+}
+
+/// The key of the row, or the invalid field and the rule that it breaks.
+fn key_of(
+    key: Option<&str>,
+    reference: Option<&str>,
+    is_key_required: bool,
+) -> Result<IntentKey, (&'static str, String)> {
+    let new = |text: &str| IntentKey::new(text).map_err(|error| error.rule());
+    match (key, reference) {
+        (Some(key), _) => new(key).map_err(|rule| (KEY, rule.to_owned())),
+        (None, _) if is_key_required => Err((KEY, "is required with --ignore-columns".to_owned())),
+        (None, Some(reference)) => new(reference)
+            .map_err(|rule| (REFERENCE, format!("{rule}, because it is the key of a row without Key"))),
+        (None, None) => Err((KEY, "is required if there is no ReferenceNo".to_owned())),
+    }
+}
+
+/// In words, as after an emoji, these belong to the letter before them.
+fn is_selector(letter: char) -> bool {
+    matches!(letter, '\u{fe00}'..='\u{fe0f}' | '\u{e0000}'..='\u{e0fff}')
+}

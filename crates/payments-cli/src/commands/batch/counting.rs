@@ -1,0 +1,342 @@
+//! The counts of a run: where a row is counted is a function of the result of its charge.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::{io, mem};
+
+use payments_core::Outcome;
+use payments_journal::{IntentKey, IntentState, Journal};
+use payments_model::Amount;
+
+use super::billing_file::Row;
+use super::charge_result::{ChargeResult, FinishedCharge};
+use super::results::Results;
+use crate::journaled_call::is_recorded;
+use crate::report::advice::second_charge;
+use crate::report::run::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
+
+/// The summary so far, and what is needed to complete it.
+pub(super) struct Counting<'a> {
+    pub(super) summary: Summary,
+    results: Option<Results<'a>>,
+    max_rejected: Option<u64>,
+    /// The rows that were started and are not counted yet, by number: they are unknown if the run is abandoned.
+    in_flight: HashMap<u64, Arc<Row>>,
+    /// Rows whose known outcome the journal could not record.
+    unrecorded: Vec<UnrecordedRow>,
+}
+
+struct UnrecordedRow {
+    number: u64,
+    key: IntentKey,
+    amount: Amount,
+    outcome: KnownOutcome,
+}
+
+impl<'a> Counting<'a> {
+    pub(super) fn new(summary: Summary, results: Option<Results<'a>>, max_rejected: Option<u64>) -> Self {
+        Self { summary, results, max_rejected, in_flight: HashMap::new(), unrecorded: Vec::new() }
+    }
+
+    /// The row is about to be sent.
+    pub(super) fn begin(&mut self, row: &Arc<Row>) {
+        self.summary.has_begun = true;
+        self.in_flight.insert(row.number, Arc::clone(row));
+    }
+
+    /// The row is no longer in flight.
+    pub(super) fn end(&mut self, number: u64) {
+        self.in_flight.remove(&number);
+    }
+
+    /// Counts the row. Returns why the run must stop, if it must.
+    pub(super) fn count(&mut self, FinishedCharge { row, charged, .. }: &FinishedCharge) -> Option<Stop> {
+        let amount = row.payment.amount();
+        let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(charged);
+        place.count(amount, &mut self.summary.tallies);
+        // From here on the row is counted, even if this panics.
+        self.end(row.number);
+        if place == Place::Processed {
+            self.list_duplicates(row, charged);
+        }
+        if let Some(outcome) = unrecorded {
+            self.summary.not_recorded.add(amount);
+            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
+        }
+        if let Some(kind) = unresolved_kind {
+            let transaction_id = match charged {
+                Ok(journaled) => Some(&journaled.transaction_id),
+                Err(error) => error.transaction_id(),
+            };
+            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
+        }
+        let rejected = self.summary.tallies.rejected.count;
+        let too_many = self.max_rejected.filter(|limit| rejected > *limit);
+        journal_failure.map(Stop::Journal).or_else(|| too_many.map(Stop::TooManyRejected))
+    }
+
+    /// Writes the row's result into the file of `--results`. Returns why the run must stop, if it must.
+    pub(super) fn write_result(&mut self, ended: &FinishedCharge) -> Option<Stop> {
+        let results = self.results.as_mut().filter(|_| Place::of(&ended.charged).is_of_this_run())?;
+        let written = results.write(ended);
+        self.check_results(written)
+    }
+
+    /// Flushes the results, so that few are missing if the process is killed. The journal has all of them.
+    pub(super) fn flush_results(&mut self) -> Option<Stop> {
+        let flushed = self.results.as_mut()?.flush();
+        self.check_results(flushed)
+    }
+
+    pub(super) fn finish_results(&mut self) {
+        if let Some(results) = self.results.take() {
+            let stop = self.check_results(results.finish());
+            if let Some(stop) = stop {
+                self.summary.stop(stop);
+            }
+        }
+    }
+
+    fn check_results(&mut self, written: io::Result<()>) -> Option<Stop> {
+        let why = written.err()?.to_string();
+        self.results = None;
+        self.summary.incomplete_results = Some(why.clone());
+        Some(Stop::Results(why))
+    }
+
+    /// Lets the journal record outcomes that it could not record at first, and removes them from the summary.
+    pub(super) async fn settle(&mut self, journal: &Journal) {
+        // One that cannot be recorded does not keep the journal from recording others.
+        let _ = journal.settle().await;
+        for UnrecordedRow { number, key, amount, outcome } in mem::take(&mut self.unrecorded) {
+            let Ok(Some(intent)) = journal.find(&key).await else { continue };
+            if is_recorded(outcome.of_failure(), &intent.state) {
+                let mut one = Tally::default();
+                one.add(amount);
+                self.summary.not_recorded = self.summary.not_recorded.minus(one);
+                self.summary.unresolved.retain(|row| row.number != number);
+            }
+        }
+    }
+
+    /// The run ends without the results of the rows in flight.
+    pub(super) fn count_in_flight_as_unknown(&mut self) {
+        for row in mem::take(&mut self.in_flight).into_values() {
+            self.summary.tallies.unknown.add(row.payment.amount());
+            self.list_unresolved(&row, None, None, "in_flight".to_owned());
+        }
+    }
+
+    pub(super) fn into_summary(mut self) -> Summary {
+        self.summary.unresolved.sort_by_key(|row| row.number);
+        self.summary
+    }
+
+    fn list_duplicates(&mut self, row: &Row, charged: &ChargeResult) {
+        let Ok(journaled) = charged else { return };
+        self.summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
+        if let Some(other) = &journaled.same_transaction_as
+            && self.summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
+        {
+            self.summary.same_transaction.push(DuplicateTransaction {
+                line: row.line,
+                key: row.key.to_string(),
+                transaction_id: journaled.transaction_id.to_string(),
+                same_transaction_as: other.to_string(),
+            });
+        }
+    }
+
+    fn list_unresolved(
+        &mut self,
+        row: &Row,
+        transaction_id: Option<String>,
+        unrecorded: Option<KnownOutcome>,
+        kind: String,
+    ) {
+        let unresolved = &mut self.summary.unresolved;
+        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
+        if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
+            let (number, line, key, amount) =
+                (row.number, row.line, row.key.to_string(), row.payment.amount());
+            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
+        }
+    }
+}
+
+/// The one place of a row in the summary.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Processed,
+    /// With the HTTP status.
+    Rejected(Option<u16>),
+    NotProcessed,
+    Unknown,
+    /// The journal had this outcome and the next three.
+    EarlierProcessed,
+    EarlierRejected(Option<u16>),
+    EarlierNotProcessed,
+    EarlierUnknown,
+    /// Another process is sending it.
+    InProgress,
+    /// The journal failed before the row was sent. An earlier run may have sent it.
+    NotStarted,
+}
+
+impl Place {
+    fn of(charged: &ChargeResult) -> Self {
+        let error = match charged {
+            Ok(journaled) if journaled.is_from_the_journal() => return Self::EarlierProcessed,
+            Ok(_) => return Self::Processed,
+            Err(error) => error,
+        };
+        if error.is_in_progress() {
+            Self::InProgress
+        } else if error.is_recorded() {
+            match error.intent().map(|intent| &intent.state) {
+                Some(IntentState::Rejected(failure)) => Self::EarlierRejected(failure.http_status),
+                Some(IntentState::NotProcessed(_)) => Self::EarlierNotProcessed,
+                _ => Self::EarlierUnknown,
+            }
+        } else if error.is_journal() {
+            Self::NotStarted
+        } else {
+            let status = error.call_error().and_then(payments_core::Error::http_status);
+            match error.outcome() {
+                Outcome::NotProcessed => Self::NotProcessed,
+                Outcome::Rejected => Self::Rejected(status.map(|status| status.as_u16())),
+                Outcome::Unknown => Self::Unknown,
+            }
+        }
+    }
+
+    fn count(self, amount: Amount, tallies: &mut Tallies) {
+        let tally = match self {
+            Self::Processed => &mut tallies.processed,
+            Self::Rejected(status) => {
+                tallies.rejected_by_status.add(status, amount);
+                &mut tallies.rejected
+            }
+            Self::NotProcessed | Self::EarlierNotProcessed => &mut tallies.not_processed,
+            Self::Unknown => &mut tallies.unknown,
+            Self::EarlierProcessed => &mut tallies.earlier.processed,
+            Self::EarlierRejected(status) => {
+                tallies.rejected_by_status.add(status, amount);
+                &mut tallies.earlier.rejected
+            }
+            Self::EarlierUnknown => &mut tallies.earlier.unknown,
+            Self::InProgress => &mut tallies.in_progress,
+            Self::NotStarted => return,
+        };
+        tally.add(amount);
+    }
+
+    /// Whether this run has the result, which belongs into the file of `--results`.
+    const fn is_of_this_run(self) -> bool {
+        matches!(self, Self::Processed | Self::Rejected(_) | Self::NotProcessed | Self::Unknown)
+    }
+
+    const fn is_unknown(self) -> bool {
+        matches!(self, Self::Unknown | Self::EarlierUnknown)
+    }
+}
+
+/// What the summary says about the result of a row's charge.
+#[derive(Debug)]
+struct InSummary<'a> {
+    place: Place,
+    /// The outcome, if it is known and the journal could not record it.
+    unrecorded: Option<KnownOutcome>,
+    /// Why a person must look at the row; `None` if nobody must.
+    unresolved_kind: Option<&'a str>,
+    /// The message of a journal that failed before the row was sent, or afterwards.
+    journal_failure: Option<String>,
+}
+
+impl<'a> InSummary<'a> {
+    fn of(charged: &'a ChargeResult) -> Self {
+        let place = Place::of(charged);
+        let (not_recorded, known) = match charged {
+            Ok(journaled) => (journaled.not_recorded.as_ref(), KnownOutcome::Processed),
+            Err(error) if error.outcome() == Outcome::Rejected => {
+                (error.not_recorded(), KnownOutcome::Rejected)
+            }
+            Err(error) => (error.not_recorded(), KnownOutcome::NotProcessed),
+        };
+        let unrecorded = not_recorded.map(|_| known).filter(|_| !place.is_unknown());
+        let unresolved_kind = match charged {
+            _ if unrecorded.is_some() => Some("not_recorded"),
+            Err(error) if place.is_unknown() => Some(error.kind()),
+            _ => None,
+        };
+        let journal_failure = match charged {
+            Ok(_) => not_recorded.map(|error| format!("{error:#}")),
+            Err(error) => match not_recorded.or_else(|| error.store_error()) {
+                Some(store_error) => Some(format!("{store_error:#}")),
+                None => error.is_journal().then(|| format!("{error:#}")),
+            },
+        };
+        Self { place, unrecorded, unresolved_kind, journal_failure }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_core::{TransportError, TransportErrorKind};
+    use payments_fake::ScriptedTransport;
+
+    use super::super::charge_result::tests::{DECLINED, PAID, charge_over, charge_twice};
+    use super::*;
+
+    #[tokio::test]
+    async fn every_result_has_one_place() {
+        let answer = |status, body| ScriptedTransport::new().respond_json(status, body);
+        let lost = || ScriptedTransport::new().fail(TransportError::unknown(TransportErrorKind::Closed));
+        let unreached =
+            || ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect));
+        for (transport, first, kind) in [
+            (answer(200, PAID), Place::Processed, None),
+            (answer(400, DECLINED), Place::Rejected(Some(400)), None),
+            (unreached(), Place::NotProcessed, None),
+            (lost(), Place::Unknown, Some("closed")),
+        ] {
+            let charged = charge_over(transport).await;
+            let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(&charged);
+            assert_eq!((place, unresolved_kind), (first, kind));
+            assert!(first.is_of_this_run() && unrecorded.is_none() && journal_failure.is_none());
+        }
+        for (transport, again, kind) in [
+            (answer(200, PAID), Place::EarlierProcessed, None),
+            (answer(400, DECLINED), Place::EarlierRejected(Some(400)), None),
+            (lost(), Place::EarlierUnknown, Some("closed")),
+            (ScriptedTransport::new().hang(), Place::InProgress, None),
+        ] {
+            let charged = charge_twice(transport).await;
+            let InSummary { place, unresolved_kind, .. } = InSummary::of(&charged);
+            assert_eq!((place, unresolved_kind), (again, kind));
+            assert!(!again.is_of_this_run());
+        }
+    }
+
+    #[test]
+    fn every_place_is_in_one_tally_or_not_started() {
+        let amount = Amount::from_cents(1);
+        for (place, not_started) in [
+            (Place::Processed, 0),
+            (Place::Rejected(None), 0),
+            (Place::NotProcessed, 0),
+            (Place::Unknown, 0),
+            (Place::EarlierProcessed, 0),
+            (Place::EarlierRejected(None), 0),
+            (Place::EarlierNotProcessed, 0),
+            (Place::EarlierUnknown, 0),
+            (Place::InProgress, 0),
+            (Place::NotStarted, 1),
+        ] {
+            let mut tallies = Tallies::default();
+            tallies.total.add(amount);
+            place.count(amount, &mut tallies);
+            assert_eq!(tallies.not_started().count, not_started, "{place:?}");
+        }
+    }
+}

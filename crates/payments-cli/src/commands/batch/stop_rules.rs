@@ -1,0 +1,223 @@
+//! What happens after a charge to its row, and whether the run stops: a function of its result.
+//!
+//! A run also stops at a signal, after a panic, when a result cannot be written, and at `--max-rejected`.
+
+use payments_core::{Outcome, TransportError};
+use tokio::time::Instant;
+
+use super::charge_result::ChargeResult;
+use super::throttle::{PatienceExceeded, Throttle, Ticket};
+use crate::failure::{Failure, is_invalid};
+use crate::hints;
+use crate::report::run::Stop;
+
+/// What happens after a charge.
+#[derive(Debug)]
+pub(super) struct Decision {
+    pub(super) row: RowGoesOn,
+    /// Why the run stops, if it does.
+    pub(super) stop: Option<Stop>,
+    /// Why the service has problems, in one or two words for people.
+    pub(super) problem: Option<&'static str>,
+}
+
+/// Where a row goes after its result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowGoesOn {
+    /// It is counted, and not sent again in this run.
+    Count,
+    /// It is tried again.
+    TryAgain,
+    /// Another process is sending it: the journal is asked about it again.
+    AskAgain,
+}
+
+impl Decision {
+    const COUNT: Self = Self { row: RowGoesOn::Count, stop: None, problem: None };
+
+    fn stop(stop: Stop) -> Self {
+        Self { stop: Some(stop), ..Self::COUNT }
+    }
+}
+
+/// Decides what happens after this result, and tells the throttle what it says about the service.
+///
+/// The row may be tried again in this run only if the request provably did not leave this machine, and the journal has
+/// recorded that.
+pub(super) fn decide(
+    charged: &ChargeResult,
+    throttle: &mut Throttle,
+    ticket: Ticket,
+    now: Instant,
+) -> Decision {
+    let error = match charged {
+        Ok(journaled) => {
+            if !journaled.is_from_the_journal() {
+                throttle.responded(ticket);
+            }
+            return Decision::COUNT;
+        }
+        Err(error) => error,
+    };
+    let Some(call) = error.call_error() else {
+        return match error.kind() {
+            _ if error.is_in_progress() => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
+            "panic" | "lost" if !error.is_recorded() => Decision::stop(Stop::Internal),
+            // The journal had the outcome, or nothing was sent: the service has said nothing.
+            _ => Decision::COUNT,
+        };
+    };
+    let failed = call.failed_call();
+    let problem = Some(payments_journal::Failure::kind_of(failed));
+    let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
+    let was_not_sent = call.outcome() == Outcome::NotProcessed && error.not_recorded().is_none();
+    let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
+    match (call.outcome(), call.http_status().map(|status| status.as_u16())) {
+        (outcome, Some(401)) => Decision::stop(Stop::Unauthorized(outcome)),
+        (outcome, Some(403)) => Decision::stop(Stop::Forbidden(outcome, call.kind())),
+        (outcome, Some(429)) => {
+            let asked = failed.retry_after_delay();
+            let exceeded = throttle.throttled(ticket, now, asked).err();
+            let stop = exceeded.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left });
+            Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
+        }
+        (Outcome::Rejected, _) => {
+            throttle.responded(ticket);
+            Decision::COUNT
+        }
+        (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
+        (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
+            Decision { row, stop: Some(Stop::Unreachable(explained(call))), problem }
+        }
+        (Outcome::NotProcessed, _) => {
+            let exceeded = throttle.not_reached(ticket, now).err();
+            Decision { row, stop: exceeded.map(|_| Stop::Outage(explained(call))), problem }
+        }
+        (Outcome::Unknown, _) => {
+            let exceeded = throttle.unknown(ticket, now).err();
+            let why = format!("the most recent outcomes are unknown ({})", problem.unwrap_or_default());
+            Decision { row, stop: exceeded.map(|_| Stop::Outage(why)), problem }
+        }
+    }
+}
+
+/// What happened, why, and what to check.
+fn explained(call: &payments_core::Error) -> String {
+    let cause = Failure::of(call).cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+    let hint = hints::likely_cause_of(call).map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{}{cause}{hint}", call.failed_call())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use payments_core::{ErrorKind, TransportErrorKind};
+    use payments_fake::ScriptedTransport;
+
+    use super::super::charge_result::tests::{PAID, Panics, charge_over, charge_twice};
+    use super::*;
+
+    /// What happens after this result, with this much patience.
+    fn after(charged: &ChargeResult, patience: Duration) -> Decision {
+        let mut throttle = Throttle::new(8, None, patience);
+        let now = Instant::now();
+        let ticket = throttle.start(now);
+        decide(charged, &mut throttle, ticket, now)
+    }
+
+    #[tokio::test]
+    async fn every_result_has_one_consequence_d54() {
+        use RowGoesOn::{AskAgain, Count, TryAgain};
+        use TransportErrorKind::{Closed, Connect};
+
+        const PATIENT: Duration = Duration::from_mins(5);
+
+        let answer = |status, body: &str| ScriptedTransport::new().respond_json(status, body.to_owned());
+        let refuse =
+            |status| answer(status, &format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#));
+        let fail = |error| ScriptedTransport::new().fail(error);
+        // A response that cannot be read does not show whether a charge was made.
+        let encoded = |status: u16| {
+            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
+            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
+        };
+        for (transport, patience, row, reason, problem) in [
+            (answer(200, PAID), PATIENT, Count, None, None),
+            (refuse(400), PATIENT, Count, None, None),
+            (refuse(401), PATIENT, Count, Some("unauthorized"), None),
+            (encoded(401), PATIENT, Count, Some("unauthorized"), None),
+            (refuse(403), PATIENT, Count, Some("forbidden"), None),
+            (encoded(403), PATIENT, Count, Some("forbidden"), None),
+            (refuse(429), PATIENT, Count, None, Some("HTTP 429")),
+            (refuse(429), Duration::ZERO, Count, Some("throttled"), Some("HTTP 429")),
+            (encoded(429), Duration::ZERO, Count, Some("throttled"), Some("HTTP 429")),
+            (fail(TransportError::unknown(Closed)), PATIENT, Count, None, Some("closed")),
+            (fail(TransportError::not_processed(Connect)), PATIENT, TryAgain, None, Some("connect")),
+            (
+                fail(TransportError::not_processed(Connect)),
+                Duration::ZERO,
+                TryAgain,
+                Some("outage"),
+                Some("connect"),
+            ),
+            (
+                fail(TransportError::not_processed(Connect).permanent()),
+                PATIENT,
+                TryAgain,
+                Some("outage"),
+                Some("connect"),
+            ),
+            (
+                fail(TransportError::unknown(Closed).permanent()),
+                PATIENT,
+                Count,
+                Some("outage"),
+                Some("closed"),
+            ),
+        ] {
+            let decision = after(&charge_over(transport).await, patience);
+            let seen = (decision.row, decision.stop.as_ref().map(Stop::reason), decision.problem);
+            assert_eq!(seen, (row, reason, problem), "{decision:?}");
+        }
+        for (charged, row, reason) in [
+            (charge_over(Panics).await, Count, Some("internal")),
+            (charge_twice(answer(200, PAID)).await, Count, None),
+            (charge_twice(ScriptedTransport::new().hang()).await, AskAgain, None),
+        ] {
+            let decision = after(&charged, Duration::ZERO);
+            assert_eq!((decision.row, decision.stop.as_ref().map(Stop::reason)), (row, reason));
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stop_keeps_the_outcome_and_who_refused() {
+        use Outcome::{Rejected, Unknown};
+
+        let refused = |status| {
+            let body = format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#);
+            ScriptedTransport::new().respond_json(status, body)
+        };
+        let encoded = |status: u16| {
+            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
+            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
+        };
+        let foreign = ScriptedTransport::new().respond_json(403, "<html>blocked</html>".to_owned());
+        for (transport, outcome, kind) in [
+            (refused(401), Rejected, None),
+            (encoded(401), Unknown, None),
+            (refused(403), Rejected, Some(ErrorKind::Refused)),
+            (encoded(403), Unknown, Some(ErrorKind::Unclear)),
+            (foreign, Unknown, Some(ErrorKind::RefusedByIntermediary)),
+            (refused(429), Rejected, None),
+            (encoded(429), Unknown, None),
+        ] {
+            let seen = match after(&charge_over(transport).await, Duration::ZERO).stop {
+                Some(Stop::Unauthorized(outcome) | Stop::Throttled { outcome, .. }) => (outcome, None),
+                Some(Stop::Forbidden(outcome, kind)) => (outcome, Some(kind)),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(seen, (outcome, kind));
+        }
+    }
+}

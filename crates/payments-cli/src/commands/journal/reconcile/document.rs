@@ -1,0 +1,314 @@
+//! What was found by comparing a report with the journal, as JSON and as text.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+
+use payments_journal::{
+    Cell, Proposal, ReconciledAttempt, Reconciliation, ReportRow, Undecidable, Unexplained,
+};
+use payments_model::{Amount, mask};
+use serde::Serialize;
+
+use super::processor_report::ProcessorReport;
+use crate::card_like_ids::is_like_a_card;
+use crate::format::{counted, exact, timestamp};
+use crate::report::intent_history::in_words;
+use crate::style::{Style, Tone, for_terminal};
+
+pub(super) fn lines_of(lines: &[u64]) -> String {
+    let numbers: Vec<_> = lines.iter().map(u64::to_string).collect();
+    format!("line{} {}", if lines.len() == 1 { "" } else { "s" }, numbers.join(", "))
+}
+
+/// What was found, as JSON and as text.
+#[derive(Serialize)]
+pub(super) struct Document<'a> {
+    service: Option<&'a str>,
+    rows: u64,
+    proposals: Vec<Proposed<'a>>,
+    undecided: Vec<Open<'a>>,
+    missing: Vec<Key<'a>>,
+    unexplained: Vec<Charged<'a>>,
+    foreign: Vec<Row>,
+    unreadable: Vec<Unreadable<'a>>,
+    /// The file of `--out`.
+    out: Option<String>,
+}
+
+/// A key as its attempt was compared.
+#[derive(Serialize)]
+#[allow(clippy::struct_field_names, reason = "the member of the document is called `key`")]
+struct Key<'a> {
+    key: &'a str,
+    attempt: u32,
+    revision: u64,
+    state: &'static str,
+    #[serde(serialize_with = "exact")]
+    amount: Option<Amount>,
+    begun_at: String,
+}
+
+#[derive(Serialize)]
+struct Proposed<'a> {
+    #[serde(flatten)]
+    key: Key<'a>,
+    verdict: String,
+    row: Row,
+}
+
+#[derive(Serialize)]
+struct Open<'a> {
+    #[serde(flatten)]
+    key: Key<'a>,
+    /// Of [`words`].
+    why: &'static str,
+    #[serde(skip)]
+    explained: &'static str,
+    candidates: Vec<CandidateRow<'a>>,
+}
+
+#[derive(Serialize)]
+struct CandidateRow<'a> {
+    #[serde(flatten)]
+    row: Row,
+    other_keys: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Charged<'a> {
+    keys: Vec<Key<'a>>,
+    rows: Vec<Row>,
+    /// Whether the file of `--out` has it.
+    is_proposed: bool,
+}
+
+/// A row of the report; of several with one id, the first.
+#[derive(Serialize)]
+struct Row {
+    lines: Vec<u64>,
+    transaction_id: Option<String>,
+    #[serde(serialize_with = "exact")]
+    amount: Option<Amount>,
+    status: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Unreadable<'a> {
+    line: u64,
+    why: &'a str,
+}
+
+impl<'a> Key<'a> {
+    fn of(attempt: &'a ReconciledAttempt) -> Self {
+        Self {
+            key: attempt.key.as_str(),
+            attempt: attempt.attempt,
+            revision: attempt.revision,
+            state: attempt.state.as_str(),
+            amount: attempt.request.amount,
+            begun_at: timestamp(attempt.begun_at),
+        }
+    }
+
+    fn shown(&self) -> String {
+        let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
+        format!("{}{amount}", for_terminal(self.key))
+    }
+}
+
+impl Row {
+    fn shown(&self) -> String {
+        let id =
+            self.transaction_id.as_deref().map(|id| format!("  {}", for_terminal(id))).unwrap_or_default();
+        let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
+        let status = self.status.as_deref().filter(|word| !word.is_empty());
+        let status = status.map(|word| format!("  {}", for_terminal(word))).unwrap_or_default();
+        format!("{}{id}{amount}{status}", lines_of(&self.lines))
+    }
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(found: &'a Reconciliation, report: &'a ProcessorReport, out: Option<String>) -> Self {
+        let by_line: HashMap<u64, &ReportRow> = report.rows.iter().map(|row| (row.line, row)).collect();
+        let row = |lines: &[u64]| {
+            let first = lines.first().and_then(|line| by_line.get(line));
+            let masked = |text: &str| mask(text, &[]).into_owned();
+            Row {
+                lines: lines.to_vec(),
+                transaction_id: first.and_then(|row| match &row.id {
+                    // A person may have said that it is none.
+                    Cell::Read(id) if is_like_a_card(id.as_str()) => Some(masked(id.as_str())),
+                    Cell::Read(id) => Some(id.as_str().to_owned()),
+                    _ => None,
+                }),
+                amount: first.and_then(|row| match row.amount {
+                    Cell::Read(amount) => Some(amount),
+                    _ => None,
+                }),
+                status: lines.first().and_then(|line| report.statuses.get(line)).map(|word| masked(word)),
+            }
+        };
+        let proposed = |Proposal { attempt, lines, verdict, .. }: &'a Proposal| Proposed {
+            key: Key::of(attempt),
+            verdict: in_words(verdict),
+            row: row(lines),
+        };
+        let charged = |Unexplained { attempts, rows, proposal, .. }: &'a Unexplained| Charged {
+            keys: attempts.iter().map(Key::of).collect(),
+            rows: rows.iter().map(|lines| row(lines)).collect(),
+            is_proposed: proposal.is_some(),
+        };
+        let undecided = found.undecided.iter().map(|open| {
+            let candidates = open.candidates.iter().map(|candidate| CandidateRow {
+                row: row(&candidate.lines),
+                other_keys: candidate.other_keys.iter().map(AsRef::as_ref).collect(),
+            });
+            let (why, explained) = words(open.why);
+            Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
+        });
+        let unreadable = found.unreadable.iter().map(|line| Unreadable {
+            line: *line,
+            why: report.unreadable.get(line).map_or("cannot be read", String::as_str),
+        });
+        Self {
+            service: found.service.as_deref(),
+            rows: report.rows.len() as u64,
+            proposals: found.proposals.iter().map(proposed).collect(),
+            undecided: undecided.collect(),
+            missing: found.missing.iter().map(Key::of).collect(),
+            unexplained: found.unexplained.iter().map(charged).collect(),
+            foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
+            unreadable: unreadable.collect(),
+            out,
+        }
+    }
+
+    pub(super) fn lines(&self, style: Style) -> String {
+        let mut text = Sections { text: String::new(), style };
+        let keys = |count: usize| counted(count as u64, "key");
+        let rows = |count: usize| counted(count as u64, "row");
+        let proposals = self.proposals.iter();
+        let proposals = proposals.map(|it| format!("{}  {}: {}", it.key.shown(), it.verdict, it.row.shown()));
+        text.write(Tone::Success, &format!("FOUND: {}", keys(self.proposals.len())), proposals, "");
+        text.write(
+            Tone::Warning,
+            &format!("STAYS UNKNOWN: {}", keys(self.undecided.len())),
+            self.undecided.iter().flat_map(Open::lines),
+            "look for them as docs/reconciling.md describes",
+        );
+        text.write(
+            Tone::Warning,
+            &format!("NOT IN THE REPORT: {}", keys(self.missing.len())),
+            self.missing.iter().map(Key::shown),
+            "that is no proof: ask the service before you resolve them",
+        );
+        text.write(
+            Tone::Error,
+            &format!("MONEY THAT NOBODY EXPLAINS: {}", counted(self.unexplained.len() as u64, "case")),
+            self.unexplained.iter().flat_map(Charged::lines),
+            "somebody may have paid twice, or for nothing: undo what is wrong",
+        );
+        text.write(
+            Tone::Dim,
+            &format!("CHARGED, AND OF NO KEY: {}", rows(self.foreign.len())),
+            self.foreign.iter().map(Row::shown),
+            "",
+        );
+        let unreadable = self.unreadable.iter();
+        text.write(
+            Tone::Warning,
+            &format!("CANNOT BE READ: {}", rows(self.unreadable.len())),
+            unreadable.map(|row| format!("line {}  {}", row.line, for_terminal(row.why))),
+            "",
+        );
+        let mut text = text.text;
+        if text.is_empty() {
+            text.push_str("nothing is unknown, and every charge is explained\n");
+        }
+        let is_proposed =
+            !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
+        match &self.out {
+            _ if !is_proposed => {}
+            Some(out) => {
+                let out = for_terminal(out);
+                let _ = writeln!(text, "read {out}, then: payments journal resolve --from {out}");
+            }
+            None => text.push_str("--out FILE.csv writes what was found for `resolve --from`\n"),
+        }
+        text
+    }
+}
+
+impl Open<'_> {
+    /// The key and why it stays unknown, then the rows that may be it.
+    fn lines(&self) -> Vec<String> {
+        let candidates = self.candidates.iter().map(|CandidateRow { row, other_keys }| {
+            let others = other_keys.iter().map(|key| for_terminal(key)).collect::<Vec<_>>().join(", ");
+            let others = if others.is_empty() { others } else { format!("; or of {others}") };
+            format!("  {}{others}", row.shown())
+        });
+        let heading = format!("{}  {}", self.key.shown(), self.explained);
+        [heading].into_iter().chain(candidates).collect()
+    }
+}
+
+impl Charged<'_> {
+    /// What the journal says, then the rows that show a charge.
+    fn lines(&self) -> Vec<String> {
+        let keys = self.keys.iter();
+        let keys =
+            keys.map(|key| format!("{}  the journal says {}", key.shown(), key.state.replace('_', " ")));
+        keys.chain(self.rows.iter().map(|row| format!("  {}", row.shown()))).collect()
+    }
+}
+
+/// A text in sections. One without lines is left out.
+struct Sections {
+    text: String,
+    style: Style,
+}
+
+impl Sections {
+    fn write(&mut self, tone: Tone, heading: &str, lines: impl Iterator<Item = String>, advice: &str) {
+        let lines: Vec<_> = lines.collect();
+        if lines.is_empty() {
+            return;
+        }
+        let _ = writeln!(self.text, "{}", self.style.paint(tone, heading));
+        for line in lines.iter().take(MOST_LINES) {
+            let _ = writeln!(self.text, "  {line}");
+        }
+        if lines.len() > MOST_LINES {
+            let _ = writeln!(self.text, "  and {} more: see --output json", lines.len() - MOST_LINES);
+        }
+        if !advice.is_empty() {
+            let _ = writeln!(self.text, "  {advice}");
+        }
+    }
+}
+
+/// In one section; a terminal shows no more.
+const MOST_LINES: usize = 100;
+
+/// The word for programs and the words for people.
+const fn words(why: Undecidable) -> (&'static str, &'static str) {
+    match why {
+        Undecidable::Sending => ("sending", "is being sent now: wait until it has ended"),
+        Undecidable::Void => ("void", "is a void"),
+        Undecidable::Ach => ("ach", "is an ACH payment"),
+        Undecidable::Fee => ("fee", "has a fee, so its amount may differ"),
+        Undecidable::MaskedId => ("masked_id", "has an id that is masked here"),
+        Undecidable::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
+        Undecidable::AmountOnly => ("amount_only", "only its amount can be compared"),
+        Undecidable::NoRow => ("no_row", "no row is like it"),
+        Undecidable::UnreadableRow => {
+            ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
+        }
+        Undecidable::SeveralRows => ("several_rows", "several rows are like it"),
+        Undecidable::SeveralKeys => ("several_keys", "the row may be another key's"),
+        Undecidable::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
+        Undecidable::Contradiction => ("contradiction", "the row with its id is another payment's"),
+        Undecidable::Status => ("status", "the status of its row decides nothing"),
+        _ => ("other", "nothing can be said"),
+    }
+}

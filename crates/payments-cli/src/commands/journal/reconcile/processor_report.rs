@@ -1,0 +1,265 @@
+//! The report of a processor: its columns and rows.
+
+use std::collections::BTreeMap;
+
+use payments_journal::{Cell, ReportRow, RowStatus};
+use payments_model::unversioned::check_no_spreadsheet_value;
+use payments_model::{TransactionId, printable_field_name};
+
+use super::cells::{self, Written};
+use super::status::StatusWords;
+use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
+use crate::card_like_ids::{self, is_like_a_card};
+use crate::csv_file::Table;
+use crate::failure::Failure;
+use crate::report::problems::Role;
+use crate::row_file::RowFile;
+use crate::settings::JournalPlace;
+
+/// A report, with what is shown of its rows.
+pub(super) struct ProcessorReport {
+    pub(super) name: Option<String>,
+    pub(super) rows: Vec<ReportRow>,
+    /// The word of the status in each line, if there are such words.
+    pub(super) statuses: BTreeMap<u64, String>,
+    /// Why a row cannot be read, by line.
+    pub(super) unreadable: BTreeMap<u64, String>,
+}
+
+/// Headings that are understood without `--column`, in lower case and without white space and signs.
+const KNOWN: [&[&str]; 6] = [
+    &["transactionid", "transaction", "txnid", "paymentid", "id"],
+    &["amount", "gross", "grossamount"],
+    &["reference", "referenceno", "referencenumber", "merchantreference", "order", "orderid", "ordernumber"],
+    &["card", "cardnumber", "last4", "lastfour", "card4", "cardending", "cardlast4", "cardlastfour"],
+    &["date", "time", "created", "createdat", "datetime", "timestamp", "transactiondate"],
+    &["status", "state", "result"],
+];
+
+impl ProcessorReport {
+    pub(super) fn read(
+        asked: &ReconcileArguments,
+        words: StatusWords<'_>,
+        place: &JournalPlace,
+    ) -> Result<Self, Failure> {
+        let file = RowFile::read(&asked.report, Role::Report, place)?;
+        let table = file.table(file.separator());
+        let mut table =
+            table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
+        let columns = columns(table.headings(), &asked.columns)?;
+        check_columns(&columns, words)?;
+        let mut this = Self {
+            name: file.name.clone(),
+            rows: Vec::new(),
+            statuses: BTreeMap::new(),
+            unreadable: BTreeMap::new(),
+        };
+        let mut seen_words: BTreeMap<String, u64> = BTreeMap::new();
+        let mut times = Vec::new();
+        while let Some(row) = table.next() {
+            let line = table.line();
+            let (row, time) = match row {
+                Err(problem) if table.may_hide_rows() => {
+                    return Err(Role::Report.refused(&format!(": line {line} {}", problem.rule)));
+                }
+                Err(problem) => {
+                    this.unreadable.insert(line, format!("the row {}", problem.rule));
+                    (unreadable_row(line, &columns), None)
+                }
+                Ok(()) => {
+                    let cells = columns.map(|column| cell(&table, column));
+                    if columns[STATUS].is_some() {
+                        let word = read_text(&cells[STATUS]).unwrap_or_default();
+                        *seen_words.entry(word.to_owned()).or_default() += 1;
+                        this.statuses.insert(line, word.to_owned());
+                    }
+                    let (row, time) = report_row(line, cells, words);
+                    refuse_card(&row, asked)?;
+                    let unreadable = unreadable_parts(&row, time.as_ref());
+                    if !unreadable.is_empty() {
+                        this.unreadable.insert(line, format!("cannot be read: {}", unreadable.join(", ")));
+                    }
+                    (row, time)
+                }
+            };
+            this.rows.push(row);
+            times.push(time);
+        }
+        if columns[STATUS].is_some() {
+            words.require_charged(&seen_words)?;
+        }
+        let order = order(&times, asked.dates)?;
+        for (row, time) in this.rows.iter_mut().zip(times) {
+            if let Some(time) = time {
+                row.time = time.between(order, asked.zone).map_or(Cell::Unreadable, Cell::Read);
+            }
+            if row.time == Cell::Unreadable {
+                this.unreadable.entry(row.line).or_insert_with(|| "cannot be read: time".to_owned());
+            }
+        }
+        Ok(this)
+    }
+}
+
+/// The place of the status among the columns.
+const STATUS: usize = 5;
+
+/// Refuses a report without a column that is needed.
+fn check_columns(columns: &[Option<usize>; 6], words: StatusWords<'_>) -> Result<(), Failure> {
+    let [id, amount, reference, last_four, time, status] = columns;
+    for (field, column) in [("id", id), ("amount", amount), ("time", time)] {
+        if column.is_none() {
+            return Err(Role::Report.refused(&format!(
+                " has no column that is known to be the {field}: name it with --column {field}=HEADING"
+            )));
+        }
+    }
+    if reference.is_none() && last_four.is_none() {
+        let why = " has neither references nor last four digits: name them with --column reference=HEADING or \
+                   --column last-four=HEADING";
+        return Err(Role::Report.refused(why));
+    }
+    if status.is_none() && !words.is_empty() {
+        return Err(Role::Report.refused(" has no status: name it with --column status=HEADING"));
+    }
+    Ok(())
+}
+
+fn cell(table: &Table<'_>, column: Option<usize>) -> Cell<String> {
+    match column.map(|index| table.cell(index)) {
+        None => Cell::Absent,
+        Some(Ok(text)) if text.trim().is_empty() => Cell::Empty,
+        Some(Ok(text)) if check_no_spreadsheet_value(text.trim()).is_ok() => {
+            Cell::Read(text.trim().to_owned())
+        }
+        Some(Ok(_) | Err(_)) => Cell::Unreadable,
+    }
+}
+
+fn read_text(cell: &Cell<String>) -> Option<&str> {
+    match cell {
+        Cell::Read(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// The row, and its time as it is written: which order its dates have is known only after the last row.
+fn report_row(
+    line: u64,
+    [id, amount, reference, last_four, time, status]: [Cell<String>; 6],
+    words: StatusWords<'_>,
+) -> (ReportRow, Option<Written>) {
+    let row = ReportRow {
+        line,
+        id: parsed(&id, |text| TransactionId::new(text).map_or(Cell::Unreadable, Cell::Read)),
+        amount: parsed(&amount, cells::amount),
+        reference,
+        last_four: parsed(&last_four, cells::last_four),
+        time: Cell::Unreadable,
+        status: words.status_of(&status),
+    };
+    (row, read_text(&time).and_then(Written::parse))
+}
+
+/// Refuses an id that looks like a card number.
+fn refuse_card(row: &ReportRow, asked: &ReconcileArguments) -> Result<(), Failure> {
+    match &row.id {
+        Cell::Read(id) if is_like_a_card(id.as_str()) && !asked.ids_are_not_cards => {
+            let (line, rule) = (row.line, card_like_ids::refusal("TransactionId"));
+            Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<&'static str> {
+    let parts = [
+        ("id", matches!(row.id, Cell::Read(_))),
+        ("amount", matches!(row.amount, Cell::Read(_))),
+        ("time", time.is_some()),
+        ("reference", row.reference != Cell::Unreadable),
+        ("last four digits", row.last_four != Cell::Unreadable),
+        ("status", row.status != RowStatus::Unreadable),
+    ];
+    parts.into_iter().filter_map(|(part, is_read)| (!is_read).then_some(part)).collect()
+}
+
+/// Nothing of it is known, so it may be any payment.
+fn unreadable_row(line: u64, columns: &[Option<usize>; 6]) -> ReportRow {
+    let text = |column: Option<usize>| if column.is_some() { Cell::Unreadable } else { Cell::Absent };
+    ReportRow {
+        line,
+        id: Cell::Unreadable,
+        amount: Cell::Unreadable,
+        reference: text(columns[2]),
+        last_four: text(columns[3]),
+        time: Cell::Unreadable,
+        status: RowStatus::Unreadable,
+    }
+}
+
+fn parsed<T>(cell: &Cell<String>, parse: impl FnOnce(&str) -> Cell<T>) -> Cell<T> {
+    match cell {
+        Cell::Read(text) => parse(text),
+        Cell::Empty => Cell::Empty,
+        Cell::Absent => Cell::Absent,
+        Cell::Unreadable => Cell::Unreadable,
+    }
+}
+
+/// The order of the dates of which either of two numbers may be the day: as asked, or the only one that the whole file allows.
+fn order(times: &[Option<Written>], asked: Option<DateOrder>) -> Result<DateOrder, Failure> {
+    if let Some(order) = asked {
+        return Ok(order);
+    }
+    let times = || times.iter().flatten();
+    let allows = |order: DateOrder| times().all(|time| time.order().is_none_or(|only| only == order));
+    match (allows(DateOrder::Dmy), allows(DateOrder::Mdy)) {
+        (true, false) => Ok(DateOrder::Dmy),
+        (false, true) => Ok(DateOrder::Mdy),
+        (true, true) if !times().any(Written::depends_on_order) => Ok(DateOrder::Dmy),
+        (true, true) => {
+            Err(Role::Report.refused(": the dates can be read in two ways: say --dates dmy or mdy"))
+        }
+        (false, false) => {
+            Err(Role::Report.refused(": its dates are in two orders, day first and month first: say --dates dmy or mdy, and rows in the other order cannot be read"))
+        }
+    }
+}
+
+/// Where the columns are, in the order of [`FIELDS`].
+fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<usize>; 6], Failure> {
+    let plain =
+        |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
+    let mut columns = [None; 6];
+    for ((field, known), column) in FIELDS.into_iter().zip(KNOWN).zip(&mut columns) {
+        let asked = named.iter().find(|(name, _)| name == field).map(|(_, heading)| heading);
+        let is_it = |heading: &String| match asked {
+            Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
+            None => known.contains(&&*plain(heading)),
+        };
+        let found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        *column = match (&*found, asked) {
+            ([index], _) => Some(*index),
+            ([], None) => None,
+            ([], Some(_)) => {
+                let shown: Vec<_> = headings.iter().map(|it| printable_field_name(it)).collect();
+                let why = format!(
+                    " has no column of the name that --column {field} gives; it has {}",
+                    shown.join(", ")
+                );
+                return Err(Role::Report.refused(&why));
+            }
+            _ => {
+                let shown: Vec<_> =
+                    found.iter().map(|index| printable_field_name(&headings[*index])).collect();
+                let why = format!(
+                    " has several columns that may be the {field}: {}; say which with --column {field}=HEADING",
+                    shown.join(", ")
+                );
+                return Err(Role::Report.refused(&why));
+            }
+        };
+    }
+    Ok(columns)
+}

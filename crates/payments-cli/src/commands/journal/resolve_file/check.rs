@@ -1,0 +1,301 @@
+//! Checks the rows of a file of resolutions against the journal and the service, before anything is written.
+
+use std::collections::HashMap;
+
+use payments_core::{Client, ErrorKind, LookupError};
+use payments_journal::{Intent, IntentState, Journal, StateName, Verdict};
+use payments_model::{TransactionId, TransactionRecord};
+use tokio::task::JoinSet;
+
+use super::super::CommandError;
+use super::super::list::{for_each_page, state};
+use super::super::resolution::{SERVICE_IS_LOST, is_written_as, needs_service};
+use super::rows::Row;
+use crate::card_like_ids::{self, is_like_a_card};
+use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::hints;
+use crate::report::intent_history;
+use crate::report::problems::{Problem, Problems};
+use crate::row_file::NO_API_KEY;
+use crate::settings::{KnownKeys, Settings};
+
+/// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
+pub(super) struct CheckedRow {
+    pub(super) row: Row,
+    pub(super) verdict: Verdict,
+    pub(super) intent: Intent,
+    pub(super) record: Option<TransactionRecord>,
+}
+
+/// What the rows are checked against.
+pub(super) struct Check<'a> {
+    pub(super) journal: &'a Journal,
+    pub(super) api_keys: &'a KnownKeys,
+    pub(super) ids_are_not_cards: bool,
+    /// Where transactions are looked up.
+    pub(super) service: Option<&'a str>,
+}
+
+impl Check<'_> {
+    /// Checks that each row's key is unknown now and that the row can resolve it. Also returns how many rows about unknown keys
+    /// say nothing.
+    pub(super) async fn rows(
+        &self,
+        rows: Vec<Row>,
+        problems: &mut Problems,
+    ) -> Result<(Vec<CheckedRow>, u64), Failure> {
+        let (mut checked, mut left_alone) = (Vec::new(), 0);
+        for row in rows {
+            if self.api_keys.is_in(row.key.as_str()) {
+                problems.push(Problem::new(row.line, "Key", NO_API_KEY));
+                continue;
+            }
+            let found = self.journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
+            let verdict = match self.verdict(&row, found.as_ref()) {
+                Ok(verdict) => verdict,
+                Err(problem) => {
+                    problems.push(problem);
+                    continue;
+                }
+            };
+            let Some((verdict, intent)) = verdict.zip(found) else {
+                left_alone += 1;
+                continue;
+            };
+            for (field, rule) in mismatches(&row, &intent) {
+                problems.push(Problem::new(row.line, field, rule).of(&row.key));
+            }
+            checked.push(CheckedRow { row, verdict, intent, record: None });
+        }
+        Ok((checked, left_alone))
+    }
+
+    /// What the row says about the key's intent; `None` if that is nothing. An error if it cannot resolve the key.
+    fn verdict(&self, row: &Row, found: Option<&Intent>) -> Result<Option<Verdict>, Problem> {
+        // A key that is in the journal was accepted before. No other problem may show the key of this row.
+        if found.is_none() && self.is_like_a_card(row.key.as_str()) {
+            return Err(Problem::new(row.line, "Key", card_like_ids::refusal("Key")));
+        }
+        let problem = |field, rule: String| Problem::new(row.line, field, rule).of(&row.key);
+        if let Some(rule) = row.verdict.id().and_then(|id| self.secret_rule(id, found)) {
+            return Err(problem("TransactionId", rule));
+        }
+        if found.is_some_and(|intent| row.says_nothing(intent)) {
+            return Ok(None);
+        }
+        let verdict = row.verdict.about(found).map_err(|error| {
+            let rule = error.violations().first().map_or("is invalid", |it| it.rule());
+            problem("TransactionId", rule.to_owned())
+        })?;
+        if let Verdict::Processed(id) = &verdict
+            && id.path_segment().is_err()
+        {
+            let rule = "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
+                        resolve KEY --processed ID --unverified`";
+            return Err(problem("TransactionId", rule.to_owned()));
+        }
+        let Some(intent) = found else { return Err(problem("Key", "is not in the journal".to_owned())) };
+        match self.why_not(row, intent, &verdict) {
+            Some(rule) => Err(problem("Key", rule)),
+            None => Ok(Some(verdict)),
+        }
+    }
+
+    /// Why the row cannot resolve this intent.
+    fn why_not(&self, row: &Row, intent: &Intent, verdict: &Verdict) -> Option<String> {
+        if let Some(called) = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called)) {
+            return Some(format!(
+                "belongs to another service: it was first used for {}, and a lookup at {called} proves nothing about it: \
+                 check the base URL",
+                intent.service
+            ));
+        }
+        if self.service.is_none() && needs_service(intent, verdict) {
+            return Some(format!("cannot be resolved from a file: {SERVICE_IS_LOST}"));
+        }
+        if row.is_late_finding(intent) || intent.state.name() == StateName::Unknown {
+            return None;
+        }
+        if intent.state == IntentState::Sending {
+            return Some("is being sent now: wait until it has ended".to_owned());
+        }
+        let Some(decided) = intent.decision_about(intent.attempts) else {
+            return Some(format!("is not unknown but {}: remove this row from the file", state(intent)));
+        };
+        let is_the_same = match (&decided.verdict, verdict) {
+            (Verdict::Rejected(_), Verdict::Rejected(_)) => true,
+            (one, other) => one == other,
+        };
+        let by = &decided.by;
+        Some(if is_the_same {
+            format!("was already resolved the same way, by {by}: remove this row from the file")
+        } else {
+            let was = intent_history::in_words(&decided.verdict);
+            format!(
+                "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
+                 key alone with `payments journal resolve KEY`"
+            )
+        })
+    }
+
+    /// Why this id is not looked up: a lookup would send it, in a path that servers log.
+    fn secret_rule(&self, id: &str, found: Option<&Intent>) -> Option<String> {
+        let known = found.and_then(Intent::transaction_id);
+        if self.api_keys.is_in(id) {
+            Some(NO_API_KEY.to_owned())
+        } else if self.is_like_a_card(id) && !known.is_some_and(|known| is_written_as(known, id)) {
+            Some(card_like_ids::refusal("TransactionId"))
+        } else {
+            None
+        }
+    }
+
+    fn is_like_a_card(&self, id: &str) -> bool {
+        !self.ids_are_not_cards && is_like_a_card(id)
+    }
+
+    /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
+    /// with payments and voids with voids, of one service.
+    pub(super) async fn transactions(
+        &self,
+        rows: &[CheckedRow],
+        problems: &mut Problems,
+    ) -> Result<(), CommandError> {
+        let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &Row)>> = HashMap::new();
+        // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
+        let may_be_one = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
+        for CheckedRow { row, verdict, intent, .. } in rows {
+            let Some(id) = verdict.transaction_id() else { continue };
+            let service =
+                if intent.service.is_empty() { self.service.unwrap_or_default() } else { &intent.service };
+            let named = named.entry((intent.is_void(), id)).or_default();
+            if let Some((_, first)) = named.iter().find(|(first, _)| may_be_one(first, service)) {
+                let rule = format!("is the same as in line {}", first.line);
+                problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+            }
+            named.push((service, row));
+        }
+        if named.is_empty() {
+            return Ok(());
+        }
+        let found = for_each_page(self.journal, StateName::ALL, |intents| {
+            for other in intents {
+                let rows = other.held_transactions().filter_map(|id| named.get(&(other.is_void(), id)));
+                if let Some((_, row)) =
+                    rows.flatten().find(|(service, _)| may_be_one(service, &other.service))
+                {
+                    let rule = format!("already belongs to {}", other.key);
+                    problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+                }
+            }
+            Ok(())
+        });
+        found.await.map_err(|ended| match ended {
+            // Nothing was written to stdout.
+            CommandError::Partial(failure) => CommandError::Failed(failure),
+            other => other,
+        })
+    }
+}
+
+/// What the person who wrote the row did not see, or mixed up.
+fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    if intent.is_void() && row.note.is_none() {
+        let rule = "is required for a void: the record of its transaction does not show that it was voided";
+        found.push(("Note", rule.to_owned()));
+    }
+    if !row.is_late_finding(intent) {
+        found.extend(changes(row, intent));
+    }
+    if row.amount.is_some() && row.amount != intent.request.amount {
+        let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+        found.push(("amount", rule.to_owned()));
+    }
+    found
+}
+
+/// What has changed about the key since the person saw it.
+fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
+    let Intent { key, attempts, revision, .. } = intent;
+    let mut changes = Vec::new();
+    match row.attempt {
+        Some(number) if number != *attempts => changes.push((
+            "Attempt",
+            format!(
+                "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with \
+                 `payments journal resolve {key} --attempt {number}`"
+            ),
+        )),
+        None if *attempts > 1 => changes.push((
+            "Attempt",
+            format!("is required, because the key has {attempts} attempts: see `payments journal show {key}`"),
+        )),
+        _ => {}
+    }
+    if row.revision.is_some_and(|seen| seen != *revision) {
+        let rule =
+            format!("is not {revision}: the key has changed since this file was exported, export it again");
+        changes.push(("Revision", rule));
+    }
+    changes
+}
+
+/// Chosen by this command: fast enough for a person, and little load for the service.
+const LOOKED_UP_AT_ONCE: usize = 4;
+
+/// Looks up every transaction. A lookup that fails for any reason other than a missing transaction ends the command.
+pub(super) async fn look_up(
+    client: &Client,
+    settings: &Settings,
+    rows: &mut [CheckedRow],
+    problems: &mut Problems,
+) -> Result<(), Failure> {
+    let processed_as = |checked: &CheckedRow| match &checked.verdict {
+        Verdict::Processed(id) => Some(id.clone()),
+        Verdict::Rejected(_) | Verdict::NotProcessed => None,
+    };
+    let ids: Vec<_> = rows.iter().map(processed_as).collect();
+    let mut waiting = ids.into_iter().enumerate().filter_map(|(index, id)| Some((index, id?)));
+    let mut lookups = JoinSet::new();
+    loop {
+        for (index, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - lookups.len()) {
+            let client = client.clone();
+            lookups.spawn(async move { (index, client.transaction(&id).await, id) });
+        }
+        let Some(ended) = lookups.join_next().await else { return Ok(()) };
+        let (index, found, id) =
+            ended.map_err(|_| Failure::not_processed("internal", "internal error; nothing was changed"))?;
+        let CheckedRow { row, intent, record, .. } = &mut rows[index];
+        let rule = match found {
+            // Another server's 404 says nothing about the transaction.
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                "is not known to the service (HTTP 404)".to_owned()
+            }
+            Err(error) => return Err(lookup_failure(row, &error, settings)),
+            Ok(found) if found.transaction_id != id => {
+                "returns the record of another transaction: check it with `payments transaction get`"
+                    .to_owned()
+            }
+            Ok(found) => {
+                let request = row.attempt.and_then(|number| intent.request_of(number));
+                let contradictions = request.unwrap_or(&intent.request).contradictions(&found);
+                *record = Some(found.into_data());
+                if contradictions.is_empty() {
+                    continue;
+                }
+                format!("cannot belong to this intent: {}", contradictions.join("; "))
+            }
+        };
+        problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+    }
+}
+
+/// Whatever the response, the file is not the cause, and running it again is safe.
+fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
+    let Row { line, key, .. } = row;
+    let failure = hints::explained(error, settings).for_purpose(Purpose::FindTransaction);
+    let message =
+        format!("line {line}, {key}: the transaction could not be looked up: {error}; nothing was changed");
+    Failure { outcome: FailedOutcome::NotProcessed, message, ..failure }
+}

@@ -1,0 +1,213 @@
+//! The rows of a file of resolutions are written, and what became of them.
+
+use std::collections::BTreeMap;
+
+use payments_journal::{Journal, Verdict};
+use payments_model::{MaskedCard, TransactionRecord};
+use serde::{Serialize, Serializer};
+
+use super::super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early};
+use super::super::{CommandError, READ};
+use super::check::CheckedRow;
+use super::rows::Row;
+use crate::failure::{FailedOutcome, Failure};
+use crate::format::counted;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::report::advice::second_charge;
+use crate::report::exit_code::ExitCode;
+use crate::report::intent_history;
+use crate::report::intent_sum::IntentSum;
+use crate::report::text;
+
+/// The intents that were resolved, or would be, and the failure if not all of them were.
+pub(super) struct FileResult {
+    is_dry_run: bool,
+    resolved: Vec<ResolvedRow>,
+    pub(super) left_alone: u64,
+    failure: Option<Failure>,
+}
+
+/// A row, and its intent: as it was resolved, or in a dry run as it is now.
+struct ResolvedRow {
+    verdict: Verdict,
+    note: Option<String>,
+    resolved: ResolvedIntent,
+}
+
+impl ResolvedRow {
+    /// What the file says about the key, and what the service's record shows, for a person who compares them.
+    fn said(&self) -> String {
+        let Self { verdict, note, resolved: ResolvedIntent { intent, record } } = self;
+        let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
+        let record = record.as_ref().map(|record| format!("; found: {}", facts(record)));
+        let note = note.as_ref().map(|note| format!(": {note}"));
+        format!(
+            "{amount}{}{}{}",
+            intent_history::shown(verdict),
+            record.unwrap_or_default(),
+            note.unwrap_or_default()
+        )
+    }
+}
+
+/// What a record shows of the payment. Its amount and card were compared with the intent.
+fn facts(record: &TransactionRecord) -> String {
+    let amount = record.amount.value().map(ToString::to_string);
+    let card = record.card_number.value().and_then(MaskedCard::last_four).map(|last| format!("card {last}"));
+    let status = record.status.value().map(|status| format!("Status {status}"));
+    let name = record.billing_customer_name.value().cloned();
+    [amount, card, status, name].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Resolves one row after another. A key that has changed since it was checked stays unchanged, and the other rows are
+/// resolved. If the journal fails, the rows after that are not resolved.
+pub(super) async fn write(
+    journal: &Journal,
+    rows: Vec<CheckedRow>,
+    by: &str,
+    service: Option<&str>,
+    interrupt: &mut Interrupt,
+) -> FileResult {
+    let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
+    let mut stop = None;
+    for CheckedRow { row, verdict, intent, record } in rows {
+        if let Some(signal) = interrupt.has_arrived().await {
+            stop = Some(Failure::interrupted(signal, ""));
+            break;
+        }
+        let Row { line, key, note, attempt, .. } = row;
+        let resolution = resolution::resolution(verdict.clone(), by, note.clone());
+        let resolution = match attempt.filter(|number| *number != intent.attempts) {
+            Some(number) => resolution.of_attempt(number),
+            None => resolution,
+        };
+        let written = match service {
+            Some(service) => journal.resolve_of_service(&intent, resolution, service).await,
+            None => journal.resolve(&intent, resolution).await,
+        };
+        match written {
+            Ok(intent) => {
+                resolved.push(ResolvedRow { verdict, note, resolved: ResolvedIntent { intent, record } });
+            }
+            Err(error) => {
+                let message = error.to_string();
+                // True of this row only.
+                let why = message.strip_suffix("; nothing was changed").unwrap_or(&message);
+                left.push(format!("line {line}, {key}: {why}"));
+                if let Some(error) = error.store_error() {
+                    stop = Some(Failure::of_store(error));
+                    break;
+                }
+            }
+        }
+    }
+    let not_done = stop.is_some() || !left.is_empty();
+    let failure = not_done.then(|| {
+        let mut stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
+        stopped.advice.is_partly_done = !resolved.is_empty();
+        let why = if left.is_empty() { stopped.message } else { left.join("; ") };
+        let message = format!(
+            "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",
+            resolved.len()
+        );
+        Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
+    });
+    FileResult { is_dry_run: false, resolved, left_alone: 0, failure }
+}
+
+impl FileResult {
+    pub(super) fn of_dry_run(rows: Vec<CheckedRow>) -> Self {
+        let resolved = rows.into_iter().map(|CheckedRow { row, verdict, intent, record }| ResolvedRow {
+            verdict,
+            note: row.note,
+            resolved: ResolvedIntent { intent, record },
+        });
+        Self { is_dry_run: true, resolved: resolved.collect(), left_alone: 0, failure: None }
+    }
+
+    /// By what the file says.
+    fn sums(&self) -> BTreeMap<&'static str, IntentSum> {
+        let mut sums =
+            BTreeMap::from(["processed", "not_processed"].map(|name| (name, IntentSum::default())));
+        for ResolvedRow { verdict, resolved, .. } in &self.resolved {
+            sums.entry(verdict.as_str()).or_default().add(&resolved.intent);
+        }
+        sums
+    }
+
+    pub(super) fn show(self, output: Output) -> Result<ExitCode, CommandError> {
+        let what = if self.is_dry_run { READ } else { RESOLVED };
+        let intents = || self.resolved.iter().map(|row| &row.resolved.intent);
+        let second_charges: Vec<_> = intents().filter_map(second_charge).collect();
+        if output.is_text() {
+            let is_early = |row: &&ResolvedRow| may_be_sent_too_early(&row.resolved.intent, &row.verdict);
+            let early = self.resolved.iter().filter(is_early);
+            let early =
+                early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.resolved.intent.key));
+            output.warn(&early.collect::<Vec<_>>());
+        }
+        let written = super::super::write(what, output, &self, |_| self.lines());
+        output.warn(&second_charges);
+        // The rows that were not resolved matter more than a failed write to stdout.
+        match self.failure {
+            Some(failure) => Err(CommandError::Partial(Box::new(failure))),
+            None if !self.is_dry_run && !second_charges.is_empty() => Ok(ExitCode::SecondCharge),
+            None => written.map(|()| ExitCode::Processed),
+        }
+    }
+
+    /// A line for each key, then the sums.
+    fn lines(&self) -> String {
+        let mut text =
+            if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
+        text::write_rows(
+            &mut text,
+            self.resolved.iter().map(|row| (row.resolved.intent.key.as_str(), row.said())),
+        );
+        let sums = self.sums();
+        let rejected = sums.get("rejected").map(|sum| format!("as rejected: {}; ", sum.shown()));
+        let (done, processed) =
+            (if self.is_dry_run { "would be resolved" } else { "resolved" }, sums["processed"].shown());
+        let (rejected, not_processed) = (rejected.unwrap_or_default(), sums["not_processed"].shown());
+        text.extend([
+            format!("{done} as processed: {processed}; {rejected}"),
+            format!("as not processed, may be sent again: {not_processed}\n"),
+        ]);
+        if self.left_alone > 0 {
+            let rows = counted(self.left_alone, "row");
+            text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
+        }
+        text + if self.is_dry_run { COMPARE_FIRST } else { COMPARE }
+    }
+}
+
+const COMPARE: &str = "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
+
+const COMPARE_FIRST: &str = "compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n";
+
+/// The members of a failed command, if not all rows were resolved; then counts and sums, and each intent as in `resolve KEY`.
+impl Serialize for FileResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            failed: Option<&'a Failure>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dry_run: Option<bool>,
+            resolved: BTreeMap<&'static str, IntentSum>,
+            left_alone: u64,
+            intents: Vec<&'a ResolvedIntent>,
+        }
+
+        let Self { is_dry_run, resolved: rows, left_alone, failure } = self;
+        Document {
+            failed: failure.as_ref(),
+            dry_run: is_dry_run.then_some(true),
+            resolved: self.sums(),
+            left_alone: *left_alone,
+            intents: rows.iter().map(|row| &row.resolved).collect(),
+        }
+        .serialize(serializer)
+    }
+}

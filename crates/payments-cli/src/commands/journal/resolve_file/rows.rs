@@ -1,0 +1,333 @@
+//! The rows of a file of resolutions.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use payments_journal::{Intent, IntentKey, IntentState};
+use payments_model::{Amount, printable_field_name};
+
+use super::super::reconcile::HEADINGS as PROPOSALS;
+use super::super::resolution::{TypedVerdict, is_written_as};
+use crate::csv_file::{self, Table};
+use crate::report::intent::{self, exported_transaction};
+use crate::report::problems::{Problem, Problems};
+use crate::row_file::RowFile;
+
+/// A row of the file: what a person found out.
+pub(super) struct Row {
+    pub(super) line: u64,
+    pub(super) key: IntentKey,
+    pub(super) verdict: TypedVerdict,
+    /// Whether a person says so: in the column Verdict, or with an id in a file that a person wrote. An export has the ids that
+    /// the journal knows.
+    pub(super) is_decided: bool,
+    pub(super) note: Option<String>,
+    /// What the person saw, if the columns are there.
+    pub(super) attempt: Option<u32>,
+    pub(super) revision: Option<u64>,
+    /// From an exported file, if the column is still there.
+    pub(super) amount: Option<Amount>,
+}
+
+impl Row {
+    /// Whether its transaction is looked up.
+    pub(super) fn is_looked_up(&self) -> bool {
+        matches!(self.verdict, TypedVerdict::Processed(_))
+    }
+
+    /// Whether it names a transaction of an attempt that moved no money, as far as the journal knows, or of an earlier one. The row
+    /// must show that the person saw the intent as it is.
+    pub(super) fn is_late_finding(&self, intent: &Intent) -> bool {
+        let may_give_way = match &intent.state {
+            IntentState::Sending | IntentState::Processed { .. } => false,
+            IntentState::Unknown(_) => self.attempt != Some(intent.attempts),
+            _ => intent.processed_as().is_none(),
+        };
+        let is_earlier = self.attempt.is_some_and(|number| number < intent.attempts);
+        matches!(self.verdict, TypedVerdict::Processed(_))
+            && self.revision == Some(intent.revision)
+            && self.attempt.is_some_and(|number| number <= intent.attempts)
+            && (may_give_way || is_earlier)
+    }
+
+    /// Whether it only repeats what the journal exports about this intent: an id of a declined payment does not say that it was
+    /// charged.
+    pub(super) fn says_nothing(&self, intent: &Intent) -> bool {
+        let named = match &intent.state {
+            IntentState::Unknown(_) => exported_transaction(intent),
+            IntentState::Sending => None,
+            _ if intent.processed_as().is_some() => None,
+            _ => intent.transaction_id(),
+        };
+        let named = named.filter(|_| !self.is_decided);
+        named.is_some_and(|named| self.verdict.id().is_some_and(|id| is_written_as(named, id)))
+    }
+}
+
+/// The valid rows, and how many say nothing.
+#[derive(Default)]
+pub(super) struct Rows {
+    pub(super) rows: Vec<Row>,
+    pub(super) left_alone: u64,
+}
+
+/// Reads the rows that say something.
+pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
+    let separator = file.separator();
+    let mut table = match file.table(separator) {
+        Ok(table) => table,
+        Err(problem) => {
+            problems.push(problem);
+            return Rows::default();
+        }
+    };
+    let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
+    let (mut found, mut lines) = (Rows::default(), HashMap::new());
+    let mut is_empty = true;
+    while let Some(read) = table.next() {
+        is_empty = false;
+        let line = table.line();
+        if let Err(problem) = read {
+            problems.push(problem);
+            continue;
+        }
+        let key = columns.cell(&table, columns.key).map_err(str::to_owned);
+        let key = match key.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
+            Ok(key) => key,
+            Err(rule) => {
+                problems.push(Problem::new(line, "Key", rule));
+                continue;
+            }
+        };
+        match lines.entry(key.clone()) {
+            Entry::Vacant(entry) => {
+                entry.insert(line);
+            }
+            Entry::Occupied(first) => {
+                let rule = format!("is the same as in line {}", first.get());
+                problems.push(Problem::new(line, "Key", rule).of(&key));
+            }
+        }
+        match columns.row(&table, &key) {
+            Ok(Some(row)) => found.rows.push(row),
+            Ok(None) => found.left_alone += 1,
+            Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
+        }
+    }
+    if is_empty {
+        problems.push(Problem::new(1, "file", "has no rows"));
+    }
+    found
+}
+
+/// Where the columns are. A heading may be in any case and have underscores. Of an export's other columns only the amount is
+/// read.
+struct Columns {
+    key: usize,
+    id: usize,
+    note: usize,
+    attempt: Option<usize>,
+    revision: Option<usize>,
+    /// An export has an empty one, and a person may add another. The one that is filled in counts.
+    verdicts: Vec<usize>,
+    /// Those that no export has. Under a misspelt heading could be the verdict that a payment was declined.
+    foreign: Vec<usize>,
+    /// In an exported file the amount shows if the cells of several rows were mixed up.
+    amount: Option<usize>,
+    /// In a file that a person wrote, an id without a verdict was found.
+    is_exported: bool,
+    /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
+    is_escaped: bool,
+    /// Of amounts: a spreadsheet that separates cells with semicolons writes a comma.
+    decimal_mark: char,
+}
+
+impl Columns {
+    fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
+        let headings = table.headings();
+        let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
+        let columns = |name: &str| {
+            let is_it = |heading: &String| plain(heading) == plain(name);
+            let found = headings.iter().enumerate().filter(|(_, heading)| is_it(heading));
+            found.map(|(index, _)| index).collect::<Vec<_>>()
+        };
+        let mut column = |name: &'static str, is_required: bool| match &*columns(name) {
+            [] if !is_required => None,
+            [index] if headings[*index].trim() == headings[*index] => Some(*index),
+            others => {
+                let rule = match others.len() {
+                    0 => "is missing in the header",
+                    1 => "has white space around the name in the header: remove it",
+                    _ => "is a column more than once",
+                };
+                problems.push(Problem::new(table.line(), name, rule));
+                None
+            }
+        };
+        let [key, id, note] = ["Key", "TransactionId", "Note"].map(|name| column(name, true));
+        let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
+        let has = |name: &str| headings.iter().any(|heading| heading == name);
+        // A database client or a person may have changed the headings.
+        let is_of_an_export = |heading: &String| {
+            let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
+            heading.trim().contains('_') && is_in(&intent::names()) && !is_in(&PROPOSALS)
+        };
+        let is_exported =
+            ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
+        let is_escaped = is_exported || headings == PROPOSALS;
+        let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
+        let verdicts = columns("Verdict");
+        let (key, id, note) = (key?, id?, note?);
+        let is_foreign = |name: &String| intent::names().iter().all(|member| plain(member) != plain(name));
+        let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
+        let foreign = foreign.map(|(index, _)| index).collect();
+        let decimal_mark = if separator == b';' { ',' } else { '.' };
+        Some(Self {
+            key,
+            id,
+            note,
+            attempt,
+            revision,
+            verdicts,
+            foreign,
+            amount,
+            is_exported,
+            is_escaped,
+            decimal_mark,
+        })
+    }
+
+    fn cell(&self, table: &Table<'_>, index: usize) -> Result<String, &'static str> {
+        let cell = table.cell(index)?;
+        Ok(if self.is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
+    }
+
+    /// The verdict of the row, and its word; `None` if it says nothing.
+    fn verdict(
+        &self,
+        table: &Table<'_>,
+        has_note: bool,
+    ) -> Result<Option<(TypedVerdict, Option<Word>)>, Broken> {
+        let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
+        let shown = |index: usize| printable_field_name(&table.headings()[index]);
+        for index in &self.foreign {
+            if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
+                let name = shown(*index);
+                let rule =
+                    format!("has a verdict in the column {name}: name that column Verdict, or remove it");
+                return Err(("row", rule));
+            }
+        }
+        let id = Some(cell("TransactionId", self.id)?).filter(|id| !id.is_empty());
+        let verdicts =
+            self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
+        let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
+        if word.is_none() && id.is_some() {
+            for index in &self.foreign {
+                if let Some(word) = word_against_a_charge(&cell("row", *index)?) {
+                    let name = shown(*index);
+                    let rule = format!(
+                        "has the word {word} in the column {name}, and an id without a verdict is a payment that was made: add a \
+                         column Verdict"
+                    );
+                    return Err(("row", rule));
+                }
+            }
+        }
+        let verdict = match (word, id) {
+            (None, None) => return Ok(None),
+            (None | Some(Word::Processed), Some(id)) => TypedVerdict::Processed(id),
+            (Some(Word::Rejected), id) => TypedVerdict::Rejected(id),
+            (Some(Word::NotProcessed), None) => TypedVerdict::NotProcessed,
+            (Some(Word::Processed), None) => {
+                return Err(("TransactionId", "is required where the verdict is processed".to_owned()));
+            }
+            (Some(Word::NotProcessed), Some(_)) => {
+                return Err(("TransactionId", "must be empty where the verdict is not processed".to_owned()));
+            }
+        };
+        if !has_note && !matches!(verdict, TypedVerdict::Processed(_)) {
+            let what = if word == Some(Word::Rejected) { "rejected" } else { "not processed" };
+            return Err(("Note", format!("is required where the verdict is {what}: say how you know")));
+        }
+        Ok(Some((verdict, word)))
+    }
+
+    /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
+    fn row(&self, table: &Table<'_>, key: &IntentKey) -> Result<Option<Row>, Broken> {
+        let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
+        let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
+        let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
+        let number = |field, index: Option<usize>| {
+            let Some(index) = index else { return Ok(None) };
+            let text = cell(field, index)?;
+            let text = Some(text.trim()).filter(|text| !text.is_empty());
+            text.map(|text| text.parse::<u64>().map_err(|_| (field, "must be a number".to_owned())))
+                .transpose()
+        };
+        let attempt =
+            number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let revision = number("Revision", self.revision)?;
+        let amount = self.amount.map(|index| cell("amount", index)).transpose()?;
+        let amount = amount.filter(|text| !text.trim().is_empty()).map(|text| {
+            let unreadable = |_| ("amount", "cannot be read: write it as it was exported".to_owned());
+            text.trim().replace(self.decimal_mark, ".").parse().map_err(unreadable)
+        });
+        let amount = amount.transpose()?;
+        let (line, key) = (table.line(), key.clone());
+        let is_decided = word.is_some() || !self.is_exported;
+        Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
+    }
+}
+
+/// The field that breaks a rule, and the rule.
+type Broken = (&'static str, String);
+
+/// The words of the column Verdict.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Processed,
+    Rejected,
+    NotProcessed,
+}
+
+/// The word in the filled cells, in any case; `None` if all are empty.
+fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
+    let mut said = None;
+    for cell in cells.iter().map(|cell| cell.trim()).filter(|cell| !cell.is_empty()) {
+        let word = match &*cell.to_ascii_lowercase().replace(['_', '-'], " ") {
+            "processed" => Word::Processed,
+            "rejected" => Word::Rejected,
+            "not processed" => Word::NotProcessed,
+            _ => return Err("must be processed, rejected, not processed, or empty"),
+        };
+        if said.is_some_and(|said| said != word) {
+            return Err("differs between its columns");
+        }
+        said = Some(word);
+    }
+    Ok(said)
+}
+
+/// A word of a cell that nobody writes beside a payment that was made and kept.
+fn word_against_a_charge(cell: &str) -> Option<&'static str> {
+    const WORDS: [&str; 14] = [
+        "canceled",
+        "cancelled",
+        "chargeback",
+        "declined",
+        "denied",
+        "error",
+        "expired",
+        "failed",
+        "pending",
+        "refunded",
+        "refused",
+        "rejected",
+        "reversed",
+        "voided",
+    ];
+    let cell = cell.to_lowercase();
+    let words = cell.split(|letter: char| !letter.is_alphanumeric());
+    WORDS.into_iter().find(|word| words.clone().any(|it| it == *word))
+}

@@ -1,0 +1,162 @@
+//! Why a call failed and what to check: the likely cause of a failed connection, and a refusal by the service or by something
+//! in front of it.
+
+use payments_core::transport::{ClientCertificateAlert, causes};
+use payments_core::{Deadlines, Delivery, ErrorKind, OperationName, TransportError, TransportErrorKind};
+
+use crate::failure::{CallError, FailedOutcome, Failure, chain};
+use crate::settings::Settings;
+
+/// The failure of a call, with hints about the settings or the request that may be the cause.
+pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure {
+    let mut failure = Failure::of(error);
+    let foreign_403 = how_to_find_the_cause(error);
+    failure.message += foreign_403;
+    if error.outcome() == FailedOutcome::Unknown && foreign_403.is_empty() {
+        let what_happened = format!("{}; it may have been processed", error.failed_call());
+        failure.advice.what_happened = Some(what_happened);
+    }
+    let hints = likely_cause_of(error).into_iter().chain(about_settings(error, settings));
+    hints.fold(failure, Failure::hint)
+}
+
+/// The end of the message about a 403 of something between here and the service, such as a proxy.
+pub(crate) fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
+    let call = error.failed_call();
+    let is_forbidden = call.http_status().is_some_and(|status| status.as_u16() == 403);
+    let is_foreign = call.kind() == ErrorKind::RefusedByIntermediary;
+    if error.as_payment().is_some() && is_forbidden && is_foreign {
+        "; run `payments check` to find the cause"
+    } else {
+        ""
+    }
+}
+
+/// The hint that needs no settings.
+pub(crate) fn likely_cause_of(error: &impl CallError) -> Option<String> {
+    let transport = error.failed_call().transport_error()?;
+    let cause = chain(error.source());
+    likely_cause(transport, cause.as_deref()).map(str::to_owned)
+}
+
+fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
+    let mut hints = Vec::new();
+    let call = error.failed_call();
+    let status = call.http_status().map(|status| status.as_u16());
+    let moves_money = error.as_payment().is_some();
+    if status == Some(401) {
+        hints.push(settings.key_source.hint());
+    }
+    // The service itself never responds to a payment or a void with 404.
+    if moves_money && status == Some(404) {
+        hints.push(settings.path_hint());
+    }
+    // The service's message for any transaction that cannot be voided.
+    let is_not_voidable =
+        || call.reason().is_some_and(|it| it.eq_ignore_ascii_case("invalid transaction id"));
+    if call.operation() == Some(OperationName::Void) && status == Some(400) && is_not_voidable() {
+        hints.push("only an authorization that is not yet voided can be voided".to_owned());
+    }
+    let unsent = call.transport_error().filter(|error| error.delivery() == Delivery::NotProcessed);
+    if let Some(unsent) = unsent {
+        let (deadline, source) = (settings.timeout, settings.timeout_source);
+        if unsent.kind() == TransportErrorKind::Timeout {
+            hints.push(if deadline <= Deadlines::DEFAULT_CONNECT {
+                format!(
+                    "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which \
+                     came from {source}"
+                )
+            } else {
+                SERVICE_UNREACHABLE.to_owned()
+            });
+        }
+        hints.extend(settings.proxy().map(|(at, source)| {
+            format!(
+                "the connection goes through the proxy {at}, which came from {source}: is the proxy running, and does it \
+                 accept this machine?"
+            )
+        }));
+        hints.extend(settings.ignored_proxy_variable().map(|variable| {
+            format!(
+                "{variable} is set, but this command ignores it: if connections must go through a proxy, set PAYMENTS_PROXY or --proxy"
+            )
+        }));
+    }
+    hints
+}
+
+/// The hint if no connection could be established.
+const SERVICE_UNREACHABLE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
+
+const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
+
+const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
+     if the authority is your own, give its certificate with --ca-cert or ca_cert";
+
+/// The likely cause if no connection could be established, or if the server requires a client certificate.
+fn likely_cause(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
+    use TransportErrorKind as Kind;
+
+    // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
+    if requires_client_certificate(error) {
+        return Some(CLIENT_CERTIFICATE);
+    }
+    if error.delivery() != Delivery::NotProcessed {
+        return None;
+    }
+    // The libraries' wording. If it changes, another hint is shown, which is still correct.
+    let cause = cause.unwrap_or_default().to_ascii_lowercase();
+    let Kind::Tls = error.kind() else {
+        let hint = if cause.contains("through the proxy") { PROXY } else { SERVICE_UNREACHABLE };
+        // The hint after a deadline depends on the settings.
+        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(hint);
+    };
+    if let Some(why) = tls_error(error).and_then(no_common_tls) {
+        return Some(why);
+    }
+    Some(if !cause.contains("certificate") {
+        "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("unknownissuer") {
+        UNKNOWN_ISSUER
+    } else if cause.contains("not valid for name") || cause.contains("notvalidforname") {
+        "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
+    } else if cause.contains("not valid yet") || cause.contains("notvalidyet") {
+        "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
+    } else if cause.contains("certificate expired") || cause.contains("certificate: expired") {
+        "the certificate has expired: check this machine's clock, then ask the server's owner"
+    } else {
+        "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner"
+    })
+}
+
+/// What to do if the server requires a client certificate.
+const CLIENT_CERTIFICATE: &str = "the server wants a client certificate, which this command cannot present: ask the \
+     server's owner for an address without one, or use the Rust library, whose hyper transport can present one";
+
+/// Whether the server asked for a client certificate.
+pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
+    use ClientCertificateAlert::{Refused, Required};
+
+    matches!(error.client_certificate(), Some(Required | Refused))
+}
+
+/// The error of the TLS library.
+fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref())
+}
+
+/// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.
+fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
+    use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
+    use rustls::Error::{AlertReceived, PeerIncompatible};
+
+    match error {
+        AlertReceived(HandshakeFailure) => Some(
+            "the server has no TLS version or cipher in common with this command, or it requires a client certificate",
+        ),
+        AlertReceived(ProtocolVersion | InsufficientSecurity) | PeerIncompatible(_) => {
+            Some("the server has no TLS version or cipher in common with this command")
+        }
+        _ => None,
+    }
+}

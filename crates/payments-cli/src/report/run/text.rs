@@ -1,0 +1,207 @@
+//! The text of a billing run's summary: a table, then what to do.
+
+use std::fmt::Write as _;
+
+use super::stop::{NextRun, Stop};
+use super::summary::{Summary, UnresolvedRow};
+use super::tally::{RejectedByStatus, Tallies, Tally};
+use crate::format::counted;
+use crate::report::exit_code::ExitCode;
+use crate::style::{Style, Tone, for_terminal};
+
+impl Summary {
+    /// The report for people: a table, then what to do.
+    pub(crate) fn lines(&self, style: Style) -> String {
+        let (tone, heading) = self.heading();
+        let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_run(self).number()));
+        let mut text = format!("{} {code}\n", style.paint(tone, &heading));
+        if let Some(stop) = &self.stop {
+            line(&mut text, &format!("stopped: {stop}"));
+        }
+        if let Some(why) = &self.incomplete_results {
+            line(&mut text, &format!("the file of --results is incomplete: {why}"));
+        }
+        if let Some(place) = &self.created_journal {
+            line(&mut text, &format!("this run created the journal {place}"));
+        }
+        self.write_table(&mut text);
+        for rejected_by_status in rejected_by_status(&self.tallies.rejected_by_status) {
+            line(&mut text, &rejected_by_status);
+        }
+        self.write_unresolved(&mut text, style);
+        for second_charge in &self.second_charges {
+            line(&mut text, second_charge);
+        }
+        if !self.same_transaction.is_empty() {
+            let heading =
+                "the service returned one transaction for two keys: compare them with the service's records";
+            line(&mut text, heading);
+        }
+        for same_transaction in &self.same_transaction {
+            line(&mut text, &format!("  {same_transaction}"));
+        }
+        if !self.is_dry_run {
+            self.write_what_is_left(&mut text);
+        }
+        text
+    }
+
+    fn next_run(&self) -> NextRun {
+        self.stop.as_ref().map_or(NextRun::ANY_TIME, Stop::next_run)
+    }
+
+    fn write_what_is_left(&self, text: &mut String) {
+        let Tallies { in_progress, not_processed, .. } = self.tallies;
+        if not_processed.plus(self.tallies.not_started()).count > 0 {
+            let when = self.next_run().when;
+            line(
+                text,
+                &format!(
+                    "{when}run the same command again to send the rows that are not processed or not started"
+                ),
+            );
+        }
+        if in_progress.count > 0 {
+            line(
+                text,
+                "another run is sending the rows in progress elsewhere: run the same command later to see how they ended",
+            );
+        }
+    }
+
+    fn heading(&self) -> (Tone, String) {
+        if self.is_dry_run {
+            return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
+        }
+        match ExitCode::of_run_without_second_charges(self) {
+            ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
+            ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
+            ExitCode::NotProcessed => (Tone::Error, format!("UNFINISHED, {}", self.next_run().headline)),
+            ExitCode::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
+            _ => (Tone::Success, "PROCESSED".to_owned()),
+        }
+    }
+
+    /// Reports unknown outcomes separately from outcomes that are known but not recorded in the journal.
+    fn unknown_heading(&self) -> String {
+        let not_recorded = match self.not_recorded.count {
+            0 => String::new(),
+            count => format!("{} NOT RECORDED in the journal: keep this list", counted(count, "outcome")),
+        };
+        let unknown = match self.tallies.all_unknown().count {
+            0 if not_recorded.is_empty() => {
+                "INTERNAL ERROR, more outcomes may be unknown than are listed".to_owned()
+            }
+            0 => return not_recorded,
+            1 => "OUTCOME UNKNOWN for 1 charge, which is not sent again: reconcile it".to_owned(),
+            count => {
+                format!("OUTCOME UNKNOWN for {count} charges, which are not sent again: reconcile them")
+            }
+        };
+        if not_recorded.is_empty() { unknown } else { format!("{unknown}; {not_recorded}") }
+    }
+
+    fn write_table(&self, text: &mut String) {
+        let tallies = &self.tallies;
+        let mut rows: Vec<_> = tallies
+            .named()
+            .filter(|(_, _, tally)| tally.count > 0)
+            .map(|(name, label, tally)| match name {
+                "not_started" if self.is_dry_run => ("would be sent", tally),
+                _ => (label, tally),
+            })
+            .collect();
+        rows.push(("total", tallies.total));
+        let rows: Vec<_> = rows
+            .into_iter()
+            .map(|(label, tally)| (label, tally.count.to_string(), tally.sum().to_string()))
+            .collect();
+        let width = |of: fn(&(&str, String, String)) -> usize| rows.iter().map(of).max().unwrap_or_default();
+        let label_width = width(|row| row.0.len());
+        let count_width = width(|row| row.1.len()).max("rows".len());
+        let sum_width = width(|row| row.2.len()).max("sum".len());
+        line(text, &format!("{:label_width$}  {:>count_width$}  {:>sum_width$}", "", "rows", "sum"));
+        for (label, count, sum) in &rows {
+            line(text, &format!("{label:label_width$}  {count:>count_width$}  {sum:>sum_width$}"));
+        }
+    }
+
+    fn write_unresolved(&self, text: &mut String, style: Style) {
+        let (unrecorded, unknown): (Vec<_>, Vec<_>) =
+            self.unresolved.iter().partition(|row| row.unrecorded.is_some());
+        let all_unknown = self.tallies.all_unknown();
+        if all_unknown.plus(self.not_recorded).count == 0 {
+            return;
+        }
+        let mut write = |heading: &str, rows: Vec<&UnresolvedRow>, all: Tally| {
+            if all.count == 0 {
+                return;
+            }
+            writeln!(text, "  {}", style.paint(Tone::Warning, heading)).expect("a String takes every write");
+            for row in &rows {
+                line(text, &format!("  {row}"));
+            }
+            let rest = all.count.saturating_sub(rows.len() as u64);
+            if rest > 0 {
+                line(text, &format!("  and {rest} more"));
+            }
+        };
+        write("outcome unknown, never sent again automatically:", unknown, all_unknown);
+        write(
+            "outcome known, but not recorded in the journal, which lists it as unknown:",
+            unrecorded,
+            self.not_recorded,
+        );
+        line(
+            text,
+            "`payments journal list --unresolved` lists them all; `payments journal resolve` resolves one, or many with --from",
+        );
+    }
+}
+
+/// What to do about them, for people. Empty if there are none.
+fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
+    let statuses: Vec<_> = rejected.each().map(|(status, _)| status.to_string()).collect();
+    if statuses.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
+    lines.extend(
+        rejected.each().map(|(status, tally)| {
+            format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
+        }),
+    );
+    let statuses = statuses.join(",");
+    lines.push(format!(
+        "fix the cause, then run `payments journal retry --status {statuses}` so that the same command sends them again"
+    ));
+    lines
+}
+
+fn line(text: &mut String, line: &str) {
+    writeln!(text, "  {}", for_terminal(line)).expect("a String takes every write");
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::Amount;
+
+    use super::*;
+
+    #[test]
+    fn unfinished_rows_are_reported_by_what_the_same_command_does_with_them() {
+        let [sent_again, waited_for] = ["to send the rows that are not processed", "another run is sending"];
+        let text = |tallies: Tallies| Summary { tallies, ..Summary::default() }.lines(Style::Plain);
+        let mut tallies = Tallies::default();
+        tallies.total.add(Amount::from_cents(1));
+        tallies.in_progress.add(Amount::from_cents(1));
+        let elsewhere = text(tallies);
+        assert!(!elsewhere.contains(sent_again) && elsewhere.contains(waited_for), "{elsewhere}");
+        tallies.total.add(Amount::from_cents(1));
+        let both = text(tallies);
+        assert!(both.contains(sent_again) && both.contains(waited_for), "{both}");
+        tallies.in_progress = Tally::default();
+        let not_started = text(tallies);
+        assert!(not_started.contains(sent_again) && !not_started.contains(waited_for), "{not_started}");
+    }
+}
