@@ -120,7 +120,11 @@ pub(crate) fn without_escapes(json: &str) -> String {
         } else {
             let mut characters = escape.chars();
             read.extend(characters.next().map(|character| match character {
-                'b' | 'f' | 'n' | 'r' | 't' => ' ',
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
                 other => other,
             }));
             rest = characters.as_str();

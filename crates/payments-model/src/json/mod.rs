@@ -1,26 +1,34 @@
 //! JSON values as text. A `Value` or an `f64` would lose digits.
 
 mod raw;
-mod scanner;
 
 use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
 
 pub(crate) use raw::MAX_DEPTH;
 pub use raw::RawJson;
-pub(crate) use scanner::Scanner;
 
-/// One JSON value as text, without whitespace around it.
+/// One JSON value as text.
 #[derive(Clone, Copy)]
-pub(crate) struct Json<'a>(&'a str);
+pub(crate) struct Json<'a>(&'a RawValue);
+
+impl<'a> From<&'a RawValue> for Json<'a> {
+    fn from(raw: &'a RawValue) -> Self {
+        Self(raw)
+    }
+}
 
 impl<'a> Json<'a> {
-    /// `None` if the text is not exactly one JSON value.
-    pub(crate) fn parse(text: &'a str) -> Option<Self> {
-        Scanner::read(text, Scanner::value)
+    pub(crate) fn as_raw(self) -> &'a RawValue {
+        self.0
     }
 
     pub(crate) fn as_str(self) -> &'a str {
-        self.0
+        self.0.get()
     }
 
     pub(crate) fn is_null(self) -> bool {
@@ -41,12 +49,19 @@ impl<'a> Json<'a> {
 
     /// The members of an object. `None` for any other value, and if a name is not Unicode (`"\ud800"`).
     pub(crate) fn members(self) -> Option<Vec<Member<'a>>> {
-        Scanner::read(self.0, Scanner::members)
+        if !self.is_object() {
+            return None;
+        }
+        serde_json::from_str(self.as_str()).ok().map(|Members(members)| members)
     }
 
     /// The elements of an array. `None` for any other value.
     pub(crate) fn elements(self) -> Option<Vec<Self>> {
-        Scanner::read(self.0, Scanner::elements)
+        if !self.is_list() {
+            return None;
+        }
+        let elements: Vec<&RawValue> = serde_json::from_str(self.as_str()).ok()?;
+        Some(elements.into_iter().map(Self::from).collect())
     }
 
     /// The text of a string. `None` for any other value, and for a string that is not Unicode.
@@ -94,7 +109,7 @@ impl<'a> Json<'a> {
 
 /// The amount in a JSON value: a number, or a string that contains one.
 pub fn amount_in_json(json: &str) -> Option<crate::Amount> {
-    Json::parse(json)?.amount()
+    serde_json::from_str::<&RawValue>(json).ok().map(Json::from)?.amount()
 }
 
 fn is_integer(text: &str) -> bool {
@@ -110,6 +125,34 @@ pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];
 /// The name and the value of a member of a JSON object.
 pub(crate) type Member<'a> = (Cow<'a, str>, Json<'a>);
 
+/// The members of an object in order, including repeated ones.
+#[derive(Clone)]
+pub(crate) struct Members<'a>(pub(crate) Vec<Member<'a>>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MembersVisitor;
+
+        impl<'de> Visitor<'de> for MembersVisitor {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Members<'de>, M::Error> {
+                let mut members = Vec::with_capacity(TYPICAL_COUNT);
+                while let Some((Text(name), value)) = map.next_entry::<Text<'de>, &'de RawValue>()? {
+                    members.push((name, value.into()));
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(MembersVisitor)
+    }
+}
+
 /// The value of the member with this name, if there is exactly one.
 pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
     let mut found = members.iter().filter(|member| member.0 == name);
@@ -117,12 +160,19 @@ pub(crate) fn only<'a>(members: &[Member<'a>], name: &str) -> Option<Json<'a>> {
     found.next().is_none().then_some(*json)
 }
 
+/// A string. It is borrowed if it has no escapes.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+/// Enough for nearly every record and request.
+const TYPICAL_COUNT: usize = 32;
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn json(text: &str) -> Json<'_> {
-        Json::parse(text).unwrap()
+        serde_json::from_str::<&RawValue>(text).unwrap().into()
     }
 
     #[test]

@@ -10,43 +10,38 @@ use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number}
 /// A JSON value exactly as the service sent it, for which this crate has no type.
 ///
 /// It is valid JSON, but nothing else was checked: it may have any size and any content. `Debug` shows only its length.
-#[derive(Clone, PartialEq, Eq)]
-pub struct RawJson(Box<str>);
+#[derive(Clone)]
+pub struct RawJson(Box<RawValue>);
 
 impl RawJson {
     /// Keeps `text` if it is exactly one JSON value. `None` otherwise.
     pub fn parse(text: &str) -> Option<Self> {
-        Json::parse(text).map(Self::from)
+        serde_json::from_str(text).ok().map(Self)
     }
 
     /// The JSON text. It may contain anything that the service sent, so do not log it.
     pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    pub(crate) fn as_raw(&self) -> &RawValue {
         &self.0
     }
 
-    pub(crate) fn as_json(&self) -> Json<'_> {
-        Json(&self.0)
-    }
-
-    /// For a serializer of `serde_json`, which writes it as it is.
-    pub(crate) fn as_raw(&self) -> &RawValue {
-        serde_json::from_str(&self.0).unwrap_or(RawValue::NULL)
-    }
-
     /// Keeps text that is JSON by construction.
-    pub(crate) fn from_json_text(text: impl Into<Box<str>>) -> Self {
-        Self(text.into())
+    pub(crate) fn from_json_text(text: String) -> Self {
+        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
     pub(crate) fn redacted() -> Self {
-        Self::from_json_text(REDACTED_JSON)
+        Self::from_json_text(REDACTED_JSON.to_owned())
     }
 
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
         if is_surely_plain(json.as_str()) {
-            return json.into();
+            return Self(json.as_raw().to_owned());
         }
         if json.is_list() || json.is_object() {
             let mut written = String::new();
@@ -56,22 +51,24 @@ impl RawJson {
         } else if has_card_number(json) {
             return Self::redacted();
         }
-        json.into()
-    }
-}
-
-impl From<Json<'_>> for RawJson {
-    fn from(json: Json<'_>) -> Self {
-        Self(json.as_str().into())
+        Self(json.as_raw().to_owned())
     }
 }
 
 impl fmt::Debug for RawJson {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(raw) = self;
-        write!(f, "RawJson({} bytes)", raw.len())
+        write!(f, "RawJson({} bytes)", raw.get().len())
     }
 }
+
+impl PartialEq for RawJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for RawJson {}
 
 /// A quick check: whether nothing in this JSON has to be redacted. False if there is doubt.
 fn is_surely_plain(json: &str) -> bool {
@@ -181,7 +178,7 @@ mod tests {
             (r#"{"\ud800":1}"#, r#""[redacted]""#),
         ] {
             let raw = RawJson::parse(json).unwrap();
-            assert_eq!(RawJson::redacted_from(raw.as_json()).text(), redacted);
+            assert_eq!(RawJson::redacted_from(raw.as_raw().into()).text(), redacted);
         }
     }
 }

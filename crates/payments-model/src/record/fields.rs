@@ -59,11 +59,8 @@ macro_rules! record {
             ///
             /// If the document is not a JSON object, or does not have exactly one identifier where the record requires one.
             pub fn from_json(document: &[u8]) -> Result<Self, $crate::RecordError> {
-                let json = str::from_utf8(document).ok();
-                let members = json.and_then(|json| {
-                    $crate::json::Scanner::read(json, $crate::json::Scanner::members)
-                });
-                let members = members.ok_or($crate::RecordError::NOT_AN_OBJECT)?;
+                let $crate::json::Members(members) =
+                    serde_json::from_slice(document).map_err(|_| $crate::RecordError::NOT_AN_OBJECT)?;
                 Self::read(&members).ok_or($crate::RecordError::WITHOUT_ID)
             }
 
@@ -145,7 +142,7 @@ pub(crate) fn read<'m, 'a, T>(
 pub(crate) fn repeated<T>(members: &[Member<'_>], name: &str) -> Field<T> {
     let all = members.iter().filter(|member| member.0 == name).map(|(_, json)| json.as_str());
     let all = RawJson::from_json_text(format!("[{}]", all.collect::<Vec<_>>().join(",")));
-    unreadable(name, all.as_json())
+    unreadable(name, all.as_raw().into())
 }
 
 fn unreadable<T>(name: &str, json: Json<'_>) -> Field<T> {

@@ -21,7 +21,7 @@ impl OtherFields {
     /// Appends a field, with secrets in its value redacted. A repeated name is kept twice.
     #[expect(clippy::needless_pass_by_value, reason = "an insert takes ownership of the value")]
     pub fn insert(&mut self, name: impl Into<String>, value: RawJson) {
-        self.keep(name, value.as_json());
+        self.keep(name, value.as_raw().into());
     }
 
     pub(crate) fn keep(&mut self, name: impl Into<String>, value: Json<'_>) {

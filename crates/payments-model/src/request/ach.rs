@@ -198,8 +198,9 @@ impl fmt::Debug for AchTransactionBuilder<'_> {
 
 /// The strings and numbers in a value, without member names. `None` if it is nested too deeply or is not Unicode.
 fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
+    let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
     let mut secrets = Vec::new();
-    collect_secrets(Json::parse(json.as_str())?, MAX_DEPTH, &mut secrets)?;
+    collect_secrets(raw.into(), MAX_DEPTH, &mut secrets)?;
     Some(secrets)
 }
 

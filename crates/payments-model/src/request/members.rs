@@ -1,12 +1,11 @@
 //! The members of a request's JSON document.
 
-use std::collections::BTreeMap;
 use std::fmt;
 
-use serde::de::IgnoredAny;
+use serde_json::error::Category;
 
 use crate::ValidationError;
-use crate::json::{BYTE_ORDER_MARK, Json, Member, Scanner, WHITESPACE};
+use crate::json::{BYTE_ORDER_MARK, Json, Member, Members, WHITESPACE};
 
 /// The members of a request's JSON document, for callers that read them more than once.
 ///
@@ -23,18 +22,16 @@ impl<'a> RequestMembers<'a> {
     pub fn read(document: &'a [u8]) -> Result<Self, ValidationError> {
         let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
         let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
-        if let Some(members) = Scanner::read(text, Scanner::members) {
-            return Ok(Self(members));
-        }
-        // The parser of `serde_json` knows what is wrong, and where.
-        let error = serde_json::from_str::<BTreeMap<String, IgnoredAny>>(text).err();
-        Err(match error.filter(|error| !error.is_data()) {
-            None if text.trim_start_matches(WHITESPACE).starts_with('{') => {
-                ValidationError::one("body", "must be JSON with field names in valid Unicode")
-            }
+        let error = match serde_json::from_str(text) {
+            Ok(Members(members)) => return Ok(Self(members)),
+            Err(error) => error,
+        };
+        let is_object = text.trim_start_matches(WHITESPACE).starts_with('{');
+        Err(match error.classify() {
             // The rest of the document was not parsed and may not be valid JSON.
-            None => ValidationError::one("body", "must be a JSON object"),
-            Some(error) => {
+            Category::Data if !is_object => ValidationError::one("body", "must be a JSON object"),
+            Category::Data => ValidationError::one("body", "must be JSON with field names in valid Unicode"),
+            Category::Syntax | Category::Eof | Category::Io => {
                 // At the end of the text serde_json reports the column of the last character, not the one after it.
                 let (line, column) = (error.line(), error.column() + usize::from(error.is_eof()));
                 let rule = format!("must be JSON: syntax error at line {line}, column {column}");

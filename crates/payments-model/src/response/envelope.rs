@@ -1,8 +1,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+
 use crate::id::is_invisible;
-use crate::json::{Json, Member, Scanner, only};
+use crate::json::{Json, Member, Members, WHITESPACE, only};
 
 use super::body::without_byte_order_mark;
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
@@ -11,16 +14,32 @@ use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord
 ///
 /// It borrows the body and decides nothing. It does not say whether a payment succeeded, because that also depends on the HTTP
 /// status. The service may have sent anything, so [`mask`](crate::mask) its values before showing them.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub struct Envelope<'a> {
-    json: &'a str,
-    status: Option<Json<'a>>,
-    status_code: Option<Json<'a>>,
-    message: Option<Json<'a>>,
-    msg: Option<Json<'a>>,
-    error: Option<Json<'a>>,
-    /// The members of `data`, if it is an object with Unicode names.
-    data: Option<Vec<Member<'a>>>,
+    object: &'a str,
+    members: EnvelopeMembers<'a, Members<'a>>,
+}
+
+/// The members of the interface's envelopes, with `data` as far as it is read.
+#[derive(Clone, Deserialize)]
+#[serde(bound(deserialize = "D: Deserialize<'de>"))]
+struct EnvelopeMembers<'a, D> {
+    #[serde(borrow, default, deserialize_with = "present")]
+    status: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    status_code: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    message: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    msg: Option<&'a RawValue>,
+    #[serde(borrow, default, deserialize_with = "present")]
+    error: Option<&'a RawValue>,
+    data: Option<D>,
+}
+
+/// Keeps `null` as a value. `Option` alone would read it as `None`.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 impl<'a> Envelope<'a> {
@@ -28,38 +47,31 @@ impl<'a> Envelope<'a> {
     /// member of the envelope twice, because then its value is ambiguous. One leading byte order mark is skipped.
     pub fn read(body: &'a [u8]) -> Option<Self> {
         let text = str::from_utf8(without_byte_order_mark(body)).ok()?;
-        Scanner::read(text, |scanner| {
-            let mut envelope = Self { json: text, ..Self::default() };
-            let mut has_data = false;
-            scanner.object(|name, scanner| {
-                let member = match &*name {
-                    "status" => &mut envelope.status,
-                    "status_code" => &mut envelope.status_code,
-                    "message" => &mut envelope.message,
-                    "msg" => &mut envelope.msg,
-                    "error" => &mut envelope.error,
-                    "data" if !has_data => {
-                        has_data = true;
-                        return scanner.value_with_members(&mut envelope.data);
-                    }
-                    "data" => return None,
-                    _ => return scanner.value().map(drop),
-                };
-                let is_first = member.replace(scanner.value()?).is_none();
-                is_first.then_some(())
-            })?;
-            Some(envelope)
+        let object = text.trim_matches(WHITESPACE);
+        // A list would be read as the members in their order.
+        if !object.starts_with('{') {
+            return None;
+        }
+        // Nearly always `data` is an object with Unicode names, so its members are read in the same pass.
+        if let Ok(members) = serde_json::from_str::<EnvelopeMembers<'a, Members<'a>>>(object) {
+            return Some(Self { object, members });
+        }
+        let EnvelopeMembers { status, status_code, message, msg, error, data: _ } =
+            serde_json::from_str::<EnvelopeMembers<'a, &'a RawValue>>(object).ok()?;
+        Some(Self {
+            object,
+            members: EnvelopeMembers { status, status_code, message, msg, error, data: None },
         })
     }
 
-    /// The whole body, as it was sent.
+    /// The body, without a byte order mark and white space around it.
     pub fn json(&self) -> &'a str {
-        self.json
+        self.object
     }
 
     /// The meaning of the member `status`.
     pub fn status(&self) -> Status {
-        let Some(json) = non_null(self.status) else {
+        let Some(json) = non_null(self.members.status) else {
             return Status::Absent;
         };
         let Some(word) = json.text() else {
@@ -79,7 +91,7 @@ impl<'a> Envelope<'a> {
 
     /// The value of the member `status_code`. `"100"` is 100.
     pub fn status_code(&self) -> Code {
-        match non_null(self.status_code) {
+        match non_null(self.members.status_code) {
             None => Code::Absent,
             Some(json) => json.integer().map_or(Code::Unreadable, Code::Number),
         }
@@ -87,7 +99,7 @@ impl<'a> Envelope<'a> {
 
     /// The member `status_code` as JSON text, including quotes.
     pub fn status_code_text(&self) -> Option<&'a str> {
-        self.status_code.map(Json::as_str)
+        self.members.status_code.map(RawValue::get)
     }
 
     /// The length to which [`message`](Self::message) cuts joined texts.
@@ -97,14 +109,15 @@ impl<'a> Envelope<'a> {
     /// something, the prefix of an HTTP 400 aside. If none is a text, the texts of the list or object `errors` or `msg`, joined by
     /// `; ` and cut after [`MAX_JOINED_CHARACTERS`](Self::MAX_JOINED_CHARACTERS).
     pub fn message(&self) -> Option<Cow<'a, str>> {
-        let [msg, message, error] = [self.msg, self.message, self.error].map(non_null);
+        let EnvelopeMembers { message, msg, error, .. } = self.members;
+        let [msg, message, error] = [msg, message, error].map(non_null);
         let text = |json: Option<Json<'a>>| json?.text().filter(|text| !is_blank(text));
         let of_error = |name| text(only(&error?.members()?, name));
         let single = text(msg).or_else(|| text(message)).or_else(|| text(error));
         single.or_else(|| of_error("message")).or_else(|| of_error("description")).or_else(|| {
             // Nearly no response gets here, so `errors` is not read with the other members.
-            let errors =
-                Scanner::read(self.json, Scanner::members).and_then(|members| only(&members, "errors"));
+            let errors = serde_json::from_str::<Members<'a>>(self.object).ok();
+            let errors = errors.and_then(|Members(members)| only(&members, "errors"));
             let joined = || [errors, msg].into_iter().flatten().find_map(joined_texts);
             text(errors).or_else(|| joined().map(Cow::Owned))
         })
@@ -122,21 +135,26 @@ impl<'a> Envelope<'a> {
 
     /// `data` as a transaction record. `None` if it is not an object or has no identifier.
     pub fn transaction_record(&self) -> Option<TransactionRecord> {
-        TransactionRecord::read(self.data.as_ref()?)
+        TransactionRecord::read(self.data_members()?)
     }
 
     /// `data` as a receipt. `None` if it is not an object or has no identifier.
     pub fn transaction_receipt(&self) -> Option<TransactionReceipt> {
-        TransactionReceipt::read(self.data.as_ref()?)
+        TransactionReceipt::read(self.data_members()?)
     }
 
     /// `data` as a customer record. `None` if it is not an object.
     pub fn customer_record(&self) -> Option<CustomerRecord> {
-        CustomerRecord::read(self.data.as_ref()?)
+        CustomerRecord::read(self.data_members()?)
     }
 
     fn data_member(&self, name: &str) -> Option<Json<'a>> {
-        only(self.data.as_ref()?, name)
+        only(self.data_members()?, name)
+    }
+
+    /// The members of `data`, if it is an object with Unicode names.
+    fn data_members(&self) -> Option<&[Member<'a>]> {
+        self.members.data.as_ref().map(|Members(members)| &**members)
     }
 }
 
@@ -173,13 +191,13 @@ fn is_blank(text: &str) -> bool {
 /// Enough for a list of objects with lists of texts, and few enough to read quickly.
 const MAX_LEVELS: u32 = 6;
 
-fn non_null(member: Option<Json<'_>>) -> Option<Json<'_>> {
-    member.filter(|json| !json.is_null())
+fn non_null(member: Option<&RawValue>) -> Option<Json<'_>> {
+    member.map(Json::from).filter(|json| !json.is_null())
 }
 
 impl fmt::Debug for Envelope<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { json: _, status: _, status_code: _, message: _, msg: _, error: _, data: _ } = self;
+        let Self { object: _, members: _ } = self;
         f.debug_struct("Envelope")
             .field("status", &self.status())
             .field("status_code", &self.status_code())

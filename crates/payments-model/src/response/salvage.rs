@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::iter;
 
+use serde_json::value::RawValue;
+
 use crate::TransactionId;
 use crate::json::Json;
 
@@ -96,5 +98,6 @@ fn complete_value<'a>(after_name: &'a [u8], quote: &str) -> Option<Cow<'a, str>>
         // A number at the end of the body may have lost digits.
         value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
     };
-    Json::parse(str::from_utf8(&value[..length]).ok()?)?.text_or_integer()
+    let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;
+    Json::from(value).text_or_integer()
 }
