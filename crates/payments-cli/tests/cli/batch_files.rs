@@ -381,6 +381,12 @@ fn amount_with_more_than_two_written_decimals_is_refused_d53() {
     let rows = "a,t,,\"1,000\",false,,\nb,t,,１.00,false,,\nc,t,,1 000,false,,\nd,t,,1.,false,,\n";
     let seen = problems(format!("{HEADER}{rows}"));
     assert_eq!(seen, [2, 3, 4, 5].map(|line| format!("{line} Amount must be a number such as 10.50")));
+    // Spreadsheets show 101.55 like this.
+    let rows =
+        ["1.02E+02", "1e2", "1.23E+05"].map(|amount| format!("k{amount},t,,{amount},false,,\n")).concat();
+    let seen = problems(format!("{HEADER}{rows}").replace("k1.02E+02", "a").replace("k1.23E+05", "b"));
+    let rule = "Amount must be written without an exponent: a spreadsheet that writes one leaves digits out";
+    assert_eq!(seen, [2, 3, 4].map(|line| format!("{line} {rule}")));
 }
 
 #[test]

@@ -518,6 +518,60 @@ fn column_of_keys_that_is_removed_later_charges_nobody_again_d53() {
     assert_eq!(billing.charged().len(), 2 * charged.len());
 }
 
+/// As a spreadsheet saves the file, or a person types the keys again.
+#[test]
+fn variant_of_a_key_charges_nobody_again_d53() {
+    let billing = Billing::open();
+    let write = |rows: &str| {
+        let text = format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}");
+        fs::write(billing.path("rows.csv"), text).unwrap();
+    };
+    let row =
+        |key: &str, amount: &str, reference: &str| format!("{key},tok_approved,{amount},false,{reference}\n");
+    let keys = ["0017", "12.10", "1234567890123456", "Inv-5"];
+    let saved = ["17", "12.1", "1234567890123450", "inv\u{2011}05"];
+    let rows = |keys: [&str; 4]| {
+        (1..).zip(keys).map(|(n, key)| row(key, &format!("{n}.01"), "r-1")).collect::<String>()
+    };
+    write(&rows(keys));
+    ends(&billing.run(&["--ids-are-not-cards"]), 0, "processed", None);
+    let charged = billing.charged();
+    write(&rows(saved));
+    for arguments in [&["--dry-run", "--ids-are-not-cards"][..], &["--ids-are-not-cards"]] {
+        let error = billing.run(arguments).failed(2);
+        assert_eq!(error["violation_count"], 4, "{error}");
+        let rule = error["violations"][0]["rule"].as_str().unwrap();
+        has(rule, ["is in the journal under the key 0017:", "use a key that differs in more than"]);
+    }
+    // Where the reference is the key, a spreadsheet changes both.
+    let without_keys = |reference: &str| {
+        let text =
+            format!("TokenId,Amount,ConvenienceFeeActive,ReferenceNo\ntok_approved,9.01,false,{reference}\n");
+        fs::write(billing.path("rows.csv"), text).unwrap();
+    };
+    without_keys("0042");
+    ends(&billing.run(&[]), 0, "processed", None);
+    without_keys("42");
+    billing.run(&[]).failed(2);
+    assert_eq!(billing.charged().len(), charged.len() + 1);
+    // A variant of another payment, and the next month of a subscription, are charged.
+    write(&[row("17", "1.02", "r-1"), row("inv-5", "4.01", "r-2"), row("inv-6", "4.01", "r-1")].concat());
+    ends(&billing.run(&["--dry-run"]), 0, "dry_run", None);
+}
+
+/// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
+#[test]
+fn variant_of_a_lost_key_is_not_charged_again_d49() {
+    let billing = Billing::open();
+    billing.good(1);
+    ends(&billing.run(&[]), 0, "processed", None);
+    assert_eq!(billing.workspace.accept("Key\nK01\n").code, Some(0));
+    let text = "Key,TokenId,Amount,ConvenienceFeeActive\nk001,tok_approved,1.01,false\n";
+    fs::write(billing.path("rows.csv"), text).unwrap();
+    let error = billing.run(&[]).failed(2);
+    has(error["violations"][0]["rule"].as_str().unwrap(), ["under the key K01:"]);
+}
+
 #[test]
 fn reopened_key_is_not_sent_if_its_reference_was_charged_meanwhile_d53() {
     let row = "tok_approved,1.01,false,order-1\n";

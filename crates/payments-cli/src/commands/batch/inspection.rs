@@ -8,6 +8,7 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, V
 use payments_model::{Amount, TokenId};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
+use super::key_variants::plain_form;
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
 use crate::failure::Failure;
@@ -51,7 +52,7 @@ pub(super) fn inspect(
     let mut inspection = Inspection {
         rules,
         known,
-        with_reference_as_key: HashSet::new(),
+        marks: HashSet::new(),
         keys: Keys::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
@@ -62,7 +63,7 @@ pub(super) fn inspect(
     if let Some(mut rows) = rows {
         rows.try_for_each(|row| inspection.take(row))?;
         inspection.settle()?;
-        inspection.refuse_removed_keys(again)?;
+        inspection.refuse_other_keys(again)?;
     }
     let Inspection { mut problems, inspected, keys, .. } = inspection;
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
@@ -87,8 +88,8 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
 struct Inspection<'a> {
     rules: Rules<'a>,
     known: Option<KnownIntents>,
-    /// The hashes of reference, token and amount of rows to send whose reference is the key.
-    with_reference_as_key: HashSet<u64>,
+    /// The marks by which an earlier charge of a row to send is found if it has another key.
+    marks: HashSet<u64>,
     keys: Keys,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
@@ -169,10 +170,13 @@ impl Inspection<'_> {
         let mut rows = Vec::new();
         let mut old_keys = Vec::new();
         for row in to_send {
+            let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
+            let form = plain_form(row.key.as_str());
+            self.marks.insert(self.keys.mark(Mark::Form(&form, Some((token, amount)))));
+            self.marks.insert(self.keys.mark(Mark::Form(&form, None)));
             let Some(reference) = row.payment.reference_no() else { continue };
             if reference == row.key.as_str() {
-                let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
-                self.with_reference_as_key.insert(self.keys.hash_of_charge(reference, token, amount));
+                self.marks.insert(self.keys.mark(Mark::Reference(reference, token, amount)));
             } else if let Ok(key) = IntentKey::new(reference) {
                 rows.push(row);
                 old_keys.push(key);
@@ -185,38 +189,45 @@ impl Inspection<'_> {
         Ok(())
     }
 
-    /// The opposite: refuses rows to send whose reference is the key, and of which the journal has the same charge with a key of its
-    /// own. `again` reads the file again.
-    fn refuse_removed_keys<I: Iterator<Item = RowRead>>(
+    /// Refuses rows to send of which the journal has the same charge with a variant of the key, or, where the reference is the key,
+    /// with any other. `again` reads the file again.
+    fn refuse_other_keys<I: Iterator<Item = RowRead>>(
         &mut self,
         again: impl FnOnce() -> I,
     ) -> Result<(), Failure> {
-        let Some(known) = self.known.as_ref().filter(|_| !self.with_reference_as_key.is_empty()) else {
-            return Ok(());
-        };
+        let Some(known) = self.known.as_ref().filter(|_| !self.marks.is_empty()) else { return Ok(()) };
         // Only what is certainly a problem counts, or others would use up the limit.
         let is_charge = |intent: &Intent| {
-            let IntentRequest { subject: Subject::Token(token), reference: Some(reference), amount, .. } =
-                &intent.request
-            else {
-                return false;
+            let IntentRequest { subject, reference, amount, .. } = &intent.request;
+            let form = plain_form(intent.key.as_str());
+            let form = |charge| Mark::Form(&form, charge);
+            let reference = reference.as_deref().filter(|reference| *reference != intent.key.as_str());
+            let marks = match subject {
+                Subject::Lost => [Some(form(None)), None],
+                Subject::Token(token) => [
+                    Some(form(Some((token, *amount)))),
+                    reference.map(|reference| Mark::Reference(reference, token, *amount)),
+                ],
+                _ => [None, None],
             };
-            *reference != *intent.key.as_str()
-                && may_have_moved(intent, self.rules.service)
-                && self.with_reference_as_key.contains(&self.keys.hash_of_charge(reference, token, *amount))
+            let mut marks = marks.into_iter().flatten();
+            may_have_moved(intent, self.rules.service)
+                && marks.any(|mark| self.marks.contains(&self.keys.mark(mark)))
         };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
         for intent in known.first(MOST_KEPT, is_charge)? {
-            if let Some(reference) = intent.request.reference.clone() {
-                charged.entry(reference).or_default().push(intent);
+            for name in intent.request.reference.clone().into_iter().chain([plain_form(intent.key.as_str())])
+            {
+                charged.entry(name).or_default().push(intent.clone());
             }
         }
         if charged.is_empty() {
             return Ok(());
         }
         for (is_settled, row) in self.inspected.is_settled.iter().zip(again()) {
-            let Ok(row) = row.content else { continue };
-            let mut intents = charged.get(row.key.as_str()).into_iter().flatten().filter(|_| !is_settled);
+            let Some(row) = row.content.ok().filter(|_| !is_settled) else { continue };
+            let names = [row.key.as_str(), &plain_form(row.key.as_str())];
+            let mut intents = names.into_iter().filter_map(|name| charged.get(name)).flatten();
             let problem = intents.find_map(|intent| charged_before(&row, intent, self.rules.service));
             self.problems.extend(problem.into_iter().collect());
         }
@@ -292,17 +303,24 @@ fn may_have_moved(intent: &Intent, service: &str) -> bool {
     intent.is_of(service) && !intent.moved_nothing()
 }
 
-/// The problem of a row to send if the intent, with another key, may have been charged for the same: the key of a file without the
-/// column Key is the reference, and somebody has added or removed that column.
+/// The problem of a row to send if the intent may have been charged for the same with another key: a spreadsheet or a person has
+/// changed it, or the column Key, without which the reference is the key, was added or removed.
 fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
-    let has_reference = intent.request.reference.as_deref() == row.payment.reference_no();
-    let is_same = may_have_moved(intent, service)
-        && (has_reference || intent.request.subject == Subject::Lost)
+    let references = [intent.request.reference.as_deref(), row.payment.reference_no()];
+    let [recorded, given] = references.map(|reference| reference.map(plain_form));
+    let is_same = intent.key != row.key
+        && may_have_moved(intent, service)
+        && (recorded == given || intent.request.subject == Subject::Lost)
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
+        let otherwise = if plain_form(intent.key.as_str()) == plain_form(row.key.as_str()) {
+            "use a key that differs in more than case, zeros, spaces and digits after the fifteenth"
+        } else {
+            "give it another ReferenceNo"
+        };
         let rule = format!(
             "would be sent, and a charge with this ReferenceNo, token and amount is in the journal under the key {}: if it is the \
-             same, write that key, because with another one it would be charged again; else give it another ReferenceNo",
+             same, write that key, because with another one it would be charged again; else {otherwise}",
             intent.key
         );
         Problem::new(row.line, "Key", rule)
@@ -360,6 +378,15 @@ fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
     }
 }
 
+/// By what an earlier charge is found that has another key.
+#[derive(Hash)]
+enum Mark<'a> {
+    /// The plain form of the key, and the charge unless the journal has lost it.
+    Form(&'a str, Option<(&'a TokenId, Option<Amount>)>),
+    /// The reference that became the key, and the charge.
+    Reference(&'a str, &'a TokenId, Option<Amount>),
+}
+
 /// The keys of a file. Only their hashes are kept, because a file may have millions.
 #[derive(Debug, Default)]
 struct Keys {
@@ -372,8 +399,8 @@ impl Keys {
         self.hashes.push(self.hasher.hash_one(key));
     }
 
-    fn hash_of_charge(&self, reference: &str, token: &TokenId, amount: Option<Amount>) -> u64 {
-        self.hasher.hash_one((reference, token, amount.and_then(Amount::to_cents)))
+    fn mark(&self, mark: Mark<'_>) -> u64 {
+        self.hasher.hash_one(mark)
     }
 
     /// The line of each row whose key was in an earlier line, and that line. The rows are read `again` only if two hashes are

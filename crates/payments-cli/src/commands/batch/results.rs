@@ -17,8 +17,10 @@ pub(super) struct Results<'a> {
     out: BufWriter<File>,
     format: Format,
     /// What it says about a row: the report of its charge, and its reference.
-    describe: Box<dyn Fn(&FinishedCharge) -> (Report, Option<String>) + 'a>,
+    describe: Box<Describe<'a>>,
 }
+
+type Describe<'a> = dyn Fn(&FinishedCharge) -> (Report, Option<String>) + 'a;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {

@@ -68,7 +68,8 @@ pub(super) fn decide(
         };
     };
     let failed = call.failed_call();
-    let problem = Some(payments_journal::Failure::kind_of(failed));
+    let kind = payments_journal::Failure::kind_of(failed);
+    let problem = Some(kind);
     let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
     let was_not_sent = call.outcome() == Outcome::NotProcessed && error.not_recorded().is_none();
     let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
@@ -95,7 +96,7 @@ pub(super) fn decide(
         }
         (Outcome::Unknown, _) => {
             let exceeded = throttle.unknown(ticket, now).err();
-            let why = format!("the most recent outcomes are unknown ({})", problem.unwrap_or_default());
+            let why = format!("the most recent outcomes are unknown ({kind})");
             Decision { row, stop: exceeded.map(|_| Stop::Outage(why)), problem }
         }
     }

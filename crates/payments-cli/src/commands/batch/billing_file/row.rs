@@ -143,10 +143,9 @@ impl<'a> Rows<'a> {
                 Column::Text(_) => {
                     cells.write_text(name, cell);
                 }
-                Column::Amount => match cell.parse::<Amount>() {
-                    Ok(_) => cells.write(name, cell),
-                    Err(error) => {
-                        let rule = check_ends(cell).map_or_else(str::to_owned, |()| error.to_string());
+                Column::Amount => match amount_rule(cell) {
+                    None => cells.write(name, cell),
+                    Some(rule) => {
                         cells.write_text(name, cell).rules.push((name, rule));
                     }
                 },
@@ -201,6 +200,24 @@ impl Cells<'_> {
     fn write_text(&mut self, name: &str, cell: &str) -> &mut Self {
         self.write(name, &serde_json::to_string(cell).expect("a string is valid JSON"));
         self
+    }
+}
+
+/// The rule that an amount breaks. A number with an exponent comes from a spreadsheet, which shows `1.02E+02` for 101.55.
+fn amount_rule(cell: &str) -> Option<String> {
+    if let Err(rule) = check_ends(cell) {
+        return Some(rule.to_owned());
+    }
+    // Too many decimals are refused with the whole request.
+    let has_exponent = cell
+        .split_once(['e', 'E'])
+        .is_some_and(|(number, _)| number.split_once('.').is_none_or(|(_, decimals)| decimals.len() <= 2));
+    match cell.parse::<Amount>() {
+        Ok(_) if has_exponent => Some(
+            "must be written without an exponent: a spreadsheet that writes one leaves digits out".to_owned(),
+        ),
+        Ok(_) => None,
+        Err(error) => Some(error.to_string()),
     }
 }
 

@@ -572,7 +572,7 @@ fn assert_complete(setup: &TestRun, summary: &Summary, code: ExitCode) {
     let Tallies { processed, unknown, total, .. } = summary.tallies;
     assert_eq!(total.count, 6);
     assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
-    assert_eq!(ExitCode::of_run(&summary), code, "{summary:?}");
+    assert_eq!(ExitCode::of_run(summary), code, "{summary:?}");
     assert_eq!(processed.plus(unknown).plus(summary.tallies.not_started()).count, 6, "{summary:?}");
     assert_eq!(summary.unresolved.len() as u64, unknown.count, "{summary:?}");
     let ledger = setup.gateway.ledger();
