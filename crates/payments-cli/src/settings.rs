@@ -231,7 +231,10 @@ fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
         key_file(path, KeySource::File(Source::Flag("--api-key-file")))
     } else if let Some(key) = text_variable(API_KEY)? {
         let source = KeySource::Key(Source::Variable(API_KEY));
-        Ok(Key { text: Zeroizing::new(key), source, warning: None })
+        let warning = variable(API_KEY_FILE).is_some().then(|| {
+            format!("{API_KEY} is used, and {API_KEY_FILE}, which is set too, is not: another key may be another merchant's")
+        });
+        Ok(Key { text: Zeroizing::new(key), source, warning })
     } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
         key_file(&path, KeySource::File(Source::Variable(API_KEY_FILE)))
     } else {

@@ -64,8 +64,21 @@ impl JournalPlace {
     /// As the options say, else the variables; `None` if neither names a journal.
     pub(crate) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
         let place = Self::from_sources(options.journal.as_deref(), env::var_os(JOURNAL), purpose)?;
+        let Some(place) = place else { return Ok(None) };
         let variable = || env::var_os(WITNESS).filter(|path| !path.is_empty()).map(PathBuf::from);
-        Ok(place.map(|place| Self { witness: options.witness.clone().or_else(variable), ..place }))
+        let witness = options.witness.clone().or_else(variable);
+        if witness.is_some() && matches!(place.kind, Kind::Database(_)) {
+            let source = if options.witness.is_some() { "--witness" } else { WITNESS };
+            return Err(Failure::invalid(
+                "usage",
+                format!(
+                    "{source} is for a journal in a file, and {} names a database, which has no witness; {}: leave it out",
+                    place.source,
+                    purpose.nothing_done()
+                ),
+            ));
+        }
+        Ok(Some(Self { witness, ..place }))
     }
 
     /// The same, but one of them must name a journal.

@@ -50,6 +50,21 @@ const PLACES: &[&str] = &[
     "//db/pay",
 ];
 
+/// It would watch nothing.
+#[test]
+fn witness_of_a_database_is_refused_d49() {
+    let folder = tempfile::tempdir().unwrap();
+    let rows = folder.path().join("rows.csv");
+    fs::write(&rows, BATCH).unwrap();
+    let run = |place: &str| {
+        payments_at("https://127.0.0.1:1/api", ["batch", "run", rows.to_str().unwrap(), "--journal", place])
+    };
+    let place = "postgres://127.0.0.1:1/pay";
+    has(run(place).arguments(["--witness", "w"]).end().refusal(), ["--witness is for a journal in a file"]);
+    let by_variable = run(place).env("PAYMENTS_JOURNAL_WITNESS", "w").end().refusal();
+    has(by_variable, ["PAYMENTS_JOURNAL_WITNESS is for a journal in a file"]);
+}
+
 const BATCH: &str = "Key,TokenId,Amount,ConvenienceFeeActive\ninvoice-1,tok_approved,1.00,false\n";
 
 #[test]
