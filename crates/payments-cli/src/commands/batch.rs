@@ -4,6 +4,7 @@ mod billing_file;
 mod charge_result;
 mod counting;
 mod inspection;
+mod key_variants;
 mod known_intents;
 mod progress;
 mod results;

@@ -11,6 +11,7 @@ mod resolve_file;
 mod retry;
 mod services;
 mod show;
+mod status_words;
 mod summary;
 
 use std::io;

@@ -68,8 +68,11 @@ impl ExitCode {
     }
 }
 
+/// An exit code, and when a billing run has it.
+type Rule = (ExitCode, fn(&Summary) -> bool);
+
 /// What a billing run may end with, and when. The order makes sure that no other code hides an unknown outcome.
-const RUN: [(ExitCode, fn(&Summary) -> bool); 6] = [
+const RUN: [Rule; 6] = [
     (ExitCode::Unknown, |run| {
         run.tallies.all_unknown().count > 0 || run.not_recorded.count > 0 || run.is_in_doubt()
     }),
@@ -82,10 +85,7 @@ const RUN: [(ExitCode, fn(&Summary) -> bool); 6] = [
     (ExitCode::Other, |run| run.incomplete_results.is_some()),
 ];
 
-fn first_of<'a>(
-    codes: impl IntoIterator<Item = &'a (ExitCode, fn(&Summary) -> bool)>,
-    summary: &Summary,
-) -> ExitCode {
+fn first_of<'a>(codes: impl IntoIterator<Item = &'a Rule>, summary: &Summary) -> ExitCode {
     let mut codes = codes.into_iter().filter(|_| !summary.is_dry_run);
     codes.find(|(_, applies)| applies(summary)).map_or(ExitCode::Processed, |(code, _)| *code)
 }

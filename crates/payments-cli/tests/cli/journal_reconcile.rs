@@ -103,6 +103,55 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     );
 }
 
+/// A word that no column of statuses has is still a word.
+#[test]
+fn row_with_a_word_against_it_is_never_proposed() {
+    let workspace = Workspace::open();
+    let (id, time) = (workspace.lost("invoice-21", "10.50"), now());
+    let report = |heading: &str, word: &str| {
+        format!("Transaction ID,Amount,Reference,Date,{heading}\n{id},10.50,invoice-21,{time},{word}\n")
+    };
+    for heading in [
+        "Payment Status",
+        "Transaction status",
+        "Settlement_Status",
+        "Status Code",
+        "Response Text",
+        "Outcome",
+    ] {
+        let message = workspace.refused(report(heading, "Declined"), &[]);
+        assert!(message.contains("--charged-status") && message.contains("Declined (1)"), "{message}");
+        assert_eq!(
+            found(&workspace.reconcile(report(heading, "Approved"), &["--charged-status", "approved"])).len(),
+            1
+        );
+    }
+    for (heading, word, is_found) in [
+        ("Type", "Sale", true),
+        ("Type", "Refund", false),
+        ("Remark", "chargeback on 3 Nov", false),
+        ("Remark", "DECLINED", false),
+        ("Refund Status", "Refunded", false),
+        ("Refund Status", "", true),
+    ] {
+        let ended = workspace.reconcile(report(heading, word), &[]);
+        assert_eq!(found(&ended).len(), usize::from(is_found), "{heading} {word}: {ended:?}");
+        assert_eq!(ended.json()["unexplained"], json!([]), "{ended:?}");
+    }
+    // The status says that it was made, and another column that it was given back.
+    for (word, is_found) in [("Refunded", false), ("Voided", false), ("payout pending", true)] {
+        let report = format!(
+            "Transaction ID,Amount,Reference,Date,Status,Note\n{id},10.50,invoice-21,{time},Approved,{word}\n"
+        );
+        let ended = workspace.reconcile(report, &["--charged-status", "approved"]);
+        assert_eq!(found(&ended).len(), usize::from(is_found), "{word}: {ended:?}");
+    }
+    // A charge and its refund are no money that nobody explains.
+    let both = format!("{}other,10.50,invoice-21,{time},Refund\n", report("Type", "Sale"));
+    let ended = workspace.reconcile(both, &[]).exits(5);
+    assert_eq!(ended.json()["unexplained"], json!([]), "{ended:?}");
+}
+
 #[test]
 fn charge_of_a_rejected_key_is_written_and_resolved_d48() {
     let workspace = Workspace::open();

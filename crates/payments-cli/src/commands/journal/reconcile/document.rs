@@ -300,7 +300,7 @@ const fn words(why: Undecidable) -> (&'static str, &'static str) {
         Undecidable::MaskedId => ("masked_id", "has an id that is masked here"),
         Undecidable::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
         Undecidable::AmountOnly => ("amount_only", "only its amount can be compared"),
-        Undecidable::NoRow => ("no_row", "no row is like it"),
+        Undecidable::NoRow => ("no_row", "no row has its amount, reference or card, and time"),
         Undecidable::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }

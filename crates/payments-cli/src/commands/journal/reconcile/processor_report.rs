@@ -10,6 +10,7 @@ use super::cells::{self, Written};
 use super::status::StatusWords;
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::card_like_ids::{self, is_like_a_card};
+use crate::commands::journal::status_words;
 use crate::csv_file::Table;
 use crate::failure::Failure;
 use crate::report::problems::Role;
@@ -35,6 +36,14 @@ const KNOWN: [&[&str]; 6] = [
     &["date", "time", "created", "createdat", "datetime", "timestamp", "transactiondate"],
     &["status", "state", "result"],
 ];
+
+/// Whether a heading is that of a status where none has a [`KNOWN`] one: `Payment Status`. A status of refunds or disputes says
+/// nothing of the other payments.
+fn is_like_a_status(heading: &str) -> bool {
+    let heading = heading.to_lowercase();
+    let is_like = ["status", "outcome", "response", "decision"].iter().any(|word| heading.contains(word));
+    is_like && status_words::of_undoing(&heading).is_none()
+}
 
 impl ProcessorReport {
     pub(super) fn read(
@@ -73,7 +82,13 @@ impl ProcessorReport {
                         *seen_words.entry(word.to_owned()).or_default() += 1;
                         this.statuses.insert(line, word.to_owned());
                     }
-                    let (row, time) = report_row(line, cells, words);
+                    let (mut row, time) = report_row(line, cells, words);
+                    if row.status == RowStatus::Charged
+                        && let Some(word) = word_against(&table, &columns)
+                    {
+                        row.status = RowStatus::Other;
+                        this.statuses.insert(line, word.to_owned());
+                    }
                     refuse_card(&row, asked)?;
                     let unreadable = unreadable_parts(&row, time.as_ref());
                     if !unreadable.is_empty() {
@@ -134,6 +149,15 @@ fn cell(table: &Table<'_>, column: Option<usize>) -> Cell<String> {
         }
         Some(Ok(_) | Err(_)) => Cell::Unreadable,
     }
+}
+
+/// A word in another column which says that the payment of a row was not made or was given back. If the report has a status, that
+/// column says whether it was made.
+fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<&'static str> {
+    let word_in =
+        if columns[STATUS].is_some() { status_words::of_undoing } else { status_words::against_a_charge };
+    let others = (0..table.headings().len()).filter(|index| !columns.contains(&Some(*index)));
+    others.filter_map(|index| table.cell(index).ok()).find_map(word_in)
 }
 
 fn read_text(cell: &Cell<String>) -> Option<&str> {
@@ -238,7 +262,10 @@ fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<us
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => known.contains(&&*plain(heading)),
         };
-        let found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        let mut found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        if field == FIELDS[STATUS] && asked.is_none() && found.is_empty() {
+            found.extend((0..headings.len()).filter(|index| is_like_a_status(&headings[*index])));
+        }
         *column = match (&*found, asked) {
             ([index], _) => Some(*index),
             ([], None) => None,

@@ -8,6 +8,7 @@ use payments_model::{Amount, printable_field_name};
 
 use super::super::reconcile::HEADINGS as PROPOSALS;
 use super::super::resolution::{TypedVerdict, is_written_as};
+use super::super::status_words;
 use crate::csv_file::{self, Table};
 use crate::report::intent::{self, exported_transaction};
 use crate::report::problems::{Problem, Problems};
@@ -224,7 +225,7 @@ impl Columns {
         let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
         if word.is_none() && id.is_some() {
             for index in &self.foreign {
-                if let Some(word) = word_against_a_charge(&cell("row", *index)?) {
+                if let Some(word) = status_words::against_a_charge(&cell("row", *index)?) {
                     let name = shown(*index);
                     let rule = format!(
                         "has the word {word} in the column {name}, and an id without a verdict is a payment that was made: add a \
@@ -307,27 +308,4 @@ fn word_of(cells: &[String]) -> Result<Option<Word>, &'static str> {
         said = Some(word);
     }
     Ok(said)
-}
-
-/// A word of a cell that nobody writes beside a payment that was made and kept.
-fn word_against_a_charge(cell: &str) -> Option<&'static str> {
-    const WORDS: [&str; 14] = [
-        "canceled",
-        "cancelled",
-        "chargeback",
-        "declined",
-        "denied",
-        "error",
-        "expired",
-        "failed",
-        "pending",
-        "refunded",
-        "refused",
-        "rejected",
-        "reversed",
-        "voided",
-    ];
-    let cell = cell.to_lowercase();
-    let words = cell.split(|letter: char| !letter.is_alphanumeric());
-    WORDS.into_iter().find(|word| words.clone().any(|it| it == *word))
 }
