@@ -114,7 +114,7 @@ impl<'a> Table<'a> {
         Some(Err(Problem::new(records.begun_at, "row", rule)))
     }
 
-    /// Whether a problem of a row may hide other rows, so that nobody knows what the file has: a quotation mark too many or too
+    /// Whether a problem of a row may hide other rows, which leaves the file's content uncertain: a quotation mark too many or too
     /// few, or a row without an end.
     pub(crate) const fn may_hide_rows(&self) -> bool {
         self.may_hide_rows
@@ -127,7 +127,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// Whether a cell is the line with which a spreadsheet is told the separator, such as `sep=,`. A separator that is not a comma
+/// Whether a cell is the line that names the separator to a spreadsheet, such as `sep=,`. A separator that is not a comma
 /// has an explanation of its own.
 fn is_separator_line(cell: &str) -> bool {
     let separator = cell.get(..4).filter(|start| start.eq_ignore_ascii_case("sep=")).map(|_| &cell[4..]);

@@ -22,7 +22,7 @@ pub(crate) struct Failure {
     pub(crate) violations: Vec<Violation>,
     /// The response, if there was one.
     pub(crate) response: Option<Box<FailedResponse>>,
-    /// What was sent, if the outcome is unknown.
+    /// The request that was sent, if the outcome is unknown.
     pub(crate) sent: Option<Box<Sent>>,
     pub(crate) advice: Box<Advice>,
 }

@@ -160,7 +160,7 @@ impl Settings {
         &self.keys
     }
 
-    /// A reference as it was sent, even if it looks like a card number: a masked one reconciles nothing.
+    /// A reference without masking, even if it looks like a card number: a masked one reconciles nothing.
     pub(crate) fn reference_without_key(&self, text: &str) -> String {
         if self.keys.is_in(text) { self.keys.mask(text) } else { text.to_owned() }
     }
@@ -319,7 +319,7 @@ fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {
 fn authority(options: &ClientOptions) -> Result<Option<Authority>, Failure> {
     let Some((path, source)) = chosen(options.ca_cert.clone(), "--ca-cert", CA_CERT) else { return Ok(None) };
     let refused = |why: &str| {
-        // In a variable, the key can stand in place of the path by mistake.
+        // A variable may hold the key instead of the path, by mistake.
         let name = match source {
             Source::Variable(_) => files::key_name_in_brackets(&path),
             _ => files::name_in_brackets(&path),

@@ -47,7 +47,7 @@ pub(crate) struct Request {
     pub(crate) received: Received,
 }
 
-/// Kept until the connection ends, because `h2` resets a stream that nobody holds.
+/// Kept until the connection ends, because `h2` resets a stream that is dropped.
 struct Stream {
     received: Received,
     /// `None` once the body has ended.
@@ -340,7 +340,7 @@ impl<'a> Peer<'a> {
     }
 }
 
-/// The connection as `h2` wants it: it reads what has arrived, and blocks when it writes.
+/// The connection in the form that `h2` needs: it reads what has arrived, and blocks when it writes.
 struct Socket<'a>(Rc<RefCell<&'a mut Connection>>);
 
 impl AsyncRead for Socket<'_> {

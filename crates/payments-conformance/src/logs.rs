@@ -24,7 +24,7 @@ impl Log for ToStderr {
 
     fn log(&self, record: &Record<'_>) {
         if self.enabled(record.metadata()) {
-            // There is nowhere else to report that writing to stderr failed.
+            // If stderr cannot be written, no other place is left to report it.
             drop(writeln!(io::stderr(), "{} {}: {}", record.level(), record.target(), record.args()));
         }
     }

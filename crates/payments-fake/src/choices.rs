@@ -175,7 +175,7 @@ impl fmt::Display for DeclineShape {
     }
 }
 
-/// The text is not one of the [names](DeclineShape::as_str).
+/// The text is none of the [names](DeclineShape::as_str).
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("must be ok-failed, ok-error, bad-request or payment-required")]
 #[non_exhaustive]

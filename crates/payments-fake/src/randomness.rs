@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `SplitMix64`. The outputs of one stream are all different, so identifiers never repeat, and one seed always produces the
-/// same identifiers. Nothing here is secret.
+/// same identifiers. None of them is secret.
 #[derive(Debug)]
 pub(crate) struct Randomness {
     /// Setting it back repeats the numbers since then.

@@ -24,7 +24,7 @@ use tokio::task::coop;
 pub(crate) struct Socket {
     tcp: TcpStream,
     closer: Arc<Closer>,
-    /// Whether the last transfer was a write: what comes next is a response, and tokio reports it.
+    /// Whether the last transfer was a write: the next is a response, and tokio reports it.
     awaits_response: bool,
     /// The poll in which something was last read. The rest of that poll needs no second look.
     read_in: Option<u64>,

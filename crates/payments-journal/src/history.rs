@@ -198,7 +198,7 @@ impl Intent {
         found.or_else(|| (*id == self.attempt).then_some(self.attempts))
     }
 
-    /// When the attempt with this number may have begun: as it was written, or when the time began whose entries are lost.
+    /// When the attempt with this number may have begun: the written time, or the beginning of the time whose entries are lost.
     pub(crate) fn begun_at_of(&self, attempt: u32) -> Option<SystemTime> {
         self.events.iter().rev().find_map(|event| match event {
             HistoryEvent::Begun { at, number, .. } if *number == attempt => Some(*at),

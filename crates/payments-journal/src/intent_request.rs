@@ -18,7 +18,7 @@ pub struct IntentRequest {
     pub transaction_type: Option<TransactionType>,
     /// Whether a fee applies, which changes what is charged; a void has none.
     pub convenience_fee: Option<ConvenienceFee>,
-    /// The caller's own reference, as it was sent: a masked one would reconcile nothing.
+    /// The caller's own reference, unmasked: a masked one would reconcile nothing.
     pub reference: Option<String>,
 }
 
@@ -34,7 +34,7 @@ pub enum Subject {
     },
     /// An account. Nothing about it is stored, so two accounts cannot be told apart.
     Account,
-    /// A stored token, as it was sent.
+    /// A stored token, unmasked.
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),

@@ -81,7 +81,7 @@ use session::{History, Session, read};
 /// # Errors and timeouts
 ///
 /// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. The
-/// next connection first tries the address that responded, if the name still has it. With `connect_timeout`, an address gets at most that time.
+/// next connection first tries the address that responded, if the name still resolves to it. With `connect_timeout`, an address gets at most that time.
 ///
 /// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
 /// made](StoreError::is_in_doubt). So it may if the server confirms the COMMIT with a warning, as it does when the wait for a
@@ -108,7 +108,7 @@ use session::{History, Session, read};
 /// lack rows that were being written while it ran, and no others.
 pub struct PostgresStore(Arc<Shared>);
 
-/// Also held by each outcome that is being written, so that it is written even if its caller has left.
+/// Also held by each outcome that is being written: it is written even if its caller has left.
 struct Shared {
     owner: OwnerId,
     address: Address,

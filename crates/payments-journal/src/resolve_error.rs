@@ -21,7 +21,7 @@ pub(crate) enum Reason {
     #[error("{} has changed since it was read: {}", .found.key, changed(*.read_attempts, .found))]
     Changed { read_attempts: u32, found: Box<Intent> },
     #[error(
-        "{} has {} attempts, so the attempt must be named, as it was read", .0.key, .0.attempts
+        "{} has {} attempts, so the attempt must be named, by the number that was read", .0.key, .0.attempts
     )]
     SeveralAttempts(Box<Intent>),
     #[error(
@@ -69,7 +69,7 @@ impl ResolveError {
         matches!(self.0, Reason::OtherService { .. })
     }
 
-    /// The transaction cannot be the intent's: another intent has it, or its amount or card differs.
+    /// The transaction cannot be the intent's: it belongs to another intent, or its amount or card differs.
     pub fn is_contradicted(&self) -> bool {
         matches!(
             self.0,

@@ -9,7 +9,7 @@ mod document {
 
     /// The intent as JSON.
     pub(crate) fn document(intent: &Intent) -> String {
-        // Larger than most documents, so that it is not reallocated.
+        // Larger than most documents, which avoids a second allocation.
         let mut document = Vec::with_capacity(1024);
         serde_json::to_writer(&mut document, intent).expect("every map key is a string");
         String::from_utf8(document).expect("serde_json writes UTF-8")

@@ -81,7 +81,7 @@ impl Journal {
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<(), ServiceError> {
-        // What is then left as sending is being sent.
+        // Every intent that is still `sending` after this is being sent.
         self.give_up_the_dead().await?;
         self.settle().await?;
         self.store().change_service(change).await?.map_or(Ok(()), Err)

@@ -74,7 +74,7 @@ use writer::Writer;
 ///   [damaged](StoreError::is_damaged), whether the log was removed or the database was copied without it. So is a copy
 ///   that was made in use, and a database whose log another program, such as `sqlite3`, has moved into it after a crash. Only a
 ///   person can confirm that nothing is missing, with an empty log of mode 0600 in its place. Copy the database with SQLite's
-///   own means, such as `.backup`, or while no process has it open. Never restore an old copy, because it charges again every
+///   own means, such as `.backup`, or while it is not open in any process. Never restore an old copy, because it charges again every
 ///   key that it does not know. Nothing else in a process that has the journal open may open the database file: closing it
 ///   would release SQLite's locks, as POSIX specifies.
 /// - `PATH-owners/`: mode 0700, one locked file for each open store, which only decides the state of rows that a dead store left,
@@ -85,7 +85,7 @@ use writer::Writer;
 /// The witness has the number of the newest change. If it has seen more changes than the database has, the database is an older
 /// copy, and would charge again what it does not know. **Then nothing begins** ([`StoreError::is_history_lost`]); ends and reads go
 /// on, until a person [accepts](Journal::accept_history) the loss. So it is while the witness is missing or damaged. If it cannot be
-/// written, what was about to begin is withdrawn. A database that is missing beside its witness is not created anew.
+/// written, a begin is withdrawn. A database that is missing beside its witness is not created anew.
 ///
 /// It does not notice a restore of the witness together with the database, as of a snapshot of the disk, unless there is
 /// [another witness](SqliteOptions::witness) on another disk; nor a snapshot of the machine's memory that is resumed twice.

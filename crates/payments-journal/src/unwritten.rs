@@ -169,7 +169,7 @@ impl Unwritten {
         }
     }
 
-    /// Keeps why the store refused this end. The log has it once.
+    /// Keeps why the store refused this end. It is logged once.
     fn refuse(&self, number: u64, refusal: StoreError) {
         let mut ends = self.ends();
         let Some(UnwrittenEnd { change, refusal: known }) = ends.waiting.get_mut(&number) else { return };

@@ -25,7 +25,7 @@ use crate::secret::REDACTED;
 /// - a secret with letters that has separators, or is in another case;
 /// - a number with words between its digits, such as `"first": "4242", "second": "4242"`;
 /// - the card number of another request, if it fails the Luhn check or has other separators;
-/// - an expiry date or a security code that is not one of `secrets`.
+/// - an expiry date or a security code that is not in `secrets`.
 ///
 /// A masked text says nothing about whether an id is valid: one in twenty random numbers of 16 digits is card-like.
 ///
@@ -230,7 +230,7 @@ fn is_number(secret: &str) -> bool {
     SEPARATED_DIGITS.contains(&secret.len()) && secret.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The places where the digits of a number stand in order, whatever separators are between them.
+/// The places where the digits of a number follow each other, whatever separators are between them.
 fn occurrences_of_number(text: &str, number: &[u8]) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     // The places of the digits since the last letter.

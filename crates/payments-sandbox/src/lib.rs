@@ -73,7 +73,7 @@
 //! # Persistence
 //!
 //! State is in memory. A [file](SandboxBuilder::data_file) is loaded at the start and written at the end, and whenever you ask for
-//! it. A process that is killed loses what was not saved: this is a test double.
+//! it. A process that is killed loses all changes after the last save: this is a test double.
 //!
 //! # As a server
 //!

@@ -150,7 +150,7 @@ impl SandboxBuilder {
     }
 
     /// Loads the state from this file at the start, if it exists, and writes it at the [shutdown](Sandbox::shutdown) and at
-    /// `POST /_sandbox/save`. What was not saved is lost if the process is killed.
+    /// `POST /_sandbox/save`. Changes after the last save are lost if the process is killed.
     ///
     /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](Self::api_key) in the order of the keys, and
     /// no key. So with one key it is a [fixture](Fixtures::from_json), and a fixture can be such a file; armed faults are not

@@ -40,7 +40,7 @@ pub(crate) struct Site {
 pub(crate) struct Answered {
     /// The number of its record.
     number: Option<u64>,
-    /// What is logged, if anything is.
+    /// The exchange for the log, if it is logged.
     exchange: Option<Box<Exchange>>,
     pub(crate) is_reported: bool,
 }

@@ -43,7 +43,7 @@ pub(super) fn links_lead_somewhere(workspace: &Workspace) -> Vec<String> {
         let folder = workspace.root.join(path).parent().unwrap().to_owned();
         let is_broken = |line: &str| local_links(line).any(|target| !folder.join(target).exists());
         let broken = lines_with(&workspace.read(path), is_broken);
-        findings.extend(broken.iter().map(|number| format!("{path}:{number}: a link leads nowhere: fix it")));
+        findings.extend(broken.iter().map(|number| format!("{path}:{number}: a link has no target: fix it")));
     }
     findings
 }

@@ -56,7 +56,7 @@ fn circles<'a>(sources: impl Iterator<Item = (&'a str, String)>) -> BTreeSet<BTr
         files.insert(module.clone(), path.to_owned());
         uses.extend(Uses::of(module, path, &text).items);
     }
-    // A re-export is a name for something in another file, so whoever uses it uses that file.
+    // A re-export is a name for something in another file, so a module that uses it uses that file.
     let names: BTreeMap<_, _> = uses.iter().map(|item| (item.name.clone(), item.path.clone())).collect();
     let resolve = |path: &[String]| {
         let mut path = path.to_owned();

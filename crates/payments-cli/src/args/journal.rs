@@ -260,7 +260,7 @@ pub(crate) struct ResolutionOptions {
         num_args = 0..=1,
         require_equals = true,
         requires_all = ["key", "note"],
-        help = "It was declined or failed at the service: it is not sent again by itself. Requires --note"
+        help = "It was declined or failed at the service: no run sends it again. Requires --note"
     )]
     #[allow(clippy::option_option, reason = "the option may be absent, or have no id, or have one")]
     pub(crate) rejected: Option<Option<String>>,

@@ -25,7 +25,7 @@ pub(crate) enum ExitCode {
     Unauthorized = 6,
     /// Rejected with HTTP 404.
     NotFound = 7,
-    /// What was found or received was recorded, and two attempts of the key may have been charged.
+    /// The finding or the response was recorded, and two attempts of the key may have been charged.
     SecondCharge = 8,
 }
 

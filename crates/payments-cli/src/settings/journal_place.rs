@@ -264,7 +264,7 @@ impl JournalPlace {
         } else if let Some(why) = SqliteStore::why_not_a_path(Path::new(&text)) {
             return Err(refused(why));
         } else {
-            // Absolute, so that it is shown whole.
+            // Absolute: messages show the whole path.
             let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
             Kind::File(path)
         };

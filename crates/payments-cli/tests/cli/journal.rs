@@ -1018,7 +1018,7 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     let file = workspace.journal().with_file_name("orders.csv");
     std::fs::write(&file, "Order,Key\n17,lost\n18,kept\n").expect("it can be written");
     let ended = workspace.journal_command(&["accept-history", "--by", "ada"]);
-    assert_eq!(ended.code, Some(2), "what was sent has to be said: {ended:?}");
+    assert_eq!(ended.code, Some(2), "it must name the keys that were sent: {ended:?}");
     let sent = file.to_str().expect("it is UTF-8");
     // A file that names nothing of the lost time, such as an export of the copy.
     let exported = workspace.csv(&[]);
@@ -1032,7 +1032,7 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     assert_eq!(workspace.sandbox.gateway().ledger().entries().len(), 3);
 }
 
-/// The natural list of what was sent is a file that this command wrote, and some of its keys look like formulas.
+/// The natural list of the keys that were sent is a file that this command wrote, and some of its keys look like formulas.
 #[test]
 fn accepted_keys_are_read_as_this_command_writes_them_d49() {
     let workspace = Workspace::open();

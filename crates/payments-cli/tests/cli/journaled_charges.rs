@@ -282,7 +282,7 @@ fn key_and_journal_need_each_other() {
 
     // The option overrides the variable, and an empty variable counts as unset.
     at_the_sandbox().env("PAYMENTS_JOURNAL", "").end().processed();
-    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/nowhere/at/all");
+    let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", "/missing/journal");
     ended.arguments(["--journal", journal]).end().processed();
     assert_eq!(workspace.show("invoice-17")["state"], "processed");
 }
@@ -651,7 +651,7 @@ fn ids_of_any_form_are_looked_up_voided_and_resolved_d41() {
         assert_eq!(void["TransactionId"], id);
         assert_eq!(workspace.show("void")["state"], "processed");
     }
-    // No path can hold it, but a void has it in its body.
+    // No path can hold it, but the body of a void can.
     let workspace = Workspace::open();
     workspace.run(["transaction", "get", "a/../b"]).end().refused("nothing was sent");
     let error = workspace.run(["void", "--key", "void", "a/../b"]).end().failed(4);

@@ -170,7 +170,7 @@ fn invalid_fixtures_are_refused_with_the_first_error() {
             "{place}: {message}"
         );
     }
-    let missing = payments(["sandbox", "--fixtures", "/nowhere/fixtures.json"]).end();
+    let missing = payments(["sandbox", "--fixtures", "/missing/fixtures.json"]).end();
     missing.failed(2);
 }
 

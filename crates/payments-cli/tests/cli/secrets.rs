@@ -172,7 +172,7 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
     }
 }
 
-/// `UnionPay` numbers need not pass the Luhn check, so only the request tells that they are card numbers.
+/// `UnionPay` numbers need not pass the Luhn check, so only the request shows that they are card numbers.
 #[test]
 fn own_card_number_with_any_separators_is_in_no_output_and_no_journal_d52() {
     const UNION_PAY: &str = "6212947301846576";

@@ -201,7 +201,7 @@ impl Run {
         self.arguments(["--output", "text"]).end()
     }
 
-    /// Runs to completion with a stdout that nobody reads.
+    /// Runs to completion with a stdout that has no reader.
     pub(crate) fn end_unread(self) -> Ended {
         self.stdout(broken_pipe()).end_with_given_stdout()
     }

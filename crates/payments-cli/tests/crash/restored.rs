@@ -56,7 +56,7 @@ impl Round {
         is_put_back
     }
 
-    /// If the run was refused because the journal lacks entries, a person names what was sent since the copy was made.
+    /// If the run was refused because the journal lacks entries, a person names the keys that were sent after the copy was made.
     pub(crate) fn accept_history_if_refused(&mut self, ended: &Ended, figures: &mut Figures) -> bool {
         if !ended.stdout.contains("lacks its newest entries") {
             return false;

@@ -29,7 +29,7 @@ pub struct FailedCall {
 pub(crate) enum Cause {
     Configuration(ConfigurationError),
     Validation(ValidationError),
-    /// No complete response was read. What was read of one is the second part.
+    /// No complete response was read. The part that was read is the second field.
     Transport(TransportError, Option<Box<FailedResponse>>),
     /// A complete response that is not a success.
     Response(Box<FailedResponse>),

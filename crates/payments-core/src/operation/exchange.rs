@@ -119,7 +119,7 @@ pub trait Operation: Sealed {
         None
     }
 
-    /// The data of a success, if the response has it.
+    /// The data of a success, if the response contains any.
     #[doc(hidden)]
     fn data(&self, envelope: &Envelope<'_>) -> Option<Self::Data>;
 

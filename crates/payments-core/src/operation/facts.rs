@@ -34,7 +34,7 @@ pub struct Facts<'a> {
     pub convenience_fee: Option<ConvenienceFee>,
     /// The last four digits of the card.
     pub last_four: Option<&'a str>,
-    /// The stored token that is charged. Who has it and the API key can charge the payer.
+    /// The stored token that is charged. With it and the API key, anybody can charge the payer.
     pub token_id: Option<&'a TokenId>,
     /// The `ReferenceNo` of a token payment, unmasked. No other operation has one.
     pub reference: Option<&'a str>,

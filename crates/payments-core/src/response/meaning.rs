@@ -16,7 +16,7 @@ pub(crate) enum Meaning {
     Unclear,
 }
 
-/// The parts of a response's body that its meaning depends on. The message text is not one of them.
+/// The parts of a response's body that its meaning depends on. The message text has no part in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Summary {
     /// Truncated, empty, HTML, encoded, not UTF-8, over the cap, or JSON that is not an object.

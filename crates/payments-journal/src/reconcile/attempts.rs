@@ -187,8 +187,8 @@ pub(super) fn mark(request: &IntentRequest) -> Option<Mark> {
     }
 }
 
-/// When an attempt ended, at the latest; `None` while it is being sent. If nothing has recorded that, as of a crash that nobody has
-/// marked, it took no longer than its deadline.
+/// When an attempt ended, at the latest; `None` while it is being sent. If nothing has recorded that, as of a crash that is not
+/// marked yet, it took no longer than its deadline.
 fn end_of(intent: &Intent, attempt: u32, begun_at: SystemTime, deadline: Duration) -> Option<SystemTime> {
     if attempt == intent.attempts && intent.state == IntentState::Sending {
         return None;

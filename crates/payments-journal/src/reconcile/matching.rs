@@ -35,7 +35,7 @@ type AttemptsBySlot = Index<Slot, (usize, u32)>;
 /// The attempts whose own charged row is in the report: of each its intent and transaction.
 type ChargedBySlot = Index<Slot, (usize, usize)>;
 
-/// The intents with an open attempt of which the journal has lost what was sent, by its amount if that is known.
+/// The intents with an open attempt whose request the journal has lost, by its amount if that is known.
 type LostByAmount = Index<Option<Amount>, usize>;
 
 /// How many candidates are shown. More are not counted, because two already decide that there is no proposal.

@@ -45,7 +45,7 @@ pub struct Reconciliation {
     pub unreadable: Vec<u64>,
 }
 
-/// An attempt of an intent, as it was compared.
+/// An attempt of an intent that was compared with the report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ReconciledAttempt {
@@ -107,7 +107,7 @@ pub enum Undecidable {
     Void,
     /// An ACH payment is never proposed: nothing about its account is stored.
     Ach,
-    /// A payment with an active fee is never proposed: what is charged may differ from what was requested.
+    /// A payment with an active fee is never proposed: the charged amount may differ from the requested one.
     Fee,
     /// The journal has masked a part of its transaction's id, so that no row can be recognized by it.
     MaskedId,

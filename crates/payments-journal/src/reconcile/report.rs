@@ -13,7 +13,7 @@ use crate::IntentRequest;
 
 /// A row of a processor's report, such as a settlement file or an export of its back office.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: whoever reads a report creates it")]
+#[allow(clippy::exhaustive_structs, reason = "complete: the reader of a report creates it")]
 pub struct ReportRow {
     /// Its line in the report, from 1.
     pub line: u64,

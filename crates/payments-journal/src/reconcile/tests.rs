@@ -3,7 +3,7 @@
 //! `RECONCILED_LEDGERS=100000` and `RECONCILED_SEED=7` choose the number of ledgers and the first seed.
 
 #![allow(clippy::similar_names, reason = "begin and begun are the journal's own words")]
-#![allow(clippy::struct_excessive_bools, reason = "what is known of an attempt are independent facts")]
+#![allow(clippy::struct_excessive_bools, reason = "the facts about an attempt are independent")]
 #![allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "calls read alike")]
 #![allow(clippy::cloned_ref_to_slice_refs, reason = "lists of one and of several rows read alike")]
 
@@ -815,7 +815,7 @@ fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
             assert_eq!(others, may_be.then_some((Undecidable::SeveralKeys, "lost")), "{lost:?}");
             assert_eq!(found.proposals.is_empty(), may_be);
         }
-        // A charge of a rejected key is shown all the same.
+        // A charge of a rejected key is shown too.
         let rejected = Some(Ending::Rejected(Failure::of_kind("rejected")));
         let found = found(&[intent("k", card(1000, "4242"), rejected), lost], &rows);
         assert_eq!((found.unexplained.len(), proposed(&found).is_empty()), (1, may_be));

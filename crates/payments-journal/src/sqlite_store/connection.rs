@@ -116,7 +116,7 @@ pub(super) fn to_read(place: &Place) -> rusqlite::Result<Connection> {
     let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
     // Only the writer decides whether the log is removed.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
-    // The first read opens the log, while the writer still has it open.
+    // The first read opens the log, which the writer still has open.
     connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
     Ok(connection)
 }

@@ -160,7 +160,7 @@ impl OwnersLock {
         }
     }
 
-    /// `None` if another store has it, or if the directory was removed meanwhile.
+    /// `None` if another store holds it, or if the directory was removed meanwhile.
     fn try_acquire(directory: &Path) -> io::Result<Option<File>> {
         // Systems other than Unix cannot lock a directory.
         let path = if cfg!(unix) { directory.to_owned() } else { directory.join("turn") };

@@ -2,8 +2,8 @@
 //!
 //! | beside the database | the journal | how it is read |
 //! |---|---|---|
-//! | a log and its index | is open, or its last store has died | `readonly_shm`: with the locks of the living, or with an own index in memory if there are none |
-//! | a log alone | is a copy, or lost its log and a person accepted that: no store has it open | without locks, with an own index in memory |
+//! | a log and its index | is open, or its last store has died | `readonly_shm`: with the locks of the living, or with its own index in memory if there are none |
+//! | a log alone | is a copy, or lost its log and a person accepted that: it is not open in any store | without locks, with its own index in memory |
 //! | no log | was closed | `immutable`, which ignores a log: never used beside one |
 //!
 //! SQLite would create a log that is missing, and the next store would take it for the one that is lost (see `open_flag.rs`). So

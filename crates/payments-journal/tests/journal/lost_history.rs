@@ -367,7 +367,7 @@ proptest! {
             let ids: BTreeSet<_> = attempts.iter().map(|(_, id)| id).collect();
             prop_assert_eq!(ids.len(), attempts.len());
             prop_assert!(written.resolutions().all(|said| said.attempt <= written.attempts));
-            // What was found stays found, unless a person has corrected it in the lost time.
+            // A finding stays, unless a person has corrected it in the lost time.
             let is_corrected = |id: &TransactionId| {
                 begun.resolutions().any(|said| said.resolution.verdict == Verdict::Processed(id.clone()))
             };

@@ -306,7 +306,7 @@ fn damaged_table_of_further_transactions_is_refused() {
     }
 }
 
-/// The replacement above damages nothing by itself.
+/// The replacement above alone damages nothing.
 #[test]
 fn index_that_was_built_again_is_accepted() {
     for (name, index) in [

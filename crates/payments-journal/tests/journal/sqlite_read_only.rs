@@ -35,7 +35,7 @@ fn contents(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {
     found
 }
 
-/// A journal with one processed row and one that is being sent, and the process that has it open.
+/// A journal with one processed row and one that is being sent, and the process that opened it.
 fn in_use() -> (InAFile, Process) {
     let place = InAFile::new();
     let mut process = Process::start(&place.path());
@@ -45,7 +45,7 @@ fn in_use() -> (InAFile, Process) {
     (place, process)
 }
 
-/// The same journal in each state in which it can be found, what it shows, and the process that still has it open.
+/// The same journal in each state in which it can be found, what it shows, and the process in which it is still open.
 fn in_every_state() -> Vec<(&'static str, InAFile, &'static str, Option<Process>)> {
     const CRASHED: &str = "read paid=processed in-flight=unknown(crash)";
     let (live, process) = in_use();
@@ -102,7 +102,7 @@ fn reading_writes_nothing_and_shows_a_dead_sender_as_unknown() {
     }
 }
 
-/// What was shown is not recorded, and a store that opens the journal afterwards still does that.
+/// Showing a crash does not record it, and a store that opens the journal afterwards still does that.
 #[tokio::test]
 async fn shown_crash_is_not_written() {
     let (place, process) = in_use();
@@ -283,7 +283,7 @@ async fn reader_with_checked_indexes_finds_keys_of_an_open_journal() {
     }
 }
 
-/// A person who asks what is unresolved is told, whatever an index has lost.
+/// A person who asks for unresolved intents gets all of them, whatever an index has lost.
 #[tokio::test]
 async fn row_that_an_index_lost_is_listed() {
     for name in ["intent_unresolved", "intent_key", "intent_processed"] {

@@ -5,7 +5,7 @@ use crate::json::Json;
 record! {
     /// A customer, as a customer lookup returns it.
     ///
-    /// Every field is optional when read. So is the identifier, because the caller of the lookup already has it. The record is
+    /// Every field is optional when read. So is the identifier, because the caller of the lookup already knows it. The record is
     /// read as leniently as a [`TransactionRecord`](crate::TransactionRecord). `Debug` shows identifiers and no personal data.
     pub struct CustomerRecord {
         /// `CustomerId`.

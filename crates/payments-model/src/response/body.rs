@@ -15,7 +15,7 @@ pub fn is_truncated_json(bytes: &[u8]) -> bool {
 }
 
 /// Whether the bytes begin with a whole JSON object, in any encoding that extends ASCII and with any members. If no
-/// [`Envelope`](super::Envelope) can be read from it all the same, readers may disagree about its content.
+/// [`Envelope`](super::Envelope) can be read from such bytes, readers may disagree about its content.
 pub fn begins_with_json_object(bytes: &[u8]) -> bool {
     let bytes = without_byte_order_mark(bytes).trim_ascii_start();
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();

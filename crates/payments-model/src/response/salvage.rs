@@ -44,7 +44,7 @@ fn salvaged_values(bytes: &[u8], name: &str) -> Vec<String> {
     values.map(Cow::into_owned).collect()
 }
 
-/// The bytes with each letter, digit and underscore as itself where JSON has it as an escape: `Transaction\u0049d` is the name too.
+/// The bytes with each letter, digit and underscore unescaped where JSON has an escape for it: `Transaction\u0049d` is the name too.
 fn with_plain_names(bytes: &[u8]) -> Cow<'_, [u8]> {
     if find(bytes, b"\\u").is_none() {
         return Cow::Borrowed(bytes);

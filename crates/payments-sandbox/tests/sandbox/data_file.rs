@@ -177,8 +177,8 @@ fn anything_else_is_refused_and_left_as_it_is() {
     let folder = Place::new();
     fs::create_dir(folder.file()).unwrap();
     folder.assert_refused(&KEYS, "is not a file");
-    let nowhere = folder.0.path().join("nowhere/state.json");
-    let error = Sandbox::builder().data_file(nowhere).start_blocking().unwrap_err();
+    let missing = folder.0.path().join("missing/state.json");
+    let error = Sandbox::builder().data_file(missing).start_blocking().unwrap_err();
     assert!(error.to_string().contains("nowhere"), "{error}");
 }
 

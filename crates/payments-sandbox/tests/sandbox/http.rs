@@ -53,7 +53,7 @@ fn every_response_has_a_unique_id_and_the_version() {
             (405, "DELETE", "/api/v1/public/void", "", ""),
             (404, "GET", "/elsewhere", "", ""),
             (200, "GET", "/_sandbox/health", "", ""),
-            (404, "GET", "/_sandbox/nowhere", "", ""),
+            (404, "GET", "/_sandbox/unknown", "", ""),
             (405, "PUT", "/_sandbox/state", "", ""),
             (400, "POST", "/_sandbox/tokens", "", "{}"),
         ] {
@@ -107,7 +107,7 @@ fn a_head_gets_the_head_of_the_response_to_a_get() {
         "/_sandbox/openapi.json",
         "/_sandbox/clock?unknown=1",
         "/_sandbox/ui",
-        "/_sandbox/nowhere",
+        "/_sandbox/unknown",
     ] {
         let get = client.request("GET", target, "", "");
         let head = head_of(&mut client, target);

@@ -62,7 +62,7 @@ async fn pay(client: &mut TlsStream<TcpStream>, sandbox: &Sandbox) -> (Vec<u8>, 
 async fn a_payment_goes_over_https() {
     let (sandbox, mut client) = sandbox_and_client().await;
     assert!(sandbox.base_url().starts_with("https://127.0.0.1:"));
-    assert_eq!(sandbox.ca_certificate_pem(), None, "only a generated certificate has an authority of ours");
+    assert_eq!(sandbox.ca_certificate_pem(), None, "only a generated certificate has an authority to trust");
     assert_eq!(sandbox.endpoint().base_url(), sandbox.base_url());
     let (response, end) = pay(&mut client, &sandbox).await;
     assert!(response.starts_with(b"HTTP/1.1 200 OK"));

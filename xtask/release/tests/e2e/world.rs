@@ -188,7 +188,7 @@ impl World {
         command
     }
 
-    /// A workspace with the structure of ours, small enough to pack and build in a second.
+    /// A workspace with the same structure, small enough to pack and build in a second.
     fn write_workspace(&self) {
         for (path, text) in FILES {
             self.write(path, text);

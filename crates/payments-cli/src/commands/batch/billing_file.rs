@@ -1,5 +1,5 @@
 //! The file of a billing run: a header with the interface's names and `Key`, then a row for each charge. It is read once, into
-//! memory, so that exactly what was checked is sent.
+//! memory: a run sends exactly the rows that it has checked.
 
 mod header;
 mod row;

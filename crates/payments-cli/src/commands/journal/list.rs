@@ -211,7 +211,7 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
     ]
 }
 
-/// The time in UTC to the minute, as RFC 3339 has it: `2026-11-26T01:58Z`.
+/// The time in UTC to the minute, in the form of RFC 3339: `2026-11-26T01:58Z`.
 fn minute(time: SystemTime) -> String {
     let seconds = humantime::format_rfc3339_seconds(time).to_string();
     seconds.get(.."2026-11-26T01:58".len()).map_or_else(|| seconds.clone(), |minute| format!("{minute}Z"))

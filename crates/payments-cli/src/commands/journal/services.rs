@@ -111,7 +111,7 @@ fn code(intents: &Summary) -> String {
     format!("{:08x}", hasher.finish() >> 32)
 }
 
-/// What was given back is not what the journal has.
+/// The person confirmed other counts than those of the journal.
 fn changed(found: &ServiceIntents, confirmed: &ServiceConfirmation) -> Failure {
     let ServiceConfirmation { count, shown, by: _ } = confirmed;
     let count = count.map(|count| format!("--count {count}"));

@@ -199,7 +199,7 @@ mod tests {
                 (Some("after_commit=html"), PAY, &approved),
                 (None, "GET /api/v1/public/customer/cus_1", ""),
                 (None, PAY, r#"{"TokenId":"tok_approved","Amount":1,"ConvenienceFeeActive":false}"#),
-                (None, "DELETE /nowhere/4242424242424242/\u{9b}2J", ""),
+                (None, "DELETE /missing/4242424242424242/\u{9b}2J", ""),
             ],
         );
         let expected = [
@@ -211,7 +211,7 @@ mod tests {
             "01:02:03  token-transaction        99.00  charged     saw HTTP 502            1.5 ms  invoice 19            after_commit html",
             "01:02:03  get-customer                    looked up   saw HTTP 200            1.5 ms  cus_1",
             "01:02:03  token-transaction            1  charged     saw HTTP 200            1.5 ms  txn_df0f9924a3016430",
-            "01:02:03  unknown path                    refused     saw HTTP 404            1.5 ms  DELETE /nowhere/************4242/\\u{9b}2J",
+            "01:02:03  unknown path                    refused     saw HTTP 404            1.5 ms  DELETE /missing/************4242/\\u{9b}2J",
         ];
         assert_eq!(lines, expected);
     }

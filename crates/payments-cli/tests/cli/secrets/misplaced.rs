@@ -19,7 +19,7 @@ const COMMAND_LINES: [&str; 41] = [
     "transaction create --file - --card-number={}",
     "transaction create --file - -{}",
     "transaction create --file {}",
-    "transaction create --file /nowhere/{}.json",
+    "transaction create --file /missing/{}.json",
     "transaction get txn_1 --api-key {}",
     "transaction get txn_1 --api-key={}",
     "transaction get txn_1 --api-key-file {}",

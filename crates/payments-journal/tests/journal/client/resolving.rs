@@ -125,7 +125,7 @@ async fn void_may_be_resolved_with_the_id_of_its_payment() {
     world.gateway.arm(Fault::request_lost(OperationName::Void));
     world.client.void(&another, &Void::new(id.clone())).await.unwrap_err();
     let error = world.client.resolve_processed(&another, &id, "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted(), "the void that took effect has it: {error}");
+    assert!(error.is_contradicted(), "it belongs to the void that took effect: {error}");
 }
 
 /// Two services that count from the same number simulate one that returns an id twice.
@@ -267,7 +267,7 @@ async fn resolving_by_key_is_only_for_one_attempt_that_nobody_has_resolved_d48()
     let error = resolve().await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "invoice-17 has 2 attempts, so the attempt must be named, as it was read; nothing was changed"
+        "invoice-17 has 2 attempts, so the attempt must be named, by the number that was read; nothing was changed"
     );
     let read = world.intent().await;
     let late = Resolution::processed(id.clone(), "ada").of_attempt(1);

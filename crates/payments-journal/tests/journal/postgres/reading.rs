@@ -42,7 +42,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     assert!(reader.apply(contract::begin("l", &reader, 1).0).await.unwrap_err().is_refused());
 }
 
-/// The locks of owners are not replicated, so a standby cannot tell that one has died.
+/// The locks of owners are not replicated, so a standby cannot know that one has died.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn standby_is_read_and_shows_no_sender_as_dead() {
     let Some(mut server) = Server::start() else { return };

@@ -194,7 +194,7 @@ fn parse_date(text: &str) -> Option<Date> {
     }
 }
 
-/// The first and the last second of what is written: `14:05` is a minute.
+/// The first and the last second of a written time: `14:05` is a minute.
 fn parse_time(text: &str) -> Option<(u64, u64)> {
     let upper = text.to_ascii_uppercase();
     let (text, is_afternoon) = match (upper.strip_suffix("PM"), upper.strip_suffix("AM")) {

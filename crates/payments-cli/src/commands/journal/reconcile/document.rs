@@ -78,7 +78,7 @@ struct CandidateRow<'a> {
 struct Charged<'a> {
     keys: Vec<Key<'a>>,
     rows: Vec<Row>,
-    /// Whether the file of `--out` has it.
+    /// Whether it is in the file of `--out`.
     is_proposed: bool,
 }
 

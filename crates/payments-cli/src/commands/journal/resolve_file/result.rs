@@ -28,7 +28,7 @@ pub(super) struct FileResult {
     failure: Option<Failure>,
 }
 
-/// A row, and its intent: as it was resolved, or in a dry run as it is now.
+/// A row, and its intent: after it was resolved, or in a dry run its present state.
 struct ResolvedRow {
     verdict: Verdict,
     note: Option<String>,
