@@ -1,15 +1,17 @@
 use std::fmt;
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::future::Future;
+use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
 
-use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
+use bytes::Bytes;
+use http::{Method, Request};
+use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, Timer, blocking};
 
-use crate::gate::Gates;
 use crate::randomness::SeededSource;
 use crate::service::{Service, Shared};
-use crate::settings::Settings;
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
-    Phase, RecordedRequest, StoredToken, Tenant,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
+    ManualClock, Phase, RecordedRequest, Reply, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for testing programs that take payments.
@@ -54,9 +56,9 @@ impl FakeGateway {
 
     pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
         let shared = Arc::new(Shared::new(builder.settings));
-        let uncounted = Self { shared, _fault_check: None };
-        let fault_check = FaultCheck(uncounted.clone());
-        Self { _fault_check: (!builder.ignores_unfired_faults).then(|| Arc::new(fault_check)), ..uncounted }
+        let fault_check =
+            (!builder.ignores_unfired_faults).then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
+        Self { shared, _fault_check: fault_check }
     }
 
     /// A client of this gateway, with its [endpoint](Self::endpoint), its [transport](Self::transport) and its
@@ -78,7 +80,7 @@ impl FakeGateway {
 
     /// A transport that carries requests to this gateway.
     pub fn transport(&self) -> FakeTransport {
-        FakeTransport::new(self.uncounted())
+        FakeTransport::new(Arc::clone(&self.shared))
     }
 
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
@@ -90,18 +92,18 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.settings().api_keys[0].clone()
+        self.shared.settings.api_keys[0].clone()
     }
 
     /// The tenant of a key, or `None` if the gateway does not accept the key.
     pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
-        let index = self.settings().tenant_with_key(api_key.as_bytes())?;
+        let index = self.shared.settings.tenant_with_key(api_key.as_bytes())?;
         Some(self.tenant_at(index))
     }
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        (0..self.settings().api_keys.len()).map(|index| self.tenant_at(index))
+        (0..self.shared.settings.api_keys.len()).map(|index| self.tenant_at(index))
     }
 
     /// The tenant of the first key, which [`ledger`](Self::ledger) and [`tokens`](Self::tokens) use.
@@ -110,7 +112,7 @@ impl FakeGateway {
     }
 
     fn tenant_at(&self, index: usize) -> Tenant {
-        Tenant { gateway: self.uncounted(), index }
+        Tenant { gateway: Arc::clone(&self.shared), index }
     }
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
@@ -224,12 +226,12 @@ impl FakeGateway {
 
     /// Holds every request of the operation before it is processed; see [`Gate`].
     pub fn gate(&self, operation: OperationName) -> Gate {
-        self.gates().close(operation, Phase::BeforeCommit)
+        self.shared.gates().close(operation, Phase::BeforeCommit)
     }
 
     /// Holds the response to every request of the operation after it was processed; see [`Gate`].
     pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
-        self.gates().close(operation, Phase::AfterCommit)
+        self.shared.gates().close(operation, Phase::AfterCommit)
     }
 
     /// What the service did so far.
@@ -252,24 +254,60 @@ impl FakeGateway {
         self.service().requests.clear();
     }
 
-    /// A handle that does not count for the check of unfired faults, for a server, which ends on its own thread. It may change
-    /// in any version.
-    #[doc(hidden)]
+    /// The pure core: what the network would carry back for this request at this time of day.
+    ///
+    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
+    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        let (reply, number) = self.shared.process(now, self.shared.receive(request));
+        self.record_reply(number, &reply);
+        reply
+    }
+
+    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
+    /// request is [closed](Reply::Closed) without an effect.
+    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        let number = request.number;
+        let reply = self.shared.process_held(now, request);
+        self.record_reply(Some(number), &reply);
+        reply
+    }
+
+    fn service(&self) -> MutexGuard<'_, Service> {
+        self.shared.service()
+    }
+}
+
+/// For a server of the gateway in this project only: it may change in any version.
+#[doc(hidden)]
+impl FakeGateway {
+    /// A handle that does not count for the check of unfired faults, for a server, which ends on its own thread.
     pub fn uncounted(&self) -> Self {
         Self { shared: Arc::clone(&self.shared), _fault_check: None }
     }
 
-    pub(crate) fn settings(&self) -> &Settings {
-        &self.shared.settings
+    /// The reply to a request, and the number of the request if it is recorded. See `Shared::respond`.
+    pub async fn respond(
+        &self,
+        request: Request<Bytes>,
+        timer: &dyn Timer,
+        given_up: impl Future<Output = ()>,
+    ) -> (Reply, Option<u64>) {
+        self.shared.respond(request, timer, given_up).await
     }
 
-    /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
-    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
-        self.shared.service.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Records what the client of a request saw, if that is not the reply that [`respond`](Self::respond) returned.
+    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+        self.shared.record_reply(number, reply);
     }
 
-    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
-        self.shared.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The recorded request with this number, if it is still stored.
+    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
+        self.service().requests.with_number(number).cloned()
+    }
+
+    /// The masked method and path of a request, for a log.
+    pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
+        self.shared.loggable(request)
     }
 }
 
@@ -286,7 +324,7 @@ impl Default for FakeGateway {
 }
 
 /// Panics when it is dropped if an armed fault never fired.
-struct FaultCheck(FakeGateway);
+struct FaultCheck(Arc<Shared>);
 
 impl Drop for FaultCheck {
     fn drop(&mut self) {

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::pin::pin;
-use std::sync::Mutex;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -24,14 +24,14 @@ use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
-use crate::{FakeGateway, Fault, Fixtures, HeldRequest, Reply, RequestEffect};
+use crate::{Fault, Fixtures, HeldRequest, Reply, RequestEffect};
 
 /// What every handle of a gateway, its transports and its tenants share.
 pub(crate) struct Shared {
     pub(crate) settings: Settings,
-    pub(crate) service: Mutex<Service>,
+    service: Mutex<Service>,
     /// Outside the service and its lock, because every request looks for a closed gate twice.
-    pub(crate) gates: Mutex<Gates>,
+    gates: Mutex<Gates>,
 }
 
 impl Shared {
@@ -46,47 +46,27 @@ impl Shared {
         });
         Self { settings, service, gates: Mutex::default() }
     }
-}
 
-/// The way of a request through the gateway.
-impl FakeGateway {
-    /// The pure core: what the network would carry back for this request at this time of day.
-    ///
-    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
-    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = self.process(now, self.receive(request));
-        self.record_reply(number, &reply);
-        reply
-    }
-
-    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
-    /// request is [closed](Reply::Closed) without an effect.
-    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let number = request.number;
-        let reply = self.process_held(now, request);
-        self.record_reply(Some(number), &reply);
-        reply
-    }
-
-    fn receive(&self, request: Request<Bytes>) -> Received {
-        let Settings { choices, api_keys, .. } = self.settings();
+    pub(crate) fn receive(&self, request: Request<Bytes>) -> Received {
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let request = ParsedRequest::new(&head, &body, &members, choices.unknown_fields);
+        let request = ParsedRequest::new(&head, &body, &members, self.settings.choices.unknown_fields);
         let members = members.as_ref().ok();
-        let recorded = RecordedRequest::capture(request.operation, head, body.len(), members, api_keys);
+        let recorded =
+            RecordedRequest::capture(request.operation, head, body.len(), members, &self.settings.api_keys);
         Received { request, recorded }
     }
 
-    /// What the network would carry back, and the number of the recorded request; `None` if it never arrived.
-    fn process(&self, now: SystemTime, received: Received) -> (Reply, Option<u64>) {
+    /// What the network would carry back for this request at this time of day, and the number of the recorded request; `None` if
+    /// it never arrived. It neither waits nor reads a clock.
+    pub(crate) fn process(&self, now: SystemTime, received: Received) -> (Reply, Option<u64>) {
         let Received { request, mut recorded } = received;
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
         let Service { stores, randomness, .. } = &mut *service;
         let unused = randomness.state;
-        let decision = decision::decide(now, &request, self.settings(), stores, randomness);
+        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused = operation.moves_money() && decision.effect.is_none();
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
@@ -109,36 +89,26 @@ impl FakeGateway {
         (service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
-    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    /// Processes a request that a fault held, unless the gateway was reset in the meantime.
+    pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
             return Reply::Closed;
         }
         let Service { stores, randomness, .. } = &mut *service;
-        let decision = decision::decide(now, &request, self.settings(), stores, randomness);
+        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
         service.carry_out(now, decision, number, None)
     }
 
-    async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
-        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
-        if let Some(latch) = latch {
-            latch.hold(self.clock()).await;
-        }
-    }
-}
-
-/// For a server of the gateway in this project only: it may change in any version.
-#[doc(hidden)]
-impl FakeGateway {
-    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// [`process`](Self::process) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
     /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
     /// if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
     /// `given_up` is not polled: after the commit the client has been charged, and may still read the response.
-    pub async fn respond(
+    pub(crate) async fn respond(
         &self,
         request: Request<Bytes>,
         timer: &dyn Timer,
@@ -151,14 +121,14 @@ impl FakeGateway {
         if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, None);
         }
-        let (reply, number) = self.process(self.settings().now(), received);
+        let (reply, number) = self.process(self.settings.now(), received);
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
                     self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.process_held(self.settings().now(), request)
+                self.process_held(self.settings.now(), request)
             }
             reply => reply,
         };
@@ -174,29 +144,39 @@ impl FakeGateway {
         (reply, number)
     }
 
-    /// Records what the client of a request saw, if the request is recorded, and if that is not the reply that
-    /// [`respond`](Self::respond) returned.
-    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+    /// Records what the client of a request sees, if the request is recorded.
+    pub(crate) fn record_reply(&self, number: Option<u64>, reply: &Reply) {
         if let Some(number) = number {
             self.service().requests.update(number, |request| request.set_reply(reply));
         }
     }
 
-    /// The recorded request with this number, if it is still stored.
-    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
-        self.service().requests.with_number(number).cloned()
-    }
-
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
     /// request are masked in both, because a method can be any word.
-    pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
-        let redaction = Redaction::of(&self.settings().api_keys, request.headers().get(AUTHORIZATION));
+    pub(crate) fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
+        let redaction = Redaction::of(&self.settings.api_keys, request.headers().get(AUTHORIZATION));
         (redaction.method(request.method()), redaction.path(request.uri().path()))
+    }
+
+    /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
+    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
+        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
+        if let Some(latch) = latch {
+            latch.hold(&self.settings.clock).await;
+        }
     }
 }
 
 /// A request that was parsed, and what is recorded of it. This is most of the work on a request, and is done without a lock.
-struct Received {
+pub(crate) struct Received {
     request: ParsedRequest,
     recorded: RecordedRequest,
 }

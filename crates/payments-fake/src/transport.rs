@@ -12,7 +12,8 @@ use payments_core::{
 };
 use payments_model::unversioned::RequestMembers;
 
-use crate::{FakeGateway, RecordedRequest, Reply, block_on};
+use crate::service::Shared;
+use crate::{RecordedRequest, Reply, block_on};
 
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
 ///
@@ -38,18 +39,33 @@ pub struct FakeTransport {
 /// The service that responds.
 #[derive(Clone)]
 enum Peer {
-    Gateway(FakeGateway),
+    Gateway(Arc<Shared>),
     Other(Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>),
 }
 
 impl FakeTransport {
-    pub(crate) fn new(gateway: FakeGateway) -> Self {
-        Self { timer: Arc::new(gateway.clock().clone()), peer: Peer::Gateway(gateway) }
+    pub(crate) fn new(gateway: Arc<Shared>) -> Self {
+        let timer = Arc::new(gateway.settings.clock.clone());
+        Self { peer: Peer::Gateway(gateway), timer }
     }
 
-    /// Carries back what `reply` returns, for the test of this transport's contract. For responses that the gateway never
-    /// sends, there is [`ScriptedTransport`]. It may change in any version.
-    #[doc(hidden)]
+    /// A transport to your own service: the network carries back what `reply` returns for a request. Deadlines, pauses and
+    /// drips use `timer`.
+    ///
+    /// Use it for replies that a [`FakeGateway`](crate::FakeGateway) never sends, including truncated bytes.
+    ///
+    /// ```
+    /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// use payments_core::{Client, Outcome};
+    /// use payments_fake::{FakeGateway, FakeTransport, ManualClock, Reply, block_on};
+    ///
+    /// let transport = FakeTransport::over(|_request| Reply::Reset, ManualClock::auto());
+    /// let client = Client::builder(FakeGateway::new().endpoint(), transport, ManualClock::auto()).build();
+    ///
+    /// let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+    /// assert_eq!(block_on(client.process_token(&payment)).unwrap_err().outcome(), Outcome::Unknown);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn over(reply: impl Fn(Request<Bytes>) -> Reply + Send + Sync + 'static, timer: impl Timer) -> Self {
         Self { peer: Peer::Other(Arc::new(reply)), timer: Arc::new(timer) }
     }
