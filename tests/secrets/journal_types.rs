@@ -87,6 +87,7 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, journal.resolve(&read(&lost).await, resolution(canaries)).await.unwrap());
     // The second attempt.
     transcribe!(transcript, client.process_card(&lost, &card).await.unwrap());
+    transcribe!(transcript, client.journal().pages(StateName::ALL));
     let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
     assert!(rows.intents.len() > 5, "{rows:?}");
     transcribe!(transcript, rows);

@@ -144,6 +144,7 @@ mod resolve_error;
 mod resolving;
 mod row;
 mod service_change;
+mod services;
 #[cfg(feature = "sqlite")]
 mod sqlite_store;
 mod store;

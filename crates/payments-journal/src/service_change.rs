@@ -8,9 +8,9 @@ use payments_core::{ApiKey, Endpoint};
 use payments_model::mask;
 
 use crate::milliseconds;
-use crate::resolving::{TooLong, check_texts};
+use crate::resolving::TooLong;
 use crate::summary::{Summary, Tally};
-use crate::{HistoryEvent, Intent, IntentKey, Journal, StateName, StoreError};
+use crate::{HistoryEvent, Intent, IntentKey, StateName, StoreError};
 
 /// The intents of one service, as a person has seen them: counts and sums to decide about, and to give back.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,72 +20,6 @@ pub struct ServiceIntents {
     pub service: String,
     /// Its intents.
     pub intents: Summary,
-}
-
-impl Journal {
-    /// The intents of this [service](crate::Intent::service), to decide about with
-    /// [`rename_service`](Self::rename_service) or [`forget_service`](Self::forget_service). Nothing is changed.
-    ///
-    /// # Errors
-    ///
-    /// If there are none, or if they cannot be read.
-    pub async fn intents_of_service(&self, service: &str) -> Result<ServiceIntents, ServiceError> {
-        let intents = if service.is_empty() { None } else { Some(self.summarize(Some(service)).await?) };
-        match intents.filter(|intents| intents.count() > 0) {
-            Some(intents) => Ok(ServiceIntents { service: service.to_owned(), intents }),
-            None => Err(ServiceError::none(service)),
-        }
-    }
-
-    /// Gives the intents of a service another one, by a person's decision: its host was renamed. **They then answer calls to the
-    /// new service.** If it is another service after all, a payment that was never made there is reported as processed.
-    ///
-    /// `read` is what the person has seen. If the journal has other intents of that service by now, nothing is changed. The earlier
-    /// name is kept in the [history](crate::Intent::history) of each. Everything is done in one transaction, in which nothing else is
-    /// written: do it while nothing is charged.
-    ///
-    /// A key is unique in a journal, so no two intents can get the same key. But intents of both services may have the same
-    /// transaction. Then they are not one service, and it is refused. These rules are chosen by this SDK.
-    ///
-    /// # Errors
-    ///
-    /// If the intents have changed, if one is being sent, if two have the same transaction, if no client would call the new name,
-    /// if `by` has more than [`MAX_TEXT_BYTES`](crate::Resolution::MAX_TEXT_BYTES), or if the journal cannot be read or written.
-    pub async fn rename_service(
-        &self,
-        read: &ServiceIntents,
-        to: &str,
-        by: &str,
-    ) -> Result<(), ServiceError> {
-        check_name(to)?;
-        check_texts(by, None)?;
-        self.change_service(ServiceChange::new(read, Some(to), by, SystemTime::now())).await
-    }
-
-    /// Removes the intents of a service, by a person's decision: a rehearsal was run with production's journal. **Their keys are
-    /// new again, so a call with one of them charges**, whatever their age.
-    ///
-    /// `read` is what the person has seen. If the journal has other intents of that service by now, nothing is changed. Everything
-    /// is done in one transaction, in which nothing else is written.
-    ///
-    /// An unknown intent is never forgotten, because that would lose a possible charge: [resolve](Self::resolve) it first. This is
-    /// chosen by this SDK.
-    ///
-    /// # Errors
-    ///
-    /// If the intents have changed, if one is being sent or unknown, if `by` has more than
-    /// [`MAX_TEXT_BYTES`](crate::Resolution::MAX_TEXT_BYTES), or if the journal cannot be read or written.
-    pub async fn forget_service(&self, read: &ServiceIntents, by: &str) -> Result<(), ServiceError> {
-        check_texts(by, None)?;
-        self.change_service(ServiceChange::new(read, None, by, SystemTime::now())).await
-    }
-
-    async fn change_service(&self, change: ServiceChange) -> Result<(), ServiceError> {
-        // Every intent that is still `sending` after this is being sent.
-        self.give_up_the_dead().await?;
-        self.settle().await?;
-        self.store().change_service(change).await?.map_or(Ok(()), Err)
-    }
 }
 
 /// One change of every intent of a service.

@@ -4,8 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use payments_model::Amount;
 
-use crate::liveness::Liveness;
-use crate::{Intent, Journal, OwnerId, StateName, StoreError};
+use crate::{Intent, OwnerId, StateName};
 
 /// How many intents are in each state, and what they are about: see [`Journal::summary`](crate::Journal::summary).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -64,44 +63,6 @@ impl StateSummary {
     /// The time from the oldest begin to `now`; zero if that is in the future by this clock, `None` if there are no intents.
     pub fn age_of_oldest(&self, now: SystemTime) -> Option<Duration> {
         self.oldest.map(|oldest| now.duration_since(oldest).unwrap_or_default())
-    }
-}
-
-impl Journal {
-    /// How many intents are in each state, their sum and the oldest of them, for a gauge or an alert. An intent that a dead owner
-    /// left as sending counts as unknown.
-    ///
-    /// It reads every row in one query: seconds with a million rows.
-    ///
-    /// ```
-    /// use payments_journal::{Journal, MemoryStore, StateName};
-    ///
-    /// # async fn example(journal: Journal) -> Result<(), payments_journal::StoreError> {
-    /// let unknown = journal.summary().await?.state(StateName::Unknown).clone();
-    /// println!("{} unknown", unknown.count);
-    /// # Ok(())
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
-    pub async fn summary(&self) -> Result<Summary, StoreError> {
-        self.summarize(None).await
-    }
-
-    /// The intents of this service, or all.
-    pub(crate) async fn summarize(&self, service: Option<&str>) -> Result<Summary, StoreError> {
-        let mut live = Liveness::of(self.store());
-        loop {
-            let tallies = self.store().summarize(service).await?;
-            let senders = tallies.iter().filter_map(|tally| tally.sender.as_ref()).collect();
-            if live.are_known(senders).await? {
-                let is_dead =
-                    |tally: &Tally| tally.sender.as_ref().is_some_and(|sender| live.is_dead(sender));
-                return Ok(Summary::of(tallies.into_iter().map(|tally| (!is_dead(&tally), tally))));
-            }
-        }
     }
 }
 
