@@ -8,7 +8,7 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, V
 use payments_model::{Amount, TokenId};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
-use super::key_variants::plain_form;
+use super::key_variants::{is_variant, plain_form};
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
 use crate::failure::Failure;
@@ -306,14 +306,16 @@ fn may_have_moved(intent: &Intent, service: &str) -> bool {
 /// The problem of a row to send if the intent may have been charged for the same with another key: a spreadsheet or a person has
 /// changed it, or the column Key, without which the reference is the key, was added or removed.
 fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
-    let references = [intent.request.reference.as_deref(), row.payment.reference_no()];
-    let [recorded, given] = references.map(|reference| reference.map(plain_form));
-    let is_same = intent.key != row.key
+    let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
+    let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
+    let is_variant = is_variant(old_key, key);
+    let is_same = old_key != key
+        && (is_variant || recorded == Some(key) || given == Some(old_key))
         && may_have_moved(intent, service)
-        && (recorded == given || intent.request.subject == Subject::Lost)
+        && (recorded.map(plain_form) == given.map(plain_form) || intent.request.subject == Subject::Lost)
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
-        let otherwise = if plain_form(intent.key.as_str()) == plain_form(row.key.as_str()) {
+        let otherwise = if is_variant {
             "use a key that differs in more than case, zeros, spaces and digits after the fifteenth"
         } else {
             "give it another ReferenceNo"
