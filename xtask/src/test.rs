@@ -163,11 +163,8 @@ const SANDBOX: &[&str] = &[
     "crates/payments-sandbox",
     "tests/schemathesis",
 ];
-const WHEEL: &[&str] =
-    &["crates/payments-cli/pyproject.toml", "crates/payments-cli/README.md", "tests/wheel"];
-/// The files of the packages that are no sources, the documents, and the public API that their examples use. The step
-/// `doctests` runs the same examples on the sources.
-const PACKAGES: &[&str] = &["crates", ":(exclude,glob)crates/**/*.rs", "README.md", "docs", "tests/api"];
+const WHEEL: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/wheel", "examples/python"];
+const PACKAGES: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "README.md", "docs"];
 const API: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/api"];
 
 fn formatting(shell: &Shell) -> anyhow::Result<()> {

@@ -247,12 +247,6 @@ impl Journal {
             LostTime::Sent(keys) => keys,
             LostTime::NothingWasSent => &[],
         };
-        if !sent.is_empty() && self.are_all_processed(sent).await? {
-            return Err(StoreError::refused(
-                "every key that was named is processed already, so none of them was lost: name the keys that were sent in the \
-                 lost time, or say that nothing was sent; nothing was changed",
-            ));
-        }
         let mut unknown = 0;
         for key in sent {
             let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
@@ -261,16 +255,6 @@ impl Journal {
         let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
         self.store.accept_history(by, named, since).await?;
         Ok(unknown)
-    }
-
-    async fn are_all_processed(&self, keys: &[IntentKey]) -> Result<bool, StoreError> {
-        for key in keys {
-            let found = self.store.find(key).await?;
-            if found.is_none_or(|intent| intent.processed_as().is_none()) {
-                return Ok(false);
-            }
-        }
-        Ok(true)
     }
 
     /// Removes intents that ended longer ago than `age`. Unresolved intents are never removed.

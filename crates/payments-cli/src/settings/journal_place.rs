@@ -67,7 +67,8 @@ impl JournalPlace {
         let Some(place) = place else { return Ok(None) };
         let variable = || env::var_os(WITNESS).filter(|path| !path.is_empty()).map(PathBuf::from);
         let witness = options.witness.clone().or_else(variable);
-        if witness.is_some() && matches!(place.kind, Kind::Database(_)) {
+        let is_asked_for = options.witness.is_some() || (witness.is_some() && purpose == Purpose::MoveMoney);
+        if is_asked_for && matches!(place.kind, Kind::Database(_)) {
             let source = if options.witness.is_some() { "--witness" } else { WITNESS };
             return Err(Failure::invalid(
                 "usage",

@@ -111,14 +111,7 @@ fn row_with_a_word_against_it_is_never_proposed() {
     let report = |heading: &str, word: &str| {
         format!("Transaction ID,Amount,Reference,Date,{heading}\n{id},10.50,invoice-21,{time},{word}\n")
     };
-    for heading in [
-        "Payment Status",
-        "Transaction status",
-        "Settlement_Status",
-        "Status Code",
-        "Response Text",
-        "Outcome",
-    ] {
+    for heading in ["Payment Status", "Transaction status", "Settlement_Status", "Status Code"] {
         let message = workspace.refused(report(heading, "Declined"), &[]);
         assert!(message.contains("--charged-status") && message.contains("Declined (1)"), "{message}");
         assert_eq!(
@@ -129,7 +122,9 @@ fn row_with_a_word_against_it_is_never_proposed() {
     for (heading, word, is_found) in [
         ("Type", "Sale", true),
         ("Type", "Refund", false),
-        ("Remark", "chargeback on 3 Nov", false),
+        ("Remark", "no chargeback, customer asked for a refund", true),
+        ("Outcome", "Failed", false),
+        ("AVS Status", "N", true),
         ("Remark", "DECLINED", false),
         ("Refund Status", "Refunded", false),
         ("Refund Status", "", true),

@@ -45,8 +45,11 @@ impl Metadata {
             request_id,
             status_code: status_code.map(|code| of_body.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| {
-                // One that is not in the body as it is, such as the texts of a list, can have a secret that the body does not repeat.
-                let secrets = if matches!(message, Cow::Borrowed(_)) { of_body } else { secrets };
+                // One that is not in the body as it is, such as the texts of a list, can have a secret that the body does not repeat, and
+                // one that was cut can end with half of it.
+                let is_as_sent =
+                    matches!(message, Cow::Borrowed(_)) && message.len() < Envelope::MAX_JOINED_CHARACTERS;
+                let secrets = if is_as_sent { of_body } else { secrets };
                 secrets.mask_message(&message, MAX_TEXT_BYTES)
             }),
             snippet,

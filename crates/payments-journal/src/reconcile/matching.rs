@@ -269,10 +269,12 @@ impl<'a> Matching<'a> {
             return candidates;
         }
         for row in self.report.rows_of(transaction) {
-            for (index, attempt) in by_slot.overlapping(row.slots(), row.interval()) {
-                candidates.entry(index).or_default().insert(attempt);
-                if candidates.len() > MOST {
-                    break;
+            for slot in row.slots() {
+                for (index, attempt) in by_slot.overlapping([slot], row.interval()) {
+                    candidates.entry(index).or_default().insert(attempt);
+                    if candidates.len() > MOST {
+                        break;
+                    }
                 }
             }
         }

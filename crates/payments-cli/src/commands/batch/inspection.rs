@@ -8,7 +8,7 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, V
 use payments_model::{Amount, TokenId};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
-use super::key_variants::{is_variant, plain_form};
+use super::key_variants::{is_exact_variant, is_variant, plain_form};
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
 use crate::failure::Failure;
@@ -190,12 +190,13 @@ impl Inspection<'_> {
     }
 
     /// Refuses rows to send of which the journal has the same charge with a variant of the key, or, where the reference is the key,
-    /// with any other. `again` reads the file again.
+    /// with any other that is not in the file itself. `again` reads the file again.
     fn refuse_other_keys<I: Iterator<Item = RowRead>>(
         &mut self,
         again: impl FnOnce() -> I,
     ) -> Result<(), Failure> {
         let Some(known) = self.known.as_ref().filter(|_| !self.marks.is_empty()) else { return Ok(()) };
+        self.keys.hashes.sort_unstable();
         // Only what is certainly a problem counts, or others would use up the limit.
         let is_charge = |intent: &Intent| {
             let IntentRequest { subject, reference, amount, .. } = &intent.request;
@@ -212,6 +213,7 @@ impl Inspection<'_> {
             };
             let mut marks = marks.into_iter().flatten();
             may_have_moved(intent, self.rules.service)
+                && !self.keys.has(&intent.key)
                 && marks.any(|mark| self.marks.contains(&self.keys.mark(mark)))
         };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
@@ -308,20 +310,24 @@ fn may_have_moved(intent: &Intent, service: &str) -> bool {
 fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
     let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
     let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
-    let is_variant = is_variant(old_key, key);
+    let is_lost = intent.request.subject == Subject::Lost;
+    // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
+    let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
     let is_same = old_key != key
         && (is_variant || recorded == Some(key) || given == Some(old_key))
         && may_have_moved(intent, service)
-        && (recorded.map(plain_form) == given.map(plain_form) || intent.request.subject == Subject::Lost)
+        && (recorded.map(plain_form) == given.map(plain_form) || is_lost)
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
-        let otherwise = if is_variant {
-            "use a key that differs in more than case, zeros, spaces and digits after the fifteenth"
+        let what = if is_lost {
+            "which may have been sent in a lost time,"
         } else {
-            "give it another ReferenceNo"
+            "with this ReferenceNo, token and amount"
         };
+        let otherwise =
+            if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
         let rule = format!(
-            "would be sent, and a charge with this ReferenceNo, token and amount is in the journal under the key {}: if it is the \
+            "would be sent, and a charge {what} is in the journal under the key {}: if it is the \
              same, write that key, because with another one it would be charged again; else {otherwise}",
             intent.key
         );
@@ -399,6 +405,11 @@ struct Keys {
 impl Keys {
     fn add(&mut self, key: &IntentKey) {
         self.hashes.push(self.hasher.hash_one(key));
+    }
+
+    /// Whether the sorted keys have this one.
+    fn has(&self, key: &IntentKey) -> bool {
+        self.hashes.binary_search(&self.hasher.hash_one(key)).is_ok()
     }
 
     fn mark(&self, mark: Mark<'_>) -> u64 {

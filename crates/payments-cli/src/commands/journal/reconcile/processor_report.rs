@@ -37,12 +37,14 @@ const KNOWN: [&[&str]; 6] = [
     &["status", "state", "result"],
 ];
 
-/// Whether a heading is that of a status where none has a [`KNOWN`] one: `Payment Status`. A status of refunds or disputes says
-/// nothing of the other payments.
+/// Whether a heading is that of a status where none has a [`KNOWN`] one: `Payment Status`. A status of refunds says nothing of other
+/// payments, and that of a customer nothing of any.
 fn is_like_a_status(heading: &str) -> bool {
     let heading = heading.to_lowercase();
-    let is_like = ["status", "outcome", "response", "decision"].iter().any(|word| heading.contains(word));
-    is_like && status_words::of_undoing(&heading).is_none()
+    let of_others = ["avs", "cvv", "cvc", "3d", "customer", "order", "shipping", "fulfil"];
+    heading.contains("status")
+        && !of_others.iter().any(|word| heading.contains(word))
+        && status_words::of_undoing(&heading).is_none()
 }
 
 impl ProcessorReport {
@@ -151,11 +153,12 @@ fn cell(table: &Table<'_>, column: Option<usize>) -> Cell<String> {
     }
 }
 
-/// A word in another column which says that the payment of a row was not made or was given back. If the report has a status, that
-/// column says whether it was made.
+/// The word that is a whole cell of another column, and says that the payment of a row was not made or was given back. If the report
+/// has a status, that column says whether it was made. A word in a longer text, such as a remark, decides nothing.
 fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<&'static str> {
-    let word_in =
+    let words =
         if columns[STATUS].is_some() { status_words::of_undoing } else { status_words::against_a_charge };
+    let word_in = |cell: &str| words(cell).filter(|word| cell.trim().eq_ignore_ascii_case(word));
     let others = (0..table.headings().len()).filter(|index| !columns.contains(&Some(*index)));
     others.filter_map(|index| table.cell(index).ok()).find_map(word_in)
 }
