@@ -122,7 +122,7 @@ fn row_with_a_word_against_it_is_never_proposed() {
     for (heading, word, is_found) in [
         ("Type", "Sale", true),
         ("Type", "Refund", false),
-        ("Remark", "no chargeback, customer asked for a refund", true),
+        ("Remark", "customer asked for a refund", true),
         ("Outcome", "Failed", false),
         ("AVS Status", "N", true),
         ("Remark", "DECLINED", false),
