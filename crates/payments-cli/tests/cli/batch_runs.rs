@@ -569,7 +569,10 @@ fn variant_of_a_lost_key_is_not_charged_again_d49() {
     let text = "Key,TokenId,Amount,ConvenienceFeeActive\ninv-7,tok_approved,1.01,false\n";
     fs::write(billing.path("rows.csv"), text).unwrap();
     let error = billing.run(&[]).failed(2);
-    has(error["violations"][0]["rule"].as_str().unwrap(), ["which may have been sent in a lost time, is in the journal under the key Inv-7:"]);
+    has(
+        error["violations"][0]["rule"].as_str().unwrap(),
+        ["which may have been sent in a lost time, is in the journal under the key Inv-7:"],
+    );
 }
 
 #[test]
