@@ -248,7 +248,7 @@ fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
 struct Key {
     text: Zeroizing<String>,
     source: KeySource,
-    /// If others can read the key's file.
+    /// If others can read the key's file, or if another key is set and not used.
     warning: Option<String>,
 }
 

@@ -161,7 +161,21 @@ impl Inspection<'_> {
                 to_send.push(row);
             }
         }
+        self.mark(&to_send);
         self.refuse_added_keys(&to_send)
+    }
+
+    /// Keeps the marks by which [`refuse_other_keys`](Self::refuse_other_keys) finds earlier charges of rows to send.
+    fn mark(&mut self, to_send: &[Row]) {
+        for row in to_send {
+            let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
+            let form = plain_form(row.key.as_str());
+            self.marks.insert(self.keys.mark(Mark::Form(&form, Some((token, amount)))));
+            self.marks.insert(self.keys.mark(Mark::Form(&form, None)));
+            if let Some(reference) = row.payment.reference_no().filter(|it| *it == row.key.as_str()) {
+                self.marks.insert(self.keys.mark(Mark::Reference(reference, token, amount)));
+            }
+        }
     }
 
     /// Refuses rows to send of which the journal has the same charge with the reference as its key.
@@ -170,14 +184,8 @@ impl Inspection<'_> {
         let mut rows = Vec::new();
         let mut old_keys = Vec::new();
         for row in to_send {
-            let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
-            let form = plain_form(row.key.as_str());
-            self.marks.insert(self.keys.mark(Mark::Form(&form, Some((token, amount)))));
-            self.marks.insert(self.keys.mark(Mark::Form(&form, None)));
-            let Some(reference) = row.payment.reference_no() else { continue };
-            if reference == row.key.as_str() {
-                self.marks.insert(self.keys.mark(Mark::Reference(reference, token, amount)));
-            } else if let Ok(key) = IntentKey::new(reference) {
+            let reference = row.payment.reference_no().filter(|it| *it != row.key.as_str());
+            if let Some(Ok(key)) = reference.map(IntentKey::new) {
                 rows.push(row);
                 old_keys.push(key);
             }

@@ -3,6 +3,7 @@
 /// Of a payment that was made and given back, or will be.
 const UNDONE: [&str; 14] = [
     "canceled",
+    "cancellation",
     "cancelled",
     "chargeback",
     "chargedback",
@@ -15,7 +16,6 @@ const UNDONE: [&str; 14] = [
     "reversed",
     "void",
     "voided",
-    "cancellation",
 ];
 
 /// Of a payment that was not made, or not yet.
@@ -36,12 +36,12 @@ const NOT_MADE: [&str; 14] = [
     "unpaid",
 ];
 
-/// A word of a cell that does not stand beside a payment that was made and kept.
+/// A word in a cell that contradicts a payment that was made and kept.
 pub(super) fn against_a_charge(cell: &str) -> Option<&'static str> {
     of_undoing(cell).or_else(|| first_of(&NOT_MADE, cell))
 }
 
-/// A word of a cell that does not stand beside a payment that was kept.
+/// A word in a cell that contradicts a payment that was kept.
 pub(super) fn of_undoing(cell: &str) -> Option<&'static str> {
     first_of(&UNDONE, cell)
 }
