@@ -97,7 +97,8 @@ pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
 /// For a text that was cut: [`mask`] does not recognize the beginning of a number.
 pub fn without_half_a_number(start: &[u8]) -> &[u8] {
     // Nearly always a few bytes before the end. Nothing before it matters.
-    let last_letter = (0..start.len()).rev().find(|&place| is_letter(start, place)).unwrap_or(0);
+    let is_letter = |place: usize| start[place].is_ascii_alphabetic() && !is_of_escape(start, place);
+    let last_letter = (0..start.len()).rev().find(|&place| is_letter(place)).unwrap_or(0);
     let end = start.len().saturating_sub(LONGEST_ESCAPE).max(last_letter);
     let half_escape = start[end..].iter().rposition(|byte| b"\\&%".contains(byte));
     let end = half_escape.map_or(start.len(), |at| end + at);
@@ -115,8 +116,16 @@ pub fn without_half_a_number(start: &[u8]) -> &[u8] {
 
 /// How the text is searched: as written, then with its escapes read if it has any. A place is the same in both.
 fn readings(text: &str) -> &'static [fn(&str) -> Cow<'_, str>] {
-    let has_escapes = text.bytes().any(|byte| matches!(byte, b'\\' | b'&' | b'%'));
-    if has_escapes { &[as_written, with_escapes_read] } else { &[as_written] }
+    if has_escapes(text.as_bytes()) { &[as_written, with_escapes_read] } else { &[as_written] }
+}
+
+fn begins_escape(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'&' | b'%')
+}
+
+/// Looks at every byte: a loop that does not end early is compiled to vector instructions.
+fn has_escapes(text: &[u8]) -> bool {
+    text.iter().fold(false, |found, byte| found | begins_escape(*byte))
 }
 
 fn as_written(text: &str) -> Cow<'_, str> {
@@ -266,14 +275,18 @@ pub(crate) fn may_contain_card_number(text: &str) -> bool {
 /// ids have few.
 fn has_digits(text: &str, count: usize) -> bool {
     let text = text.as_bytes();
+    // Nearly always there are none, and then a letter is told at once.
+    let has_escapes = has_escapes(text);
+    let is_letter =
+        |place: usize| text[place].is_ascii_alphabetic() && !(has_escapes && is_of_escape(text, place));
     // So many digits cover one of these places, so nearly all of the text is skipped.
     let mut place = count.saturating_sub(1);
     while place < text.len() {
-        if !is_letter(text, place) {
-            let start =
-                (0..place).rev().find(|&before| is_letter(text, before)).map_or(0, |letter| letter + 1);
-            let end = (place..text.len()).find(|&after| is_letter(text, after)).unwrap_or(text.len());
-            if text[start..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= count {
+        if !is_letter(place) {
+            let start = (0..place).rev().find(|&before| is_letter(before)).map_or(0, |letter| letter + 1);
+            let end = (place..text.len()).find(|&after| is_letter(after)).unwrap_or(text.len());
+            let digits = || text[start..end].iter().filter(|byte| byte.is_ascii_digit()).count();
+            if end - start >= count && digits() >= count {
                 return true;
             }
             place = end;
@@ -283,13 +296,11 @@ fn has_digits(text: &str, count: usize) -> bool {
     false
 }
 
-/// Whether there is an ASCII letter at this place that is surely not part of an escape.
-fn is_letter(text: &[u8], place: usize) -> bool {
-    let is_of_escape = |byte: &&u8| byte.is_ascii_alphanumeric() || b"#{}".contains(byte);
-    text[place].is_ascii_alphabetic() && {
-        let mut before = text[..place].iter().rev().take(LONGEST_NAME).skip_while(is_of_escape);
-        before.next().is_some_and(|byte| !b"\\&%".contains(byte))
-    }
+/// Whether a letter at this place may be part of an escape.
+fn is_of_escape(text: &[u8], place: usize) -> bool {
+    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"#{}".contains(byte);
+    let mut before = text[..place].iter().rev().take(LONGEST_NAME).skip_while(is_of_name);
+    before.next().is_none_or(|byte| begins_escape(*byte))
 }
 
 /// The card-like numbers in the text, from left to right.
@@ -381,7 +392,8 @@ pub(crate) fn mask_digits(number: &str) -> String {
 /// Whether a field with this name holds card or account data. Case and punctuation are ignored.
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let letters = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-    SECRET_NAMES.binary_search_by(|secret| secret.bytes().cmp(letters())).is_ok()
+    let length = letters().count();
+    SECRET_NAMES.iter().any(|secret| secret.len() == length && secret.bytes().eq(letters()))
 }
 
 /// Shorter secrets occur in other text by chance.
@@ -410,7 +422,7 @@ const LONGEST_NAME: usize = 32;
 /// `\u{10ffff}`.
 const LONGEST_ESCAPE: usize = 10;
 
-/// The names in the interface, and the names that other services use for the same fields. Sorted.
+/// The names in the interface, and the names that other services use for the same fields.
 #[rustfmt::skip]
 const SECRET_NAMES: [&str; 42] = [
     "aba", "abanumber", "account", "accountno", "accountnumber", "acctno", "acctnumber", "achaccount", "bankaccount",

@@ -1,7 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::{Json, Member, WHITESPACE};
@@ -40,10 +39,12 @@ impl RawJson {
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        if is_surely_plain(json.as_str()) {
+        let has_parts = json.is_list() || json.is_object();
+        let is_plain = !may_contain_card_number(json.as_str());
+        if is_plain && (!has_parts || has_surely_no_secret_name(json.as_str())) {
             return Self(json.as_raw().to_owned());
         }
-        if json.is_list() || json.is_object() {
+        if has_parts {
             let mut written = String::new();
             if redact(json, MAX_DEPTH, &mut written) {
                 return Self::from_json_text(written);
@@ -70,11 +71,8 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
-/// A quick check: whether nothing in this JSON has to be redacted. False if there is doubt.
-fn is_surely_plain(json: &str) -> bool {
-    if may_contain_card_number(json) {
-        return false;
-    }
+/// A quick check: whether this JSON has no name of a secret and is not too deep. False if there is doubt.
+fn has_surely_no_secret_name(json: &str) -> bool {
     let (mut levels, mut string) = (0, None);
     let mut bytes = json.bytes().enumerate();
     while let Some((at, byte)) = bytes.next() {
@@ -121,7 +119,7 @@ fn redact(json: Json<'_>, levels: u32, written: &mut String) -> bool {
             written.push(',');
         }
         if !is_list {
-            *written += &Value::from(&**name).to_string();
+            *written += &serde_json::to_string(name).expect("a text is JSON");
             written.push(':');
         }
         if is_secret_name(name) {
