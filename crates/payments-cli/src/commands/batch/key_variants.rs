@@ -2,6 +2,9 @@
 
 /// Whether a spreadsheet or a person may have made one key of the other.
 pub(super) fn is_variant(one: &str, other: &str) -> bool {
+    if let (Some(one), Some(other)) = (Date::read(one), Date::read(other)) {
+        return one.is_variant(&other);
+    }
     let is_rounded = |key| exact_form(key) == plain_form(key);
     plain_form(one) == plain_form(other)
         && (is_exact_variant(one, other) || is_rounded(one) || is_rounded(other))
@@ -9,13 +12,20 @@ pub(super) fn is_variant(one: &str, other: &str) -> bool {
 
 /// The same, but no digit is lost.
 pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
-    exact_form(one) == exact_form(other)
+    match (Date::read(one), Date::read(other)) {
+        (Some(one), Some(other)) => one.is_variant(&other),
+        _ => exact_form(one) == exact_form(other),
+    }
 }
 
 /// The form that all variants of a key share: `Inv-5` and `inv-5`; of a number `0017` and `17`, `12.10` and `12.1`,
 /// `1234567890123456` and `1234567890123450`. Spreadsheets remove the zeros before a number and after its decimals, and keep 15
-/// digits. People change cases, and copy other signs for a hyphen or a space.
+/// digits. People change cases, and copy other signs for a hyphen or a space. Keys that can be read as dates share it if they have the
+/// same numbers.
 pub(super) fn plain_form(key: &str) -> String {
+    if let Some(date) = Date::read(key) {
+        return date.form();
+    }
     let mut form = exact_form(key);
     let (whole, decimals) = form.split_once('.').unwrap_or((&form, ""));
     if is_number(&form) && whole.len() > DIGITS {
@@ -38,6 +48,83 @@ fn exact_form(key: &str) -> String {
     let whole = if whole.contains('.') { whole.trim_end_matches('0').trim_end_matches('.') } else { whole };
     if whole.is_empty() || whole.starts_with('.') { format!("0{whole}") } else { whole.to_owned() }
 }
+
+/// A key that a spreadsheet reads as a date and writes in another way: it makes `02-Jan` of `1-2`, `Feb-43` of `2043-2`, and `1-Mar`
+/// of `MAR1`.
+struct Date {
+    /// Month, day or year, of which two digits count, in the order of the key.
+    numbers: Vec<u16>,
+    /// The signs between them, without the zeros and the century that are written or not.
+    style: String,
+    has_name: bool,
+}
+
+impl Date {
+    fn read(key: &str) -> Option<Self> {
+        let mut date = Self { numbers: Vec::new(), style: String::new(), has_name: false };
+        let text = plain_text(key);
+        let mut rest = text.as_str();
+        while let Some(sign) = rest.chars().next() {
+            let is_alike = |other: char| match sign {
+                '0'..='9' => other.is_ascii_digit(),
+                _ => sign.is_alphabetic() && other.is_alphabetic(),
+            };
+            let length = rest.find(|other| !is_alike(other)).unwrap_or(rest.len()).max(sign.len_utf8());
+            let (word, after) = rest.split_at(length);
+            rest = after;
+            if sign.is_ascii_digit() {
+                let number: u16 = word.parse().ok()?;
+                let is_year = word.len() == 4 && number >= 1900;
+                if word.len() > 2 && !is_year {
+                    return None;
+                }
+                date.numbers.push(number % 100);
+                date.style.push(if is_year { 'y' } else { 'n' });
+            } else if sign.is_alphabetic() {
+                let month = (1..).zip(MONTHS).find(|(_, names)| names.contains(&word))?;
+                date.numbers.push(month.0);
+                date.style.push('m');
+                date.has_name = true;
+            } else if "-/. ,".contains(sign) {
+                date.style.push(sign);
+            } else {
+                return None;
+            }
+        }
+        // `12.10` and `12 10` are no dates without a name or a year.
+        let is_date = date.style.contains(['-', '/', 'm', 'y']) && date.style.starts_with(['n', 'm', 'y']);
+        ((2..=3).contains(&date.numbers.len()) && is_date).then_some(date)
+    }
+
+    /// The same for each order of its numbers.
+    fn form(&self) -> String {
+        let mut numbers = self.numbers.clone();
+        numbers.sort_unstable();
+        format!("date {numbers:?}")
+    }
+
+    /// Whether a spreadsheet may have written one as the other. Two that are written alike are two keys, such as `1-2` and `2-1`.
+    fn is_variant(&self, other: &Self) -> bool {
+        self.form() == other.form()
+            && (self.style != other.style || self.has_name || self.numbers == other.numbers)
+    }
+}
+
+/// As spreadsheets abbreviate them: English, German, French, Spanish, Italian.
+const MONTHS: [&[&str]; 12] = [
+    &["jan", "january", "janv", "ene", "gen"],
+    &["feb", "february", "f\u{e9}vr"],
+    &["mar", "march", "mrz", "m\u{e4}r", "mars"],
+    &["apr", "april", "avr", "abr"],
+    &["may", "mai", "mag"],
+    &["jun", "june", "juin", "giu"],
+    &["jul", "july", "juil", "lug"],
+    &["aug", "august", "ao\u{fb}t", "ago"],
+    &["sep", "sept", "september", "set"],
+    &["oct", "october", "okt", "ott"],
+    &["nov", "november"],
+    &["dec", "december", "dez", "d\u{e9}c", "dic"],
+];
 
 /// Digits, and others after a decimal point if there is one.
 fn is_number(text: &str) -> bool {
@@ -89,6 +176,10 @@ mod tests {
             ("Inv-5", &["inv-5", "INV-5", "Inv\u{2011}5", "Inv-\u{200b}5", "Inv\u{a0}-5", "inv\u{2212}5"]),
             ("order 2026-01-07", &["Order 2026-01-07", "order2026-01-07", "order\u{a0}2026\u{2013}01-07"]),
             ("0", &["00", "0.0"]),
+            ("1-2", &["02-Jan", "2-Jan", "01. Feb", "1-Feb", "01-02", "1/2"]),
+            ("2043-2", &["Feb-43", "Feb 43", "02/2043"]),
+            ("MAR1", &["1-Mar", "01. Mrz", "mar-1"]),
+            ("2026-11-27", &["11/27/2026", "27.11.2026", "27-Nov-26", "27 Nov 2026"]),
         ] {
             for variant in variants {
                 assert!(is_variant(key, variant) && is_variant(variant, key), "{key} {variant}");
@@ -122,6 +213,18 @@ mod tests {
             "inv5",
             "inv_5",
             "",
+            "2-1",
+            "1-3",
+            "7-1-2",
+            "2026-11",
+            "2026-12",
+            "2026-11-27",
+            "2026-27-11",
+            "abc-1",
+            "may",
+            "mayor 5",
+            "1899-2",
+            "123-4",
         ];
         for (index, one) in others.iter().enumerate() {
             for other in &others[index + 1..] {
