@@ -1,14 +1,12 @@
 //! One call: it writes the intent, sends the request, and writes the outcome.
 
-use std::future::{Future, poll_fn};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
+use std::panic::AssertUnwindSafe;
 use std::time::SystemTime;
 
+use futures_util::FutureExt as _;
 use payments_core::{Client, Operation, Outcome, Success};
 use payments_model::unversioned::contains_long_secret;
-use payments_model::{AchTransaction, CardTransaction, TokenId, TokenTransaction, TransactionId, Void};
+use payments_model::{TokenId, TransactionId};
 
 use crate::error::Cause;
 use crate::journal::Begun;
@@ -33,7 +31,7 @@ impl Call<'_> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let key = self.key.as_str();
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
-        let is_payer_in_key = contains_long_secret(key, &payment.secrets_of_payer());
+        let is_payer_in_key = contains_long_secret(key, &payment.secrets());
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
@@ -92,28 +90,29 @@ impl Call<'_> {
             return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
-        let result = catch_panic(client.call(payment)).await;
+        let result = AssertUnwindSafe(client.call(payment)).catch_unwind().await;
         end.ending = match &result {
-            Some(Ok(answer)) => Ending::Processed(P::processed_as(answer).clone()),
-            Some(Err(error)) => match error.outcome() {
+            Ok(Ok(answer)) => Ending::Processed(processed_as::<P>(answer)),
+            Ok(Err(error)) => match error.outcome() {
                 Outcome::NotProcessed => Ending::NotProcessed(error.into()),
                 Outcome::Rejected => Ending::Rejected(error.into()),
                 Outcome::Unknown => Ending::Unknown(error.into()),
             },
-            None => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
+            // Even then the request may have been sent.
+            Err(_) => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
         };
         let (same_transaction_as, second_charge, not_recorded) = match end.write().await {
             Ok(applied) => (applied.same_transaction_as, applied.written.and_then(second_charge), None),
             Err(error) => (None, None, Some(error)),
         };
         match result {
-            Some(Ok(answer)) => {
-                let transaction_id = P::processed_as(&answer).clone();
+            Ok(Ok(answer)) => {
+                let transaction_id = processed_as::<P>(&answer);
                 let answer = Some(answer);
                 Ok(Journaled { transaction_id, answer, not_recorded, same_transaction_as, second_charge })
             }
-            Some(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
-            None => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
+            Ok(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
+            Err(_) => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
         }
     }
 }
@@ -203,52 +202,17 @@ impl Drop for PendingEnd<'_> {
     }
 }
 
-/// `None` if the future panics. Even then the journal must record that the request may have been sent.
-pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => Poll::Ready(None),
-    })
-    .await
-}
-
-/// A request that moves money: a card or ACH payment, a token payment, or a void. It is sealed: a journal must know which
-/// transaction a response names.
+/// A request that moves money: a card or ACH payment, a token payment, or a void.
 pub trait MovesMoney:
-    Operation<Error = payments_core::Error, Data: Send + 'static> + Sealed + Clone + Send + Sync + 'static
+    Operation<Error = payments_core::Error, Data: Send + 'static> + Clone + Send + Sync + 'static
 {
 }
 
-/// What a journal needs of a request besides its [facts](Operation::facts).
-pub trait Sealed: Operation {
-    /// Card or account data, which a key must not contain.
-    fn secrets_of_payer(&self) -> Vec<&str>;
-
-    /// The transaction that the response names.
-    fn processed_as(data: &Self::Data) -> &TransactionId;
+impl<O> MovesMoney for O where
+    O: Operation<Error = payments_core::Error, Data: Send + 'static> + Clone + Send + Sync + 'static
+{
 }
 
-macro_rules! moves_money {
-    ($($request:ty: $secrets:expr;)*) => {$(
-        impl MovesMoney for $request {}
-
-        impl Sealed for $request {
-            fn secrets_of_payer(&self) -> Vec<&str> {
-                let secrets: fn(&Self) -> Vec<&str> = $secrets;
-                secrets(self)
-            }
-
-            fn processed_as(data: &Self::Data) -> &TransactionId {
-                &data.transaction_id
-            }
-        }
-    )*};
-}
-
-moves_money! {
-    CardTransaction: Self::secrets;
-    AchTransaction: Self::secrets;
-    TokenTransaction: |_| Vec::new();
-    Void: |_| Vec::new();
+fn processed_as<P: MovesMoney>(data: &P::Data) -> TransactionId {
+    P::transaction_id_of(data).expect("every payment and void names its transaction").clone()
 }

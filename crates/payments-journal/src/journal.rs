@@ -1,15 +1,15 @@
 use std::fmt;
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::panic::AssertUnwindSafe;
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
-use std::task::Poll;
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use futures_channel::oneshot;
+use futures_util::FutureExt as _;
+use futures_util::future::select;
 use payments_model::mask;
 
-use crate::attempt::catch_panic;
 use crate::error::Cause;
 use crate::events;
 use crate::liveness::Liveness;
@@ -332,7 +332,7 @@ impl Journal {
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
             // A thread, because a timer of tokio panics in a runtime without timers and in one that is shutting down.
-            let (running, mut time_is_up) = oneshot::channel::<()>();
+            let (running, time_is_up) = oneshot::channel::<()>();
             let (settled, is_settled) = mpsc::channel::<()>();
             let wait = move || {
                 let _ = is_settled.recv_timeout(LAST_WRITES);
@@ -340,12 +340,8 @@ impl Journal {
             };
             // Without a thread, the time is up at once.
             let _ = thread::Builder::new().name("payments-journal-close".to_owned()).spawn(wait);
-            let mut settling = pin!(catch_panic(self.settle()));
-            poll_fn(|context| match settling.as_mut().poll(context) {
-                Poll::Pending => Pin::new(&mut time_is_up).poll(context).map(drop),
-                Poll::Ready(_) => Poll::Ready(()),
-            })
-            .await;
+            let settling = pin!(AssertUnwindSafe(self.settle()).catch_unwind());
+            let _ = select(settling, time_is_up).await;
             drop(settled);
         }
         self.unwritten.close();

@@ -186,7 +186,6 @@ use store::{Applied, IntentStore};
 pub mod internals {
     pub use async_trait::async_trait;
 
-    pub use crate::attempt::Sealed;
     pub use crate::change::{Begin, Change};
     pub use crate::history::Ending;
     pub use crate::service_change::ServiceChange;
