@@ -57,13 +57,17 @@
 use std::process;
 use std::time::Duration;
 
+use payments_core::VoidReceipt;
 use payments_core::blocking::Client;
-use payments_model::{TransactionId, TransactionRecord};
+use payments_model::{
+    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    Void,
+};
 use pollster::block_on;
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::named_calls::{calls_after_rejection, named_calls, same_journal};
+use crate::named_calls::{calls_after_rejection, named_call, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, LostTime, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions,

@@ -1,11 +1,14 @@
-use payments_core::Client;
-use payments_model::{TransactionId, TransactionRecord};
+use payments_core::{Client, VoidReceipt};
+use payments_model::{
+    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
+    Void,
+};
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::named_calls::{calls_after_rejection, named_calls, same_journal};
+use crate::named_calls::{calls_after_rejection, named_call, named_calls, same_journal};
 use crate::{
     Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events, look_up,
 };
@@ -71,7 +74,7 @@ impl JournaledClient {
         self.begin(key, request, Begin::First).await
     }
 
-    named_calls!(async, .await);
+    named_calls!(, async, .await);
 
     /// Makes a new attempt with a rejected key, for example with another card after a decline.
     ///
@@ -193,5 +196,5 @@ impl AfterRejection<'_> {
         self.client.begin(self.key, request, Begin::AfterRejection).await
     }
 
-    calls_after_rejection!(async, .await);
+    calls_after_rejection!(, async, .await);
 }

@@ -39,101 +39,58 @@ macro_rules! same_journal {
     };
 }
 
-/// The named calls of both clients: short forms of `call`, with `async` and `.await` or without.
+/// A short form of `call`, with `async` and `.await` or without.
+macro_rules! named_call {
+    ($doc:literal, $name:ident($request:ty) -> $data:ty $(, $async:ident, $($await:tt)+)?) => {
+        #[doc = $doc]
+        ///
+        /// # Errors
+        ///
+        /// As [`call`](Self::call).
+        pub $($async)? fn $name(&self, key: &IntentKey, request: &$request) -> CallResult<$data> {
+            self.call(key, request)$($($await)+)?
+        }
+    };
+    (after_rejection $doc:literal, $name:ident($request:ty) -> $data:ty $(, $async:ident, $($await:tt)+)?) => {
+        #[doc = $doc]
+        ///
+        /// # Errors
+        ///
+        /// As [`call`](Self::call).
+        pub $($async)? fn $name(self, request: &$request) -> CallResult<$data> {
+            self.call(request)$($($await)+)?
+        }
+    };
+}
+
+/// The named calls of both clients.
 macro_rules! named_calls {
-    ($($async:ident, $($await:tt)+)?) => {
-        /// Processes a card payment.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_card(
-            &self,
-            key: &crate::IntentKey,
-            payment: &payments_model::CardTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
-            self.call(key, payment)$($($await)+)?
-        }
-
-        /// Processes an ACH payment.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_ach(
-            &self,
-            key: &crate::IntentKey,
-            payment: &payments_model::AchTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
-            self.call(key, payment)$($($await)+)?
-        }
-
-        /// Processes a payment with a stored token.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_token(
-            &self,
-            key: &crate::IntentKey,
-            payment: &payments_model::TokenTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionReceipt> {
-            self.call(key, payment)$($($await)+)?
-        }
-
-        /// Voids a previously authorized transaction.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn void(
-            &self,
-            key: &crate::IntentKey,
-            void: &payments_model::Void,
-        ) -> crate::attempt::CallResult<payments_core::VoidReceipt> {
-            self.call(key, void)$($($await)+)?
-        }
+    ($($calls:tt)*) => {
+        named_call!("Processes a card payment.", process_card(CardTransaction) -> TransactionRecord $($calls)*);
+        named_call!("Processes an ACH payment.", process_ach(AchTransaction) -> TransactionRecord $($calls)*);
+        named_call!(
+            "Processes a payment with a stored token.",
+            process_token(TokenTransaction) -> TransactionReceipt $($calls)*
+        );
+        named_call!("Voids a previously authorized transaction.", void(Void) -> VoidReceipt $($calls)*);
     };
 }
 
-/// The calls of one new attempt after a rejection, as above.
+/// The named calls of one new attempt after a rejection, as above.
 macro_rules! calls_after_rejection {
-    ($($async:ident, $($await:tt)+)?) => {
-        /// As [`call`](Self::call), with a stored token.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_token(
-            self,
-            payment: &payments_model::TokenTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionReceipt> {
-            self.call(payment)$($($await)+)?
-        }
-
-        /// As [`call`](Self::call), with a card.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_card(
-            self,
-            payment: &payments_model::CardTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
-            self.call(payment)$($($await)+)?
-        }
-
-        /// As [`call`](Self::call), with an ACH payment.
-        ///
-        /// # Errors
-        ///
-        /// As [`call`](Self::call).
-        pub $($async)? fn process_ach(
-            self,
-            payment: &payments_model::AchTransaction,
-        ) -> crate::attempt::CallResult<payments_model::TransactionRecord> {
-            self.call(payment)$($($await)+)?
-        }
+    ($($calls:tt)*) => {
+        named_call!(
+            after_rejection "As [`call`](Self::call), with a stored token.",
+            process_token(TokenTransaction) -> TransactionReceipt $($calls)*
+        );
+        named_call!(
+            after_rejection "As [`call`](Self::call), with a card.",
+            process_card(CardTransaction) -> TransactionRecord $($calls)*
+        );
+        named_call!(
+            after_rejection "As [`call`](Self::call), with an ACH payment.",
+            process_ach(AchTransaction) -> TransactionRecord $($calls)*
+        );
     };
 }
-pub(crate) use {calls_after_rejection, named_calls, same_journal};
+pub(crate) use {calls_after_rejection, named_call, named_calls, same_journal};
