@@ -44,6 +44,7 @@ use owners::{Owner, OwnersLock};
 use place::Place;
 use problem::OpenError;
 use reader::Reader;
+use session::Session;
 use settings::{Clock, Settings};
 use witness::Witnesses;
 use writer::Writer;
@@ -162,7 +163,7 @@ impl SqliteStore {
     ///
     /// A journal of an older version is brought forward in one transaction. Older programs then refuse it.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
-        Self::open_with(path.as_ref(), Settings::default())
+        Self::options().open(path)
     }
 
     /// Options of the journal, to be opened with [`SqliteOptions::open`].
@@ -195,23 +196,19 @@ impl SqliteStore {
         address::why_not_a_path(path)
     }
 
-    fn open_with(path: &Path, settings: Settings) -> Result<Self, StoreError> {
-        check(path)?;
-        let opened = Self::open_at(Place::prepare(path)?, settings, Existing::OrCreated)?;
-        Ok(opened.expect("a missing journal is created"))
-    }
-
-    fn open_at(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, StoreError> {
-        let path = place.path().to_owned();
-        Self::open_locked(place, settings, existing).map_err(|error| error.at(&path))
-    }
-
-    fn open_locked(
-        mut place: Place,
-        settings: Settings,
-        existing: Existing,
-    ) -> Result<Option<Self>, OpenError> {
+    fn open_with(path: &Path, settings: Settings, existing: Existing) -> Result<Option<Self>, StoreError> {
+        address::check(path)?;
+        owners::check_process(path)?;
+        if existing == Existing::Required && Place::existing(path)?.is_none() {
+            return Ok(None);
+        }
+        let mut place = Place::prepare(path)?;
         place.max_wait = settings.max_wait;
+        let path = place.path().to_owned();
+        Self::open_at(place, settings, existing).map_err(|error| error.at(&path))
+    }
+
+    fn open_at(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, OpenError> {
         let lock = OwnersLock::acquire(&place)?;
         let opened = open_flag::check(&place).and_then(|()| connection::to_write(&place, existing));
         if !matches!(opened, Ok(Some(_))) {
@@ -234,8 +231,8 @@ impl SqliteStore {
         let witnesses = witnesses(&place, &connection, moved, &settings)?;
         let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
-        let writer =
-            Writer::start(connection, moved, place.clone(), settings, witnesses, owner.clone(), reading)?;
+        let session = Session::new(connection, moved, place.clone(), settings, witnesses);
+        let writer = Writer::start(session, owner.clone(), reading)?;
         Ok(Some(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created }))
     }
 
@@ -275,8 +272,10 @@ impl SqliteOptions {
     /// # Errors
     ///
     /// As [`SqliteStore::open`].
+    #[expect(clippy::missing_panics_doc, reason = "a missing journal is created")]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<SqliteStore, StoreError> {
-        SqliteStore::open_with(path.as_ref(), self.settings())
+        let opened = SqliteStore::open_with(path.as_ref(), self.settings(), Existing::OrCreated)?;
+        Ok(opened.expect("a missing journal is created"))
     }
 
     /// As [`SqliteStore::open_existing`].
@@ -285,12 +284,7 @@ impl SqliteOptions {
     ///
     /// As [`SqliteStore::open`].
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Option<SqliteStore>, StoreError> {
-        let path = path.as_ref();
-        check(path)?;
-        if Place::existing(path)?.is_none() {
-            return Ok(None);
-        }
-        SqliteStore::open_at(Place::prepare(path)?, self.settings(), Existing::Required)
+        SqliteStore::open_with(path.as_ref(), self.settings(), Existing::Required)
     }
 
     fn settings(&self) -> Settings {
@@ -323,12 +317,6 @@ fn witnesses(
         connection.execute(tables::SET_WITNESSED, [opened.len(), moved])?;
     }
     Ok(opened)
-}
-
-/// Checks what does not depend on the files at the path.
-fn check(path: &Path) -> Result<(), StoreError> {
-    address::check(path)?;
-    owners::check_process(path)
 }
 
 #[async_trait]

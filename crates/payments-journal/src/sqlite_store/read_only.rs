@@ -63,9 +63,10 @@ impl SqliteReader {
     ///
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        address::check(path.as_ref())?;
-        owners::check_process(path.as_ref())?;
-        let Some(place) = Place::existing(path.as_ref())? else { return Ok(None) };
+        let path = path.as_ref();
+        address::check(path)?;
+        owners::check_process(path)?;
+        let Some(place) = Place::existing(path)? else { return Ok(None) };
         let is_journal = read(&place, |_| Ok(()))?.is_some();
         let place = Arc::new(place);
         Ok(is_journal.then(|| Self { place, has_checked_indexes: false, owner: OwnerId::new() }))

@@ -1,10 +1,11 @@
 //! One transaction of the writer: what its jobs read and write.
 
 use std::error::Error;
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use payments_model::TransactionId;
-use rusqlite::{Connection, OptionalExtension, Statement};
+use rusqlite::{Connection, OptionalExtension};
 
 use crate::milliseconds;
 use crate::row::document;
@@ -15,19 +16,14 @@ use crate::sqlite_store::witness::{Alarm, Witnesses};
 use crate::sqlite_store::{connection, problem, tables};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
-/// The connection, and every statement of a change, prepared once.
-pub(super) struct Session<'a> {
-    connection: &'a Connection,
+/// The connection that changes rows. Every statement of a change is prepared once.
+pub(super) struct Session {
+    pub(super) connection: Connection,
     /// The number of a change up to which the database file has everything.
     moved: i64,
-    pub(super) place: &'a Place,
+    pub(super) place: Arc<Place>,
     settings: Settings,
     witnesses: Witnesses,
-    find: Statement<'a>,
-    insert: Statement<'a>,
-    update: Statement<'a>,
-    other_holder: Statement<'a>,
-    stamp: Statement<'a>,
     /// The number of jobs in the transaction.
     jobs: usize,
     /// What the rows of the transaction are stored with. It is read with the first row.
@@ -45,28 +41,15 @@ struct Stamp {
     is_unnamed: bool,
 }
 
-impl<'a> Session<'a> {
-    pub(super) fn new(
-        connection: &'a Connection,
+impl Session {
+    pub(super) const fn new(
+        connection: Connection,
         moved: i64,
-        place: &'a Place,
+        place: Arc<Place>,
         settings: Settings,
         witnesses: Witnesses,
-    ) -> rusqlite::Result<Self> {
-        Ok(Self {
-            connection,
-            moved,
-            place,
-            settings,
-            witnesses,
-            find: connection.prepare(tables::FIND)?,
-            insert: connection.prepare(tables::INSERT)?,
-            update: connection.prepare(tables::UPDATE)?,
-            other_holder: connection.prepare(tables::OTHER_HOLDER)?,
-            stamp: connection.prepare(tables::STAMP)?,
-            jobs: 0,
-            stamped: None,
-        })
+    ) -> Self {
+        Self { connection, moved, place, settings, witnesses, jobs: 0, stamped: None }
     }
 
     /// `false` if another process has the file.
@@ -86,7 +69,7 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn commit(&mut self) -> rusqlite::Result<()> {
-        (self.settings.commit)(self.connection)
+        (self.settings.commit)(&self.connection)
     }
 
     /// SQLite may already have done it.
@@ -104,8 +87,8 @@ impl<'a> Session<'a> {
     /// Moves the log into the database when it has grown. Pages that others still read stay until the next time, and all pages
     /// if the disk is full.
     pub(super) fn checkpoint(&mut self) -> rusqlite::Result<()> {
-        if connection::checkpoint(self.connection, "NOOP")? >= MAX_LOG_PAGES {
-            match connection::checkpoint(self.connection, "PASSIVE") {
+        if connection::checkpoint(&self.connection, "NOOP")? >= MAX_LOG_PAGES {
+            match connection::checkpoint(&self.connection, "PASSIVE") {
                 Ok(0) => self.moved = self.stamped.as_ref().map_or(self.moved, |stamp| stamp.change),
                 Err(error) if !problem::is_full(&error) => return Err(error),
                 _ => {}
@@ -116,13 +99,15 @@ impl<'a> Session<'a> {
 
     /// Reads the row, calls [`Change::decide_after_loss`] and writes the result.
     pub(super) fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
-        let (position, found) = match self.find.query_row([change.key().as_str()], tables::read).optional() {
+        let mut find = self.connection.prepare_cached(tables::FIND)?;
+        let (position, found) = match find.query_row([change.key().as_str()], tables::read).optional() {
             // Only this row cannot be read.
             Err(error) if error.sqlite_error_code().is_none() => {
                 return Ok(Err(problem::unreadable(self.place.path(), &error)));
             }
             found => found?.unzip(),
         };
+        drop(find);
         let lost_since = match (position, &found) {
             (Some(position), Some(found)) if change.is_after_rejection(found) => self
                 .connection
@@ -138,7 +123,7 @@ impl<'a> Session<'a> {
         if same_transaction_as.is_some() && change.is_refused_if_taken() {
             return Ok(Ok(Applied { found, written: None, same_transaction_as }));
         }
-        let path = self.place.path();
+        let place = self.place.clone();
         let (stored_at, next_position, alarm) = self.stamp()?;
         // If a copy from before such a resolution were restored, no witness would know of it, and the key would be sent.
         let must_be_watched = change.resolution().is_some()
@@ -147,23 +132,24 @@ impl<'a> Session<'a> {
         if let Some(alarm) = alarm
             && (change.is_begin() || must_be_watched && matches!(alarm, Alarm::Unwatched(_)))
         {
-            return Ok(Err(alarm.refusal(path)));
+            return Ok(Err(alarm.refusal(place.path())));
         }
         self.write(position.unwrap_or(next_position), stored_at, found.as_ref(), &written)?;
         Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
     }
 
     /// Another intent that holds the transaction of the change.
-    fn other_holder(&mut self, change: &Change, written: &Intent) -> rusqlite::Result<Option<IntentKey>> {
+    fn other_holder(&self, change: &Change, written: &Intent) -> rusqlite::Result<Option<IntentKey>> {
         let Some(id) = change.transaction_to_search() else { return Ok(None) };
         let asked = (id.as_str(), written.key.as_str(), written.is_void(), &written.service);
-        let key = self.other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
+        let mut other_holder = self.connection.prepare_cached(tables::OTHER_HOLDER)?;
+        let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
         Ok(key.map(IntentKey::from_kept))
     }
 
     /// Writes the row at this position, in place of `found`.
     fn write(
-        &mut self,
+        &self,
         position: i64,
         stored_at: i64,
         found: Option<&Intent>,
@@ -179,8 +165,8 @@ impl<'a> Session<'a> {
         let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
         let is_void = written.is_void();
         let row = (position, key, state, processed_as, is_void, service, document, stored_at, list);
-        let statement = if found.is_some() { &mut self.update } else { &mut self.insert };
-        let changed = statement.execute(row)?;
+        let sql = if found.is_some() { tables::UPDATE } else { tables::INSERT };
+        let changed = self.connection.prepare_cached(sql)?.execute(row)?;
         if changed != 1 {
             return Err(rusqlite::Error::StatementChangedRows(changed));
         }
@@ -201,8 +187,9 @@ impl<'a> Session<'a> {
             stamp
         } else {
             let now = milliseconds::of((self.settings.clock)());
+            let mut stamp = self.connection.prepare_cached(tables::STAMP)?;
             let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
-                self.stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
+                stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
             let is_unnamed = witnesses > self.witnesses.len();
             let unnamed = || {
                 let why = "it has a witness elsewhere, which was not named";
@@ -294,7 +281,7 @@ impl<'a> Session<'a> {
         change: &ServiceChange,
         stored_at: i64,
     ) -> rusqlite::Result<Option<ServiceError>> {
-        let (connection, service) = (self.connection, change.service());
+        let (connection, service) = (&self.connection, change.service());
         if let Some(refusal) = change.refusal(tables::summarize(connection, Some(service))?) {
             return Ok(Some(refusal));
         }

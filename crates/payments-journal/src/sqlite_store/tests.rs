@@ -55,6 +55,10 @@ fn sqlite_error(code: i32, text: &str) -> rusqlite::Error {
     rusqlite::Error::SqliteFailure(ffi::Error::new(code), Some(text.to_owned()))
 }
 
+fn open(path: &Path, settings: Settings) -> SqliteStore {
+    SqliteStore::open_with(path, settings, Existing::OrCreated).unwrap().unwrap()
+}
+
 struct World {
     _directory: TempDir,
     path: PathBuf,
@@ -73,7 +77,7 @@ impl World {
     }
 
     fn open_with(&self, commit: Commit) -> SqliteStore {
-        SqliteStore::open_with(&self.path, Settings { commit, ..Settings::default() }).unwrap()
+        open(&self.path, Settings { commit, ..Settings::default() })
     }
 
     fn log(&self) -> PathBuf {
@@ -289,7 +293,7 @@ impl World {
     fn open_at(&self, clock: &TestClock) -> SqliteStore {
         let clock = clock.clone();
         let settings = Settings { clock: Arc::new(move || clock.now()), ..self.disk.settings() };
-        SqliteStore::open_with(&self.path, settings).unwrap()
+        open(&self.path, settings)
     }
 }
 
@@ -429,7 +433,7 @@ async fn position_is_never_reused() {
 async fn locked_journal_is_unavailable_and_works_again_later() {
     let world = World::new();
     let max_wait = Duration::from_millis(50);
-    let store = SqliteStore::open_with(&world.path, Settings { max_wait, ..Settings::default() }).unwrap();
+    let store = open(&world.path, Settings { max_wait, ..Settings::default() });
     let other = Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 
@@ -438,7 +442,7 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
     assert!(error.to_string().starts_with("database locked: "), "{error}");
     assert_eq!(store.find(&key("invoice-17")).await.unwrap(), None, "reading is not locked");
     // Opening it writes nothing.
-    SqliteStore::open_with(&world.path, Settings { max_wait, ..Settings::default() }).unwrap();
+    open(&world.path, Settings { max_wait, ..Settings::default() });
 
     other.execute_batch("ROLLBACK").unwrap();
     let applied = store.apply(begin("invoice-17", &store).0).await.unwrap();
@@ -450,7 +454,7 @@ async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
     let (world, gateway) = (World::new(), FakeGateway::new());
     let settings =
         Settings { max_wait: Duration::from_millis(50), retry_time: Duration::ZERO, ..Settings::default() };
-    let store = SqliteStore::open_with(&world.path, settings).unwrap();
+    let store = open(&world.path, settings);
     let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
     let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
     let calling = tokio::spawn({
@@ -492,7 +496,7 @@ async fn write_that_is_retried(
 async fn outcome_is_retried_while_another_process_has_the_file() {
     let world = World::new();
     let settings = Settings { max_wait: Duration::from_millis(20), ..Settings::default() };
-    let store = Arc::new(SqliteStore::open_with(&world.path, settings).unwrap());
+    let store = Arc::new(open(&world.path, settings));
     let (change, attempt) = begin("invoice-17", &store);
     store.apply(change).await.unwrap();
     let other = Connection::open(&world.path).unwrap();
@@ -555,7 +559,7 @@ async fn closing_ends_the_retries_of_an_outcome() {
 async fn retries_of_an_outcome_end() {
     let world = World::new();
     let settings = Settings { retry_time: Duration::from_millis(150), ..world.disk.settings() };
-    let store = SqliteStore::open_with(&world.path, settings).unwrap();
+    let store = open(&world.path, settings);
     let (change, attempt) = begin("invoice-17", &store);
     store.apply(change).await.unwrap();
     world.disk.set(FULL);
@@ -712,7 +716,7 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
             connection.execute_batch("COMMIT")
         }
     });
-    let store = SqliteStore::open_with(&path, Settings { commit, ..Settings::default() }).unwrap();
+    let store = open(&path, Settings { commit, ..Settings::default() });
     let (first, attempt) = begin("sent", &store);
     store.apply(first).await.unwrap();
     is_broken.store(1, Ordering::SeqCst);

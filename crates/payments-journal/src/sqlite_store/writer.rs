@@ -7,14 +7,11 @@ use std::time::{Duration, Instant};
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
 use futures_util::future::Shared;
-use rusqlite::Connection;
 
 use crate::StoreError;
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
 use crate::sqlite_store::session::Session;
-use crate::sqlite_store::settings::Settings;
-use crate::sqlite_store::witness::Witnesses;
 use crate::sqlite_store::{open_flag, problem};
 
 /// A thread that makes the changes, all waiting ones in one commit.
@@ -41,7 +38,7 @@ struct Job {
 }
 
 /// What a job does in the transaction. It is done again if the transaction is repeated.
-type Work = Box<dyn FnMut(&mut Session<'_>) -> rusqlite::Result<()> + Send>;
+type Work = Box<dyn FnMut(&mut Session) -> rusqlite::Result<()> + Send>;
 
 /// Gets the result of the transaction when it has ended.
 type Caller = oneshot::Sender<Result<(), StoreError>>;
@@ -50,37 +47,30 @@ impl Writer {
     /// The thread writes until [`end`](Self::end) is called or this is dropped. Then it closes the journal. Only `end` waits for
     /// that.
     pub(super) fn start(
-        connection: Connection,
-        moved: i64,
-        place: Arc<Place>,
-        settings: Settings,
-        witnesses: Witnesses,
+        mut session: Session,
         owner: Arc<Owner>,
         reader: JoinHandle<()>,
     ) -> Result<Self, StoreError> {
-        let (jobs, received) = mpsc::channel();
+        let (place, (jobs, received)) = (session.place.clone(), mpsc::channel());
         let (until_ended, running) = oneshot::channel();
         let (poison, jobs) = (Poison::default(), Mutex::new(Some(jobs)));
         let this = Self { jobs, running: running.shared(), place: place.clone(), poison: poison.clone() };
         let work = move || {
             let mut jobs = Vec::new();
-            let result = Session::new(&connection, moved, &place, settings, witnesses)
-                .map_err(|error| Failure::poisoned(place.path(), error))
-                .and_then(|mut session| serve(&mut session, &received, &mut jobs));
-            match result {
+            match serve(&mut session, &received, &mut jobs) {
                 Ok(()) => {
                     // The reader ends first, because the last connection to close removes the log, and only the writer may.
                     // If the reader panicked, its callers have got an error.
                     let _ = reader.join();
                     if !place.is_displaced() {
-                        open_flag::close(&place, connection, &owner);
+                        open_flag::close(&place, session.connection, &owner);
                     }
                 }
                 Err(Failure { error, of_later }) => {
                     // Closing also releases the file if a transaction is open. The log stays: after a failed sync it is unknown
                     // how much of it is on the disk, and the next process that opens the file reads it again. Callers get the
                     // error only after the file is closed.
-                    drop(connection);
+                    drop(session);
                     let of_later = poison.get_or_init(|| of_later);
                     for job in jobs {
                         // Fails only if the caller has left.
@@ -117,13 +107,13 @@ impl Writer {
         &self,
         retry_until: Option<Instant>,
         is_begin: bool,
-        mut work: impl FnMut(&mut Session<'_>) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+        mut work: impl FnMut(&mut Session) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
         let (caller, committed) = oneshot::channel();
         let (sender, results) = mpsc::channel();
-        let work = Box::new(move |session: &mut Session<'_>| {
+        let work = Box::new(move |session: &mut Session| {
             // Fails only if the caller has left.
             let _ = sender.send(work(session)?);
             Ok(())
@@ -164,7 +154,7 @@ impl Failure {
 
 /// Runs jobs until the channel is closed or something fails. Then `jobs` has those of the failed transaction.
 fn serve(
-    session: &mut Session<'_>,
+    session: &mut Session,
     received: &mpsc::Receiver<Option<Job>>,
     jobs: &mut Vec<Job>,
 ) -> Result<(), Failure> {
@@ -219,8 +209,9 @@ fn serve(
 
 /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that nothing was changed,
 /// and that the same transaction may succeed later.
-fn transact(session: &mut Session<'_>, jobs: &mut [Job]) -> Result<Result<(), StoreError>, Failure> {
-    let path = session.place.path();
+fn transact(session: &mut Session, jobs: &mut [Job]) -> Result<Result<(), StoreError>, Failure> {
+    let place = session.place.clone();
+    let path = place.path();
     if !session.begin(jobs.len()).map_err(|error| Failure::poisoned(path, error))? {
         return Ok(Err(problem::busy(path)));
     }
