@@ -102,13 +102,50 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
     (&payment.reference_no("invoice 17").build().unwrap()).into()
 }
 
-pub(crate) fn begin(text: &str, store: &impl IntentStore, second: u64) -> (Change, AttemptId) {
-    let attempt = AttemptId::new();
-    let (request, owner) = (token_request(10_50), store.owner().clone());
-    (Change::begin(Begin::First, key(text), SERVICE, request, attempt.clone(), owner, at(second)), attempt)
+/// The begin of an attempt by this store.
+pub(crate) fn begin(name: &str, store: &impl IntentStore, second: u64) -> Change {
+    begin_at(SERVICE, Begin::First, name, token_request(10_50), store, second)
+}
+
+fn begin_at(
+    service: &str,
+    begin: Begin,
+    name: &str,
+    request: IntentRequest,
+    store: &impl IntentStore,
+    second: u64,
+) -> Change {
+    let (attempt, owner) = (AttemptId::new(), store.owner().clone());
+    Change::begin(begin, key(name), service, request, attempt, owner, at(second))
+}
+
+/// Another attempt of a rejected key.
+fn begin_again(name: &str, store: &impl IntentStore, cents: i64) -> Change {
+    begin_at(SERVICE, Begin::AfterRejection, name, token_request(cents), store, 3)
 }
 
 const SERVICE: &str = "https://pay.example.com";
+
+/// Begins this key.
+pub(crate) async fn begun(store: &impl IntentStore, name: &str) -> Intent {
+    apply(store, begin(name, store, 1)).await.written.unwrap()
+}
+
+/// Ends the newest attempt of this key.
+pub(crate) async fn ended(store: &impl IntentStore, name: &str, ending: Ending) -> Applied {
+    let Intent { key, attempt, .. } = row(store, name).await;
+    apply(store, Change::end(key, attempt, ending, at(2))).await
+}
+
+/// Begins and ends this key.
+pub(crate) async fn charged(store: &impl IntentStore, name: &str, ending: Ending) -> Applied {
+    begun(store, name).await;
+    ended(store, name, ending).await
+}
+
+pub(crate) async fn row(store: &impl IntentStore, name: &str) -> Intent {
+    store.find(&key(name)).await.unwrap().unwrap()
+}
 
 /// Begins this key at this service and, unless there is no ending, ends it.
 pub(crate) async fn at_service(
@@ -118,17 +155,15 @@ pub(crate) async fn at_service(
     cents: i64,
     ending: Option<Ending>,
 ) {
-    let (attempt, owner, request) = (AttemptId::new(), store.owner().clone(), token_request(cents));
-    let begin = Change::begin(Begin::First, key(name), service, request, attempt.clone(), owner, at(1));
-    assert!(store.apply(begin).await.unwrap().written.is_some());
+    let begin = begin_at(service, Begin::First, name, token_request(cents), store, 1);
+    assert!(apply(store, begin).await.written.is_some());
     if let Some(ending) = ending {
-        let end = Change::end(key(name), attempt, ending, at(2));
-        assert!(store.apply(end).await.unwrap().written.is_some());
+        assert!(ended(store, name, ending).await.written.is_some());
     }
 }
 
 pub(crate) fn as_processed(id: &str) -> Ending {
-    Ending::Processed(TransactionId::new(id).unwrap())
+    Ending::Processed(transaction(id))
 }
 
 fn as_unknown() -> Ending {
@@ -339,25 +374,13 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
     let mut expected = Vec::new();
     for (number, request) in [token_request(1), card_request(), void_request()].into_iter().enumerate() {
         for (ending_number, ending) in endings().into_iter().enumerate() {
-            let key = key(&format!("intent-{number}-{ending_number}"));
-            let attempt = AttemptId::new();
-            let owner = store.owner().clone();
-            let began = apply(
-                &store,
-                Change::begin(
-                    Begin::First,
-                    key.clone(),
-                    SERVICE,
-                    request.clone(),
-                    attempt.clone(),
-                    owner,
-                    at(1),
-                ),
-            )
-            .await;
+            let name = format!("intent-{number}-{ending_number}");
+            let key = key(&name);
+            let begin = begin_at(SERVICE, Begin::First, &name, request.clone(), &store, 1);
+            let began = apply(&store, begin).await;
             assert_eq!(began.found, None);
             assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
-            let ended = apply(&store, Change::end(key.clone(), attempt, ending.clone(), at(2))).await;
+            let ended = ended(&store, &name, ending.clone()).await;
             assert_eq!(ended.found, began.written);
             let mut last = ended.written.unwrap();
             if matches!(ending, Ending::Unknown(_)) {
@@ -379,48 +402,36 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
 pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     let store = place.open().await;
     let odd = "'); DROP TABLE intent; -- \" \\ \r\n\t ä 😀 \u{202e} %s $1 ?1";
-    let (change, attempt) =
-        begin(&format!("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{{|}}~{}", "k".repeat(90)), &store, 1);
-    let key = change.key().clone();
-    apply(&store, change).await;
+    let name = format!("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{{|}}~{}", "k".repeat(90));
     let mut unknown = failure("timeout");
     unknown.reason = Some(odd.repeat(20));
     unknown.transaction_id = Some(transaction(odd));
-    apply(&store, Change::end(key.clone(), attempt, Ending::Unknown(unknown.clone()), at(2))).await;
+    charged(&store, &name, Ending::Unknown(unknown.clone())).await;
     let resolution = Resolution::not_processed(odd).note(odd);
-    resolve(&store, key.as_str(), resolution.clone()).await;
-    let kept = store.find(&key).await.unwrap().unwrap();
+    resolve(&store, &name, resolution.clone()).await;
+    let kept = row(&store, &name).await;
     assert_eq!(kept.state, IntentState::Resolved { resolution, before: unknown });
 
-    let (change, attempt) = begin("nul", &store, 1);
-    apply(&store, change).await;
-    let end = Change::end(self::key("nul"), attempt, Ending::Processed(transaction("txn\0_1")), at(2));
-    apply(&store, end).await;
-    let kept = store.find(&self::key("nul")).await.unwrap().unwrap();
+    let kept = charged(&store, "nul", as_processed("txn\0_1")).await.written.unwrap();
+    assert_eq!(row(&store, "nul").await, kept);
     assert_eq!(kept.processed_as(), Some(&transaction("txn\0_1")));
 }
 
 pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     assert_ne!(one.owner(), other.owner());
-    let (change, attempt) = begin("k", &one, 1);
-    let written = apply(&one, change).await.written;
+    let written = Some(begun(&one, "k").await);
     assert_eq!(other.find(&key("k")).await.unwrap(), written);
-    let (again, _) = begin("k", &other, 2);
-    assert_eq!(
-        apply(&other, again).await,
-        Applied { found: written, written: None, same_transaction_as: None }
-    );
-    apply(&one, Change::end(key("k"), attempt, Ending::Processed(transaction("txn_1")), at(3))).await;
-    assert_eq!(other.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Processed);
+    let again = apply(&other, begin("k", &other, 2)).await;
+    assert_eq!(again, Applied { found: written, written: None, same_transaction_as: None });
+    ended(&one, "k", as_processed("txn_1")).await;
+    assert_eq!(row(&other, "k").await.state.name(), StateName::Processed);
 }
 
 pub(crate) async fn intent_survives_its_store<P: Place>(place: P) {
     let written = {
         let store = place.open().await;
-        let (change, attempt) = begin("k", &store, 1);
-        apply(&store, change).await;
-        apply(&store, Change::end(key("k"), attempt, endings().remove(0), at(2))).await.written
+        charged(&store, "k", endings().remove(0)).await.written
     };
     assert_eq!(place.open().await.find(&key("k")).await.unwrap(), written);
 }
@@ -448,15 +459,8 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
                     let begin = if what <= 3 { Begin::First } else { Begin::AfterRejection };
-                    Change::begin(
-                        begin,
-                        key.clone(),
-                        SERVICE,
-                        request,
-                        attempt.clone(),
-                        store.owner().clone(),
-                        now,
-                    )
+                    let owner = store.owner().clone();
+                    Change::begin(begin, key.clone(), SERVICE, request, attempt.clone(), owner, now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 if let Some(found) = model.get(&key) => {
@@ -491,65 +495,46 @@ pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
             let mut racing = JoinSet::new();
             for number in 0..12 {
                 let store = stores[number % stores.len()].clone();
-                racing.spawn(async move {
-                    let (change, attempt) = begin(&format!("k{round}"), &*store, 1);
-                    (attempt, apply(&*store, change).await)
-                });
+                racing.spawn(async move { apply(&*store, begin(&format!("k{round}"), &*store, 1)).await });
             }
             let results = racing.join_all().await;
-            let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
-            assert_eq!(winners.len(), 1);
-            let kept = stores[0].find(&key(&format!("k{round}"))).await.unwrap().unwrap();
-            assert_eq!((&kept.attempt, kept.attempts), (&winners[0].0, attempts));
-            let ending = Ending::NotProcessed(Failure::of_kind("connect"));
-            apply(&*stores[0], Change::end(kept.key, kept.attempt, ending, at(2))).await;
+            let winners: Vec<_> = results.iter().filter_map(|applied| applied.written.as_ref()).collect();
+            let name = format!("k{round}");
+            let kept = row(&*stores[0], &name).await;
+            assert_eq!((winners, kept.attempts), (vec![&kept], attempts));
+            ended(&*stores[0], &name, Ending::NotProcessed(Failure::of_kind("connect"))).await;
         }
     }
 }
 
 pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
-    let again = |text: &str, store: &P::Store, cents| {
-        let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-        let request = token_request(cents);
-        (
-            Change::begin(Begin::AfterRejection, key(text), SERVICE, request, attempt.clone(), owner, at(3)),
-            attempt,
-        )
-    };
-    let (change, _) = again("k", &stores[0], 1);
     let nothing = Applied { found: None, written: None, same_transaction_as: None };
-    assert_eq!(apply(&*stores[0], change).await, nothing, "there is no rejection to follow");
-    let (change, attempt) = begin("k", &*stores[0], 1);
-    apply(&*stores[0], change).await;
-    let declined = Ending::Rejected(failure("rejected"));
-    let refused = apply(&*stores[0], Change::end(key("k"), attempt, declined, at(2))).await.written.unwrap();
+    let first = apply(&*stores[0], begin_again("k", &*stores[0], 1)).await;
+    assert_eq!(first, nothing, "there is no rejection to follow");
+    let refused = charged(&*stores[0], "k", Ending::Rejected(failure("rejected"))).await.written.unwrap();
 
     let mut racing = JoinSet::new();
     for number in 0..12_usize {
         let store = stores[number % stores.len()].clone();
         // Each with another request.
-        let (change, attempt) = again("k", &store, 100 + i64::try_from(number).unwrap());
-        racing.spawn(async move { (attempt, apply(&*store, change).await) });
+        let change = begin_again("k", &*store, 100 + i64::try_from(number).unwrap());
+        racing.spawn(async move { apply(&*store, change).await });
     }
     let results = racing.join_all().await;
-    let winners: Vec<_> = results.iter().filter(|(_, applied)| applied.written.is_some()).collect();
-    let [(attempt, applied)] = winners[..] else { panic!("{winners:?}") };
+    let winners: Vec<_> = results.iter().filter(|applied| applied.written.is_some()).collect();
+    let [applied] = winners[..] else { panic!("{winners:?}") };
     assert_eq!(applied.found.as_ref(), Some(&refused));
-    let kept = stores[1].find(&key("k")).await.unwrap().unwrap();
+    let kept = row(&*stores[1], "k").await;
     assert_eq!(Some(&kept), applied.written.as_ref());
-    assert_eq!((&kept.attempt, kept.attempts, &kept.state), (attempt, 2, &IntentState::Sending));
-    assert_ne!(kept.request, refused.request);
+    assert_eq!((kept.attempts, &kept.state), (2, &IntentState::Sending));
+    assert_ne!((&kept.request, &kept.attempt), (&refused.request, &refused.attempt));
 
     // The outcome of this attempt is the outcome of the key.
-    let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(4));
-    let ended = apply(&*stores[2], end).await.written.unwrap();
+    let ended = ended(&*stores[2], "k", as_processed("txn_1")).await.written.unwrap();
     assert_eq!(ended.request, kept.request);
-    let (change, _) = again("k", &stores[1], 1);
-    assert_eq!(
-        apply(&*stores[1], change).await,
-        Applied { found: Some(ended), written: None, same_transaction_as: None }
-    );
+    let again = apply(&*stores[1], begin_again("k", &*stores[1], 1)).await;
+    assert_eq!(again, Applied { found: Some(ended), written: None, same_transaction_as: None });
 }
 
 pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
@@ -558,16 +543,13 @@ pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
     for number in 0..64_usize {
         let store = stores[number % 2].clone();
         racing.spawn(async move {
-            let (change, attempt) = begin(&format!("k{number}"), &*store, 1);
-            assert!(apply(&*store, change).await.written.is_some());
-            let ending = Ending::Processed(transaction(&format!("txn_{number}")));
-            let end = Change::end(key(&format!("k{number}")), attempt, ending, at(2));
-            assert!(apply(&*store, end).await.written.is_some());
+            let ending = as_processed(&format!("txn_{number}"));
+            assert!(charged(&*store, &format!("k{number}"), ending).await.written.is_some());
         });
     }
     racing.join_all().await;
     for number in 0..64 {
-        let intent = stores[0].find(&key(&format!("k{number}"))).await.unwrap().unwrap();
+        let intent = row(&*stores[0], &format!("k{number}")).await;
         assert_eq!(intent.transaction_id(), Some(&transaction(&format!("txn_{number}"))));
     }
 }
@@ -577,10 +559,9 @@ pub(crate) async fn list_has_pages_in_writing_order<P: Place>(place: P) {
     // This is neither the order of the keys nor that of the last change.
     let names = ["m", "z", "a", "q", "c", "b", "y"];
     for name in names {
-        apply(&store, begin(name, &store, 1).0).await;
+        begun(&store, name).await;
     }
-    let intent = store.find(&key("m")).await.unwrap().unwrap();
-    apply(&store, Change::end(key("m"), intent.attempt, endings().remove(0), at(2))).await;
+    ended(&store, "m", endings().remove(0)).await;
 
     let (mut listed, mut after, mut pages) = (Vec::new(), None, 0);
     loop {
@@ -599,11 +580,9 @@ pub(crate) async fn list_has_pages_in_writing_order<P: Place>(place: P) {
 pub(crate) async fn list_has_the_requested_states<P: Place>(place: P) {
     let store = place.open().await;
     for (number, ending) in endings().into_iter().enumerate() {
-        let (change, attempt) = begin(&format!("k{number}"), &store, 1);
-        apply(&store, change).await;
-        apply(&store, Change::end(key(&format!("k{number}")), attempt, ending, at(2))).await;
+        charged(&store, &format!("k{number}"), ending).await;
     }
-    apply(&store, begin("k5", &store, 3).0).await;
+    begun(&store, "k5").await;
     resolve(&store, "k4", Resolution::not_processed("ada")).await;
     let keys = async |states: &[StateName]| -> Vec<String> {
         let page = store.list(states, None, 100).await.unwrap();
@@ -629,14 +608,11 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
     let store = place.open().await;
     for name in ["old", "young"] {
         for (number, ending) in endings().into_iter().enumerate() {
-            let key = format!("{name}-{number}");
-            let (change, attempt) = begin(&key, &store, 1);
-            apply(&store, change).await;
-            apply(&store, Change::end(self::key(&key), attempt, ending, at(2))).await;
+            charged(&store, &format!("{name}-{number}"), ending).await;
         }
         resolve(&store, &format!("{name}-4"), Resolution::not_processed("ada")).await;
         if name == "old" {
-            apply(&store, begin("old-sending", &store, 1).0).await;
+            begun(&store, "old-sending").await;
             place.make_older(48 * HOUR).await;
         }
     }
@@ -650,31 +626,25 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
     let left = store.list(StateName::ALL, None, 100).await.unwrap().intents;
     let left: Vec<_> = left.iter().map(|intent| intent.key.as_str()).collect();
     assert_eq!(left, ["old-3", "old-sending", "young-0", "young-1", "young-2", "young-3", "young-4"]);
-    let begun = apply(&store, begin("old-0", &store, 40).0).await;
-    assert!(begun.written.is_some(), "a purged key is new again");
-    let (change, attempt) = begin("again", &store, 41);
-    apply(&store, change).await;
-    let end = Change::end(key("again"), attempt, Ending::Processed(transaction("txn_8")), at(42));
-    assert_eq!(apply(&store, end).await.same_transaction_as, None);
+    let again = apply(&store, begin("old-0", &store, 40)).await;
+    assert!(again.written.is_some(), "a purged key is new again");
+    assert_eq!(charged(&store, "again", as_processed("txn_8")).await.same_transaction_as, None);
 }
 
-async fn ended(text: &str, store: &impl IntentStore, times: [SystemTime; 2]) {
-    let attempt = AttemptId::new();
-    let owner = store.owner().clone();
-    apply(
-        store,
-        Change::begin(Begin::First, key(text), SERVICE, token_request(1), attempt.clone(), owner, times[0]),
-    )
-    .await;
-    let ending = Ending::Processed(transaction(&format!("txn_{text}")));
-    apply(store, Change::end(key(text), attempt, ending, times[1])).await;
+/// Begins and ends this key at this time by the sender's clock.
+async fn charged_at(name: &str, store: &impl IntentStore, time: SystemTime) {
+    let (attempt, owner) = (AttemptId::new(), store.owner().clone());
+    let id = attempt.clone();
+    apply(store, Change::begin(Begin::First, key(name), SERVICE, token_request(1), id, owner, time)).await;
+    let ending = as_processed(&format!("txn_{name}"));
+    apply(store, Change::end(key(name), attempt, ending, time)).await;
 }
 
 pub(crate) async fn purge_keeps_a_day_whatever_the_age_d45<P: Place>(place: P) {
-    ended("k", &place.open().await, [at(1), at(2)]).await;
+    charged_at("k", &place.open().await, at(1)).await;
     place.make_older(23 * HOUR).await;
     // So that the journal has a newer time.
-    ended("newer", &place.open().await, [at(1), at(2)]).await;
+    charged_at("newer", &place.open().await, at(1)).await;
     let store = place.open().await;
     for age in [Duration::ZERO, HOUR, 22 * HOUR, Duration::MAX] {
         assert_eq!(store.purge(age).await.unwrap(), Purged::default(), "{age:?}");
@@ -687,28 +657,23 @@ pub(crate) async fn purge_keeps_a_day_whatever_the_age_d45<P: Place>(place: P) {
 /// One sender's clock is in 1970, and another's is a century ahead.
 pub(crate) async fn purge_ignores_clocks_of_senders_d45<P: Place>(place: P) {
     let ahead = SystemTime::now() + 24 * 365 * 100 * HOUR;
-    ended("ahead", &place.open().await, [ahead, ahead]).await;
+    charged_at("ahead", &place.open().await, ahead).await;
     place.make_older(48 * HOUR).await;
-    ended("behind", &place.open().await, [UNIX_EPOCH, UNIX_EPOCH]).await;
+    charged_at("behind", &place.open().await, UNIX_EPOCH).await;
     let store = place.open().await;
     assert_eq!(store.purge(36 * HOUR).await.unwrap().intents, 1);
     let left = store.list(StateName::ALL, None, 9).await.unwrap().intents;
-    assert_eq!(left.len(), 1);
-    assert_eq!(
-        (left[0].key.as_str(), left[0].changed_at),
-        ("behind", UNIX_EPOCH),
-        "the sender's time is shown"
-    );
+    let left: Vec<_> = left.iter().map(|intent| (intent.key.as_str(), intent.changed_at)).collect();
+    assert_eq!(left, [("behind", UNIX_EPOCH)], "the sender's time is shown");
 }
 
 /// A charge that was begun long ago, and ended or was resolved just now.
 pub(crate) async fn purge_counts_from_the_last_write_d45<P: Place>(place: P) {
     let store = place.open().await;
-    let (change, attempt) = begin("ended", &store, 1);
-    apply(&store, change).await;
+    begun(&store, "ended").await;
     unknown("resolved", token_request(1), &store).await;
     place.make_older(48 * HOUR).await;
-    apply(&store, Change::end(key("ended"), attempt, Ending::Processed(transaction("txn_1")), at(2))).await;
+    ended(&store, "ended", as_processed("txn_1")).await;
     resolve(&store, "resolved", Resolution::processed(transaction("txn_2"), "ada")).await;
     // As a later process does it.
     assert_eq!(place.open().await.purge(36 * HOUR).await.unwrap(), Purged::default());
@@ -717,7 +682,7 @@ pub(crate) async fn purge_counts_from_the_last_write_d45<P: Place>(place: P) {
 pub(crate) async fn owner_is_live_until_it_is_closed<P: Place>(place: P) {
     let one = place.open().await;
     let other = place.open().await;
-    apply(&other, begin("k", &other, 1).0).await;
+    begun(&other, "k").await;
     let owner = other.owner().clone();
     assert!(one.is_live(one.owner()).await.unwrap());
     assert!(one.is_live(&owner).await.unwrap());
@@ -730,13 +695,11 @@ pub(crate) async fn owner_is_live_until_it_is_closed<P: Place>(place: P) {
 
 pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
-    apply(&dead, begin("dead", &dead, 1).0).await;
-    let (void, attempt) = (key("void"), AttemptId::new());
-    let owner = dead.owner().clone();
-    apply(&dead, Change::begin(Begin::First, void.clone(), SERVICE, void_request(), attempt, owner, at(1)))
-        .await;
+    begun(&dead, "dead").await;
+    let void = key("void");
+    apply(&dead, begin_at(SERVICE, Begin::First, "void", void_request(), &dead, 1)).await;
     let live = place.open().await;
-    apply(&live, begin("live", &live, 1).0).await;
+    begun(&live, "live").await;
     dead.close().await;
     drop(dead);
 
@@ -752,15 +715,13 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
 
 pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(place: P) {
     let store = place.open().await;
-    let (change, attempt) = begin("k", &store, 1);
-    apply(&store, change).await;
-    apply(&store, Change::orphan(key("k"), attempt.clone(), at(2))).await;
-    let end = Change::end(key("k"), attempt.clone(), Ending::Processed(transaction("txn_1")), at(3));
-    let ended = apply(&store, end.clone()).await.written.unwrap();
-    assert_eq!(ended.state, IntentState::Processed { transaction_id: transaction("txn_1") });
+    let sending = begun(&store, "k").await;
+    apply(&store, Change::orphan(key("k"), sending.attempt, at(2))).await;
+    let last = ended(&store, "k", as_processed("txn_1")).await.written.unwrap();
+    assert_eq!(last.state, IntentState::Processed { transaction_id: transaction("txn_1") });
     assert_eq!(
-        apply(&store, end).await,
-        Applied { found: Some(ended), written: None, same_transaction_as: None },
+        ended(&store, "k", as_processed("txn_1")).await,
+        Applied { found: Some(last), written: None, same_transaction_as: None },
         "a repeated end changes nothing"
     );
 }
@@ -798,11 +759,8 @@ async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
 }
 
 async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
-    let (key, attempt, owner) = (key(text), AttemptId::new(), store.owner().clone());
-    apply(store, Change::begin(Begin::First, key.clone(), service, request, attempt.clone(), owner, at(1)))
-        .await;
-    let ending = Ending::Unknown(Failure::of_kind("timeout"));
-    apply(store, Change::end(key, attempt, ending, at(2))).await;
+    apply(store, begin_at(service, Begin::First, text, request, store, 1)).await;
+    ended(store, text, Ending::Unknown(Failure::of_kind("timeout"))).await;
 }
 
 /// Two people, on two machines, find the same transaction for two invoices.
@@ -848,10 +806,7 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
     let long = format!("txn_\0{}", "9".repeat(20_000));
     for (round, id) in [(0, "txn_1"), (1, &long)] {
         let name = |text: &str| format!("{text}-{round}");
-        let (change, attempt) = begin(&name("answered"), &one, 1);
-        apply(&one, change).await;
-        let end = Ending::Processed(transaction(id));
-        apply(&one, Change::end(key(&name("answered")), attempt, end, at(2))).await;
+        charged(&one, &name("answered"), as_processed(id)).await;
         for (text, request) in
             [("k", token_request(1)), ("void", void_request()), ("second-void", void_request())]
         {
@@ -891,17 +846,9 @@ pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(
         assert_eq!(written.service, service);
         assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
         // The end of a charge, as the service reports it.
-        let (text, attempt, owner) = (format!("{text}-ended"), AttemptId::new(), one.owner().clone());
-        apply(
-            &one,
-            Change::begin(Begin::First, key(&text), service, token_request(1), attempt.clone(), owner, at(1)),
-        )
-        .await;
-        let ending = Ending::Processed(transaction("txn_2"));
-        assert_eq!(
-            apply(&one, Change::end(key(&text), attempt, ending, at(2))).await.same_transaction_as,
-            None
-        );
+        let text = format!("{text}-ended");
+        apply(&one, begin_at(service, Begin::First, &text, token_request(1), &one, 1)).await;
+        assert_eq!(ended(&one, &text, as_processed("txn_2")).await.same_transaction_as, None);
     }
     // At its own service, each id is taken.
     for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
@@ -917,18 +864,17 @@ pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
     const OTHER: &str = "https://sandbox.example.com";
     let stores = [place.open().await, place.open().await].map(Arc::new);
     for round in 0..20 {
-        let key = key(&format!("k{round}"));
+        let name = format!("k{round}");
         let mut racing = JoinSet::new();
         for number in 0..8 {
-            let (store, key) = (stores[number % 2].clone(), key.clone());
+            let store = stores[number % 2].clone();
             let service = if number % 2 == 0 { SERVICE } else { OTHER };
-            let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-            let begin = Change::begin(Begin::First, key, service, token_request(1), attempt, owner, at(1));
+            let begin = begin_at(service, Begin::First, &name, token_request(1), &*store, 1);
             racing.spawn(async move { (apply(&*store, begin).await.written.is_some(), service) });
         }
         let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
         assert_eq!(begun.len(), 1, "{begun:?}");
-        let kept = stores[0].find(&key).await.unwrap().unwrap();
+        let kept = row(&*stores[0], &name).await;
         assert_eq!((&*kept.service, kept.attempts), (begun[0].1, 1));
     }
 }
@@ -936,11 +882,9 @@ pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
 pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
     for (text, holder) in [("first", None), ("second", Some("first")), ("third", Some("either"))] {
-        let (change, attempt) = begin(text, &one, 1);
-        assert_eq!(apply(&one, change).await.same_transaction_as, None);
-        let end = Change::end(key(text), attempt, Ending::Processed(transaction("txn_1")), at(2));
-        let ended = apply(&other, end).await;
-        let kept = one.find(&key(text)).await.unwrap().unwrap();
+        assert_eq!(apply(&one, begin(text, &one, 1)).await.same_transaction_as, None);
+        let ended = ended(&other, text, as_processed("txn_1")).await;
+        let kept = row(&one, text).await;
         assert_eq!(kept.processed_as(), Some(&transaction("txn_1")));
         assert_eq!(ended.written, Some(kept));
         let reported = ended.same_transaction_as;
@@ -950,12 +894,9 @@ pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Pla
         }
     }
     // An id with another outcome is not a payment.
-    let (change, attempt) = begin("unknown", &one, 1);
-    apply(&one, change).await;
     let mut failure = Failure::of_kind("timeout");
     failure.transaction_id = Some(transaction("txn_1"));
-    let ended = apply(&one, Change::end(key("unknown"), attempt, Ending::Unknown(failure), at(2))).await;
-    assert_eq!(ended.same_transaction_as, None);
+    assert_eq!(charged(&one, "unknown", Ending::Unknown(failure)).await.same_transaction_as, None);
 }
 
 /// A key can hold several: one for each attempt.
@@ -965,18 +906,8 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
     let long = format!("txn_\0{}", "9".repeat(20_000));
     unknown("twice", token_request(1), &one).await;
     resolve(&one, "twice", Resolution::rejected(transaction("txn_declined"), "ada")).await;
-    let (attempt, owner) = (AttemptId::new(), one.owner().clone());
-    let change = Change::begin(
-        Begin::AfterRejection,
-        key("twice"),
-        SERVICE,
-        token_request(1),
-        attempt.clone(),
-        owner,
-        at(3),
-    );
-    apply(&one, change).await;
-    apply(&one, Change::end(key("twice"), attempt, Ending::Processed(transaction("txn_2")), at(4))).await;
+    apply(&one, begin_again("twice", &one, 1)).await;
+    ended(&one, "twice", as_processed("txn_2")).await;
     for text in ["another", "one-more"] {
         unknown(text, token_request(1), &one).await;
     }
@@ -1004,19 +935,16 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
 pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(place: P) {
     let store = place.open().await;
     for text in ["first", "second"] {
-        let (change, attempt) = begin(text, &store, 1);
-        apply(&store, change).await;
-        let end = Ending::Processed(transaction("txn_[redacted]"));
-        let ended = apply(&store, Change::end(key(text), attempt, end, at(2))).await;
+        let ended = charged(&store, text, as_processed("txn_[redacted]")).await;
         assert_eq!(ended.same_transaction_as, None);
-        let kept = store.find(&key(text)).await.unwrap().unwrap();
+        let kept = row(&store, text).await;
         assert_eq!(kept.processed_as(), Some(&transaction("txn_[redacted]")));
     }
 }
 
 /// The row of an attempt that a lost journal had.
 fn lost_attempt(text: &str, store: &impl IntentStore) -> Intent {
-    begin(text, store, 1).0.decide(None).unwrap()
+    begin(text, store, 1).decide(None).unwrap()
 }
 
 pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49<P: Place>(place: P) {
@@ -1040,12 +968,9 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
     }
     // Another attempt has begun since.
     let lost = lost_attempt("later", &store);
-    let (later, attempt) = begin("later", &other, 2);
-    apply(&other, later).await;
-    let processed = Ending::Processed(transaction("txn_lost"));
-    assert!(apply(&store, Change::end_of(lost, processed, at(3))).await.written.is_some());
-    let end = Change::end(key("later"), attempt, Ending::Processed(transaction("txn_later")), at(4));
-    let both = apply(&other, end).await.written.unwrap();
+    begun(&other, "later").await;
+    assert!(apply(&store, Change::end_of(lost, as_processed("txn_lost"), at(3))).await.written.is_some());
+    let both = ended(&other, "later", as_processed("txn_later")).await.written.unwrap();
     assert!(both.second_charges().eq([&transaction("txn_lost")]));
     assert_eq!(store.find(&key("later")).await.unwrap(), Some(both));
     unknown("other", token_request(1), &store).await;
@@ -1072,16 +997,11 @@ pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service
 pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
     let reject = async |text: &str| {
-        let (change, attempt) = begin(text, &store, 1);
-        apply(&store, change).await;
         let mut failure = failure("rejected");
         failure.http_status = Some(429);
-        apply(&store, Change::end(key(text), attempt, Ending::Rejected(failure), at(2))).await;
+        charged(&store, text, Ending::Rejected(failure)).await;
     };
-    let again = |text: &str| {
-        let (request, owner) = (token_request(10_50), other.owner().clone());
-        Change::begin(Begin::AfterRejection, key(text), SERVICE, request, AttemptId::new(), owner, at(5))
-    };
+    let again = |text: &str| begin_again(text, &other, 10_50);
     let state = |applied: Applied| applied.written.map(|written| written.state.name());
     for text in ["called", "retried", "named", "switched"] {
         reject(text).await;

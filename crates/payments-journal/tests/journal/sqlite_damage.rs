@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{Intent, IntentKey, IntentState, SqliteStore, StateName, StoreError};
 use rusqlite::Connection;
 use tokio::runtime;
 
-use crate::contract::{at, begin, key};
+use crate::contract::{self, as_processed, at, begin, begun, key};
 use crate::sqlite::{InAFile, beside, close};
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -18,15 +18,13 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 fn processed(intent: &Intent, transaction: &str) -> Change {
-    let ending = Ending::Processed(payments_core::model::TransactionId::from_answer(transaction).unwrap());
-    Change::end(intent.key.clone(), intent.attempt.clone(), ending, at(1))
+    Change::end(intent.key.clone(), intent.attempt.clone(), as_processed(transaction), at(1))
 }
 
 /// Begins and ends this many intents, each in two commits.
 async fn charge(store: &SqliteStore, count: usize) {
     for number in 0..count {
-        let applied = store.apply(begin(&format!("key-{number}"), store, 0).0).await.unwrap();
-        store.apply(processed(&applied.written.unwrap(), &format!("txn_{number}"))).await.unwrap();
+        contract::charged(store, &format!("key-{number}"), as_processed(&format!("txn_{number}"))).await;
     }
 }
 
@@ -65,13 +63,12 @@ pub(crate) fn assert_says_nothing_of_sending(error: &StoreError) {
 async fn unreadable_row_claims_nothing_about_sending() {
     let place = InAFile::new();
     let store = SqliteStore::open(place.path()).unwrap();
-    let (change, _) = begin("key-0", &store, 0);
-    let begun = store.apply(change).await.unwrap().written.unwrap();
+    let begun = begun(&store, "key-0").await;
     for damage in ["document = CAST(x'ff' AS TEXT)", "document = '{}'"] {
         let sql = format!("UPDATE intent SET {damage}");
         Connection::open(place.path()).unwrap().execute_batch(&sql).unwrap();
         for error in [
-            store.apply(begin("key-0", &store, 1).0).await.unwrap_err(),
+            store.apply(begin("key-0", &store, 1)).await.unwrap_err(),
             store.apply(processed(&begun, "txn_0")).await.unwrap_err(),
             store.find(&key("key-0")).await.unwrap_err(),
         ] {
@@ -200,7 +197,7 @@ fn with_unresolved_rows() -> InAFile {
     let store = SqliteStore::open(place.path()).unwrap();
     block_on(charge(&store, 40));
     for number in 0..3 {
-        block_on(store.apply(begin(&format!("open-{number}"), &store, 0).0)).unwrap();
+        block_on(begun(&store, &format!("open-{number}")));
     }
     close(store);
     place
@@ -317,7 +314,7 @@ fn index_that_was_built_again_is_accepted() {
         let place = with_unresolved_rows();
         replace(&place.path(), name, &format!("CREATE INDEX other ON intent {index}"));
         let store = SqliteStore::open(place.path()).unwrap();
-        assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
+        assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written.is_none());
         close(store);
     }
 }
@@ -349,7 +346,7 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
     let rows = table(&place.path());
     Connection::open(place.path()).unwrap().execute_batch("REINDEX").unwrap();
     let store = SqliteStore::open(place.path()).unwrap();
-    assert!(block_on(store.apply(begin("key-3", &store, 9).0)).unwrap().written.is_none());
+    assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written.is_none());
     close(store);
     assert_eq!(table(&place.path()), rows);
 
@@ -431,7 +428,7 @@ fn no_byte_of_the_key_index_is_believed() {
             // A byte that no entry uses.
             Ok(store) => {
                 for (_, key, ..) in &rows {
-                    let applied = block_on(store.apply(begin(key, &store, 9).0)).unwrap();
+                    let applied = block_on(store.apply(begin(key, &store, 9))).unwrap();
                     assert_eq!(applied.written, None, "{offset}: {key} was treated as new");
                 }
                 close(store);
@@ -464,11 +461,11 @@ async fn unreadable_row_is_damaged_and_stays() {
             .execute("UPDATE intent SET state = ?1, document = ?2 WHERE key = 'key-0'", (&row.0, &row.1))
             .unwrap();
         other.execute_batch(&format!("UPDATE intent SET {sql} WHERE key = 'key-0'")).unwrap();
-        let error = store.apply(begin("key-0", &store, 9).0).await.unwrap_err();
+        let error = store.apply(begin("key-0", &store, 9)).await.unwrap_err();
         assert!(error.is_damaged(), "{sql}: {error:?}");
         assert!(sql.contains("CAST") || error.to_string().contains("the intent key-0"), "{sql}: {error}");
         assert!(store.find(&key("key-0")).await.unwrap_err().is_damaged());
-        assert!(store.apply(begin("key-1", &store, 9).0).await.unwrap().written.is_none());
+        assert!(store.apply(begin("key-1", &store, 9)).await.unwrap().written.is_none());
     }
 }
 
@@ -550,7 +547,7 @@ fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>
     let place = with_pages_of(page);
     let store = SqliteStore::open(place.path()).unwrap();
     block_on(charge(&store, 60));
-    block_on(store.apply(begin("in-flight", &store, 0).0)).unwrap();
+    block_on(begun(&store, "in-flight"));
     let rows = block_on(rows(&store)).unwrap();
     close(store);
     assert!(!beside(&place.path(), "-wal").exists());
@@ -597,7 +594,7 @@ fn lost_page_permits_nothing() {
         };
         let mut errors = 0;
         for (key, row) in &rows {
-            let change = begin(key.as_str(), &store, 9).0;
+            let change = begin(key.as_str(), &store, 9);
             match block_on(store.apply(change)) {
                 Ok(applied) => {
                     assert_eq!(applied.written, None, "page {page}: {key} was treated as new");
@@ -610,9 +607,8 @@ fn lost_page_permits_nothing() {
         if block_on(store.list(StateName::UNRESOLVED, None, 9)).is_err() {
             errors += 1;
         }
-        let (change, attempt) = begin("new", &store, 9);
-        let ending = Ending::Processed(payments_core::model::TransactionId::from_answer("txn_new").unwrap());
-        let end = Change::end(change.key().clone(), attempt, ending, at(9));
+        let change = begin("new", &store, 9);
+        let end = processed(&change.decide(None).unwrap(), "txn_new");
         if block_on(store.apply(change)).is_err() || block_on(store.apply(end)).is_err() {
             errors += 1;
         }

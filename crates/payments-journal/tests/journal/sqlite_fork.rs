@@ -34,7 +34,7 @@ fn a_forked_process_is_refused_and_leaves_its_parents_journal_alone_d51() {
 
     let other = SqliteStore::open(place.path()).unwrap();
     assert!(payments_fake::block_on(other.is_live(store.owner())).unwrap(), "the child did not end it");
-    payments_fake::block_on(store.apply(begin("k", &store, 1).0)).unwrap();
+    payments_fake::block_on(store.apply(begin("k", &store, 1))).unwrap();
     close(store);
     close(other);
     // A journal that was closed before the fork does not matter.
@@ -48,7 +48,7 @@ fn a_forked_process_is_refused_and_leaves_its_parents_journal_alone_d51() {
 fn use_in_a_child(place: &InAFile, store: SqliteStore) {
     let runtime = runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let calls = async {
-        assert!(store.apply(begin("k", &store, 1).0).await.unwrap_err().is_poisoned());
+        assert!(store.apply(begin("k", &store, 1)).await.unwrap_err().is_poisoned());
         assert!(store.find(&key("k")).await.unwrap_err().is_poisoned());
         assert!(store.list(StateName::ALL, None, 9).await.unwrap_err().is_poisoned());
         assert!(store.purge(Duration::ZERO).await.unwrap_err().is_poisoned());

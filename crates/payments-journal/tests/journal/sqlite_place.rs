@@ -170,12 +170,12 @@ async fn removed_or_replaced_file_stops_the_store() {
     for (number, remove) in removals.into_iter().enumerate() {
         let place = InAFile::new();
         let store = SqliteStore::open(place.path()).unwrap();
-        store.apply(begin("before", &store, 0).0).await.unwrap();
+        store.apply(begin("before", &store, 0)).await.unwrap();
         remove(&place.path());
         let listed = store.list(StateName::ALL, None, 9).await.unwrap_err();
         assert!(listed.is_poisoned(), "{number}: {listed:?}");
         for _ in 0..2 {
-            let error = store.apply(begin("after", &store, 1).0).await.unwrap_err();
+            let error = store.apply(begin("after", &store, 1)).await.unwrap_err();
             assert!(error.is_poisoned(), "{number}: {error:?}");
             assert!(error.to_string().contains("was removed, moved or replaced"), "{number}: {error}");
         }
@@ -190,7 +190,7 @@ async fn closing_a_moved_journal_does_not_touch_its_successor() {
     let path = place.path();
     for notices_first in [true, false] {
         let old = SqliteStore::open(&path).unwrap();
-        old.apply(begin("before", &old, 0).0).await.unwrap();
+        old.apply(begin("before", &old, 0)).await.unwrap();
         for suffix in ["", "-wal", "-shm"] {
             fs::rename(beside(&path, suffix), beside(&path, &format!(".{notices_first}{suffix}"))).unwrap();
         }
@@ -198,13 +198,13 @@ async fn closing_a_moved_journal_does_not_touch_its_successor() {
         let witness = beside(&path, "-owners").join("witness");
         fs::remove_file(&witness).unwrap();
         let new = SqliteStore::open(&path).unwrap();
-        new.apply(begin("now", &new, 0).0).await.unwrap();
+        new.apply(begin("now", &new, 0)).await.unwrap();
         if notices_first {
-            assert!(old.apply(begin("after", &old, 0).0).await.unwrap_err().is_poisoned());
+            assert!(old.apply(begin("after", &old, 0)).await.unwrap_err().is_poisoned());
         }
         close(old);
-        assert!(new.apply(begin("now", &new, 0).0).await.unwrap().written.is_none());
-        assert!(new.apply(begin("later", &new, 0).0).await.unwrap().written.is_some());
+        assert!(new.apply(begin("now", &new, 0)).await.unwrap().written.is_none());
+        assert!(new.apply(begin("later", &new, 0)).await.unwrap().written.is_some());
         close(new);
         let names = ["", "-wal", "-shm", "-owners"];
         assert!(
@@ -293,7 +293,7 @@ async fn owner_without_its_file_counts_as_dead_and_still_writes() {
     let other = SqliteStore::open(place.path()).unwrap();
     assert!(!other.is_live(store.owner()).await.unwrap());
     assert!(store.is_live(store.owner()).await.unwrap());
-    store.apply(begin("invoice-17", &store, 0).0).await.unwrap();
+    store.apply(begin("invoice-17", &store, 0)).await.unwrap();
     assert!(other.find(&key("invoice-17")).await.unwrap().is_some());
 }
 

@@ -5,12 +5,11 @@ use std::io::{BufRead, BufReader, Write, stdin, stdout};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-use payments_core::model::TransactionId;
-use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{IntentState, Journal, SqliteReader, SqliteStore, StateName, StoreError};
 use tokio::runtime;
 
-use crate::contract::{at, begin, key};
+use crate::contract::{as_processed, at, begin, row};
 
 /// The journal's path, in a process that runs commands.
 const JOURNAL: &str = "PAYMENTS_TEST_JOURNAL";
@@ -188,7 +187,7 @@ async fn read(path: &Path) -> String {
 
 /// Returns `begun`, `kept`, or the failure.
 async fn begun(store: &SqliteStore, key: &str) -> String {
-    match store.apply(begin(key, store, 0).0).await {
+    match store.apply(begin(key, store, 0)).await {
         Ok(applied) => if applied.written.is_some() { "begun" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }
@@ -196,9 +195,9 @@ async fn begun(store: &SqliteStore, key: &str) -> String {
 
 /// Returns `ended` once the outcome of this key is written, or the failure.
 async fn ended(store: &SqliteStore, name: &str) -> String {
-    let intent = store.find(&key(name)).await.unwrap().unwrap();
-    let transaction = TransactionId::from_answer(format!("txn_{name}")).unwrap();
-    match store.apply(Change::end(intent.key, intent.attempt, Ending::Processed(transaction), at(1))).await {
+    let intent = row(store, name).await;
+    let ending = as_processed(&format!("txn_{name}"));
+    match store.apply(Change::end(intent.key, intent.attempt, ending, at(1))).await {
         Ok(applied) => if applied.written.is_some() { "ended" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }
@@ -206,19 +205,12 @@ async fn ended(store: &SqliteStore, name: &str) -> String {
 
 /// Returns `charged KEY` if it was begun and ended here, `kept` if another has begun it, or the failure.
 async fn charged(store: &SqliteStore, key: &str) -> String {
-    let (change, attempt) = begin(key, store, 0);
-    let name = change.key().clone();
-    match store.apply(change).await {
-        Ok(applied) if applied.written.is_none() => return "kept".to_owned(),
-        Ok(_) => {}
-        Err(error) => return failed(&error),
+    match begun(store, key).await {
+        begun if begun == "begun" => {}
+        not_begun => return not_begun,
     }
-    let transaction = TransactionId::from_answer(format!("txn_{key}")).unwrap();
-    match store.apply(Change::end(name, attempt, Ending::Processed(transaction), at(1))).await {
-        Ok(applied) => {
-            assert!(applied.written.is_some());
-            format!("charged {key}")
-        }
-        Err(error) => failed(&error),
+    match ended(store, key).await {
+        ended if ended == "ended" => format!("charged {key}"),
+        not_ended => not_ended,
     }
 }

@@ -370,7 +370,7 @@ async fn journal_that_is_only_read_refuses_every_change() {
     assert!(journal.reopen(&name, &[401], "ada", None).await.unwrap_err().is_refused());
     assert!(journal.purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap_err().is_refused());
     let reader = SqliteReader::open(place.path()).unwrap().unwrap();
-    let error = reader.apply(begin("new", &reader, 0).0).await.unwrap_err();
+    let error = reader.apply(begin("new", &reader, 0)).await.unwrap_err();
     assert!(error.is_refused() && error.to_string().contains("opened only to be read"), "{error}");
     journal.close().await;
     assert!(contents(&directory) == before);
@@ -381,7 +381,7 @@ async fn journal_that_is_only_read_refuses_every_change() {
 async fn read_only_journal_asks_whether_a_sender_is_alive() {
     let store = MemoryStore::new();
     let sender = store.another_owner();
-    sender.apply(begin("k", &sender, 0).0).await.unwrap();
+    sender.apply(begin("k", &sender, 0)).await.unwrap();
     let journal = Journal::read_only(store.another_owner());
     let state = async || journal.find(&key("k")).await.unwrap().unwrap().state.name();
     assert_eq!(state().await, StateName::Sending);

@@ -12,7 +12,7 @@ use payments_journal::{Journal, SqliteStore, StateName};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 
-use crate::contract::{at, begin};
+use crate::contract::{at, begun};
 use crate::sqlite::{InAFile, close};
 
 /// Begins and ends intents with this many concurrent callers; two changes each.
@@ -23,11 +23,9 @@ async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(u
         let store = store.clone();
         tasks.spawn(async move {
             for number in 0..each {
-                let (change, attempt) = begin(&key(number * 1000 + caller), &*store, 0);
-                let name = change.key().clone();
-                store.apply(change).await.unwrap();
+                let begun = begun(&*store, &key(number * 1000 + caller)).await;
                 let ending = Ending::Processed(TransactionId::from_answer("txn_0123456789abcdef").unwrap());
-                store.apply(Change::end(name, attempt, ending, at(1))).await.unwrap();
+                store.apply(Change::end(begun.key, begun.attempt, ending, at(1))).await.unwrap();
             }
         });
     }

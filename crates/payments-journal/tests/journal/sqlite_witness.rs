@@ -12,7 +12,7 @@ use payments_journal::{
 
 use rusqlite::Connection;
 
-use crate::contract::{self, at, key};
+use crate::contract::{self, as_processed, at, begun, ended, key};
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_process::Process;
 
@@ -25,15 +25,12 @@ fn open(path: &Path) -> SqliteStore {
 }
 
 async fn begin(store: &SqliteStore, name: &str) -> Result<Applied, StoreError> {
-    store.apply(contract::begin(name, store, 1).0).await
+    store.apply(contract::begin(name, store, 1)).await
 }
 
 /// Charges this key, and closes the journal.
 async fn charge(store: SqliteStore, name: &str) {
-    let (begin, attempt) = contract::begin(name, &store, 1);
-    assert!(store.apply(begin).await.unwrap().written.is_some());
-    let ending = Ending::Processed(TransactionId::from_answer(format!("txn_{name}")).unwrap());
-    store.apply(Change::end(key(name), attempt, ending, at(1))).await.unwrap();
+    contract::charged(&store, name, as_processed(&format!("txn_{name}"))).await;
     close(store);
 }
 
@@ -115,15 +112,13 @@ async fn nothing_was_sent_changes_no_key_d49() {
 async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
     let place = InAFile::new();
     let store = open(&place.path());
-    let (first, attempt) = contract::begin("sending", &store, 1);
-    store.apply(first).await.unwrap();
+    begun(&store, "sending").await;
     close(store);
     let copy = fs::read(place.path()).unwrap();
     charge(open(&place.path()), "lost").await;
     fs::write(place.path(), copy).unwrap();
     let store = open(&place.path());
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    let ended = store.apply(Change::end(key("sending"), attempt, ending, at(1))).await.unwrap();
+    let ended = ended(&store, "sending", as_processed("txn_1")).await;
     assert_eq!(ended.written.unwrap().state.name(), StateName::Processed);
     let journal = Journal::open(store).await.unwrap();
     assert_eq!(journal.accept_history(LostTime::Sent(&[key("lost")]), "ada").await.unwrap(), 1);
@@ -142,7 +137,7 @@ async fn end_of_a_charge_that_the_restored_copy_lacks_is_written_whole_d49() {
         charge(open(&place.path()), "kept").await;
         let copy = fs::read(place.path()).unwrap();
         let store = open(&place.path());
-        let begun = begin(&store, "sending").await.unwrap().written.unwrap();
+        let begun = begun(&store, "sending").await;
         close(store);
         fs::write(place.path(), copy).unwrap();
         if is_named {
@@ -151,8 +146,8 @@ async fn end_of_a_charge_that_the_restored_copy_lacks_is_written_whole_d49() {
             journal.close().await;
         }
         let store = open(&place.path());
-        let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-        let ended = store.apply(Change::end_of(begun.clone(), ending, at(1))).await.unwrap().written.unwrap();
+        let end = Change::end_of(begun.clone(), as_processed("txn_1"), at(1));
+        let ended = store.apply(end).await.unwrap().written.unwrap();
         assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
         close(store);
         let store = open(&place.path());
@@ -265,11 +260,8 @@ async fn changes_that_the_witness_did_not_see_hide_no_loss_d49() {
     let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
     let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
     let store = options.open(place.path()).unwrap();
-    let mut attempts = Vec::new();
     for number in 0..5 {
-        let (begin, attempt) = contract::begin(&format!("sending-{number}"), &store, 1);
-        store.apply(begin).await.unwrap();
-        attempts.push(attempt);
+        begun(&store, &format!("sending-{number}")).await;
     }
     close(store);
     let copies = [place.path(), witness(&place)].map(|path| (fs::read(&path).unwrap(), path));
@@ -278,10 +270,9 @@ async fn changes_that_the_witness_did_not_see_hide_no_loss_d49() {
         fs::write(path, copy).unwrap();
     }
     let store = open(&place.path());
-    for (number, attempt) in attempts.into_iter().enumerate() {
-        let ending = Ending::Processed(TransactionId::from_answer(format!("txn_{number}")).unwrap());
-        let end = Change::end(key(&format!("sending-{number}")), attempt, ending, at(1));
-        assert!(store.apply(end).await.unwrap().written.is_some());
+    for number in 0..5 {
+        let ending = as_processed(&format!("txn_{number}"));
+        assert!(ended(&store, &format!("sending-{number}"), ending).await.written.is_some());
     }
     close(store);
     assert_lost(begin(&options.open(place.path()).unwrap(), "lost").await);
@@ -298,9 +289,7 @@ async fn key_that_may_be_sent_is_not_resolved_without_its_witness_d49() {
         ("not-sent", Ending::NotProcessed(Failure::of_kind("connect"))),
         ("rejected", Ending::Rejected(Failure::of_kind("rejected"))),
     ] {
-        let (begin, attempt) = contract::begin(name, &store, 1);
-        store.apply(begin).await.unwrap();
-        store.apply(Change::end(key(name), attempt, ending, at(1))).await.unwrap();
+        contract::charged(&store, name, ending).await;
     }
     close(store);
     let processed = || Resolution::processed(TransactionId::new("txn_1").unwrap(), "ada").of_attempt(1);

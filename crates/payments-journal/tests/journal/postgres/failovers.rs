@@ -106,8 +106,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     sql(&server.url(), USER).await;
     let proxy = Proxy::before(&server).await;
     let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
-    let (change, attempt) = contract::begin("k", &store, 1);
-    store.apply(change).await.unwrap();
+    let attempt = contract::begun(&store, "k").await.attempt;
 
     sql(&server.url(), "ALTER ROLE billing NOLOGIN").await;
     sql(&server.url(), DISCONNECT).await;
@@ -133,8 +132,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
 async fn outcome_of_a_damaged_row_is_not_retried() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let (change, attempt) = contract::begin("k", &store, 1);
-    store.apply(change).await.unwrap();
+    let attempt = contract::begun(&store, "k").await.attempt;
     sql(&server.url(), "UPDATE payments_journal.intents SET document = '{\"of\":\"a newer version\"}'").await;
     let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
     let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
@@ -147,8 +145,7 @@ async fn outcome_of_a_damaged_row_is_not_retried() {
 async fn closed_store_does_not_retry_an_outcome() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let (change, attempt) = contract::begin("k", &store, 1);
-    store.apply(change).await.unwrap();
+    let attempt = contract::begun(&store, "k").await.attempt;
     store.close().await;
     let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
     let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));

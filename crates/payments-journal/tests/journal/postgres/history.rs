@@ -1,7 +1,6 @@
 //! A server that may lack commits: a promoted standby, and a restored dump.
 
-use payments_core::model::TransactionId;
-use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{Journal, LostTime, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
@@ -9,7 +8,7 @@ use super::{administrator, sql, until};
 use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
-    store.apply(contract::begin(name, store, 1).0).await.map(|applied| applied.written.is_some())
+    store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written.is_some())
 }
 
 async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
@@ -97,8 +96,7 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
     sql(&server.url(), copy).await;
     let mut begun = Vec::new();
     for name in ["missing", "named"] {
-        let applied = store.apply(contract::begin(name, &store, 1).0).await.unwrap();
-        begun.push(applied.written.unwrap());
+        begun.push(contract::begun(&store, name).await);
     }
     let restore = "
         DROP TABLE payments_journal.intents;
@@ -107,13 +105,12 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
     sql(&server.url(), restore).await;
     assert_lost(&store, "new", "restored from a dump").await;
     let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
-    let processed =
-        |name: &str| Ending::Processed(TransactionId::from_answer(format!("txn_{name}")).unwrap());
     for begun in begun {
         if begun.key == key("named") {
             assert_eq!(person.accept_history(LostTime::Sent(&[key("named")]), "ada").await.unwrap(), 1);
         }
-        let end = Change::end_of(begun.clone(), processed(begun.key.as_str()), at(1));
+        let ending = contract::as_processed(&format!("txn_{}", begun.key));
+        let end = Change::end_of(begun.clone(), ending, at(1));
         let ended = store.apply(end).await.unwrap().written.unwrap();
         assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
         assert_eq!(person.find(&begun.key).await.unwrap(), Some(ended));

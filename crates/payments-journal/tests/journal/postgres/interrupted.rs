@@ -9,7 +9,7 @@ use crate::contract::{begin, key};
 async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
     let server = Server::start()?;
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
-    store.apply(begin("other", &*store, 1).0).await.unwrap();
+    store.apply(begin("other", &*store, 1)).await.unwrap();
     let mut another = administrator(&server.url()).await;
     let inserting = another.transaction().await.unwrap();
     let copy = "
@@ -20,7 +20,7 @@ async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
 
     let beginning = tokio::spawn({
         let store = store.clone();
-        async move { store.apply(begin("k", &*store, 1).0).await }
+        async move { store.apply(begin("k", &*store, 1)).await }
     });
     let administrator = administrator(&server.url()).await;
     let interrupt = format!("SELECT {function}(pid) FROM pg_stat_activity WHERE wait_event_type = 'Lock'");
@@ -31,7 +31,7 @@ async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
     let error = beginning.await.unwrap().unwrap_err();
     inserting.rollback().await.unwrap();
     assert_eq!(store.find(&key("k")).await.unwrap(), None);
-    assert!(store.apply(begin("k", &*store, 2).0).await.unwrap().written.is_some());
+    assert!(store.apply(begin("k", &*store, 2)).await.unwrap().written.is_some());
     Some(error)
 }
 

@@ -1,7 +1,6 @@
-use payments_core::model::TransactionId;
 use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::internals::IntentStore as _;
 use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
@@ -102,9 +101,9 @@ async fn owner_is_dead_soon_after_its_store_is_dropped() {
 async fn closed_store_changes_nothing_more() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    contract::begun(&store, "k").await;
     store.close().await;
-    let error = store.apply(contract::begin("l", &store, 1).0).await.unwrap_err();
+    let error = store.apply(contract::begin("l", &store, 1)).await.unwrap_err();
     assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
     let another = PostgresStore::connect(&server.url()).await.unwrap();
     assert_eq!(another.find(&contract::key("l")).await.unwrap(), None);
@@ -120,8 +119,7 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
     let store = first.block_on(PostgresStore::connect(&server.url())).unwrap();
     drop(first);
     runtime().block_on(async {
-        let (change, attempt) = contract::begin("k", &store, 1);
-        assert!(store.apply(change).await.unwrap().written.is_some());
+        contract::begun(&store, "k").await;
         let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
         let state = async || journal.find(&contract::key("k")).await.unwrap().unwrap().state;
         until("it counts as dead", async || {
@@ -129,9 +127,8 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
             state().await == IntentState::Unknown(Failure::of_kind(Failure::CRASH))
         })
         .await;
-        let id = TransactionId::from_answer("txn_1").unwrap();
-        let end = Change::end(contract::key("k"), attempt, Ending::Processed(id), contract::at(2));
-        assert!(store.apply(end).await.unwrap().written.is_some());
+        let ended = contract::ended(&store, "k", contract::as_processed("txn_1")).await;
+        assert!(ended.written.is_some());
     });
 }
 

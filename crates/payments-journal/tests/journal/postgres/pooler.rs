@@ -138,8 +138,8 @@ async fn pooler_that_prepares_statements_in_each_session_is_refused_before_a_wri
     let port = pooler(&server, Session::ChangesWithStatements).await;
     let store =
         PostgresStore::connect(&format!("postgres://postgres@127.0.0.1:{port}/postgres")).await.unwrap();
-    store.apply(contract::begin("a", &store, 1).0).await.unwrap();
-    let error = store.apply(contract::begin("b", &store, 1).0).await.unwrap_err();
+    contract::begun(&store, "a").await;
+    let error = store.apply(contract::begin("b", &store, 1)).await.unwrap_err();
     assert!(error.is_refused() && error.to_string().contains("pool_mode = session"), "{error:#}");
     let written = administrator.query("SELECT synchronous_commit FROM written", &[]).await.unwrap();
     let written: Vec<&str> = written.iter().map(|row| row.get(0)).collect();

@@ -19,8 +19,7 @@ async fn existing_tables_need_only_read_and_write_rights() {
     sql(&server.url(), RIGHTS_OF_A_USER).await;
     let url = server.url().replace("postgres@", "billing:s3cret@");
     let store = PostgresStore::connect(&url).await.unwrap();
-    let (change, _) = contract::begin("k", &store, 1);
-    store.apply(change).await.unwrap();
+    contract::begun(&store, "k").await;
     let another = PostgresStore::connect(&url).await.unwrap();
     assert!(another.is_live(store.owner()).await.unwrap());
 }
@@ -50,8 +49,7 @@ async fn many_processes_may_create_the_tables_at_once() {
         opening.spawn(async move { PostgresStore::connect(&url).await.unwrap() });
     }
     let stores = opening.join_all().await;
-    let (change, _) = contract::begin("k", &stores[0], 1);
-    stores[0].apply(change).await.unwrap();
+    contract::begun(&stores[0], "k").await;
     assert!(stores[15].find(&contract::key("k")).await.unwrap().is_some());
 }
 

@@ -130,7 +130,7 @@ async fn a_process() {
     let store = PostgresStore::connect(&env::var(DATABASE).unwrap()).await.unwrap();
     respond("opened");
     for key in stdin().lines() {
-        let applied = store.apply(begin(&key.unwrap(), &store, 0).0).await.unwrap();
+        let applied = store.apply(begin(&key.unwrap(), &store, 0)).await.unwrap();
         respond(if applied.written.is_some() { "begun" } else { "kept" });
     }
 }

@@ -1,11 +1,11 @@
 use std::time::Duration;
 
-use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::internals::{Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, make_older, sql, until_locked_out};
-use crate::contract::{at, begin, key};
+use crate::contract::{begin, charged, key};
 
 /// An old intent that was not sent is begun again during the purge.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -43,7 +43,7 @@ async fn row_purged_during_a_begin_is_inserted_again() {
     purging.execute("DELETE FROM payments_journal.intents", &[]).await.unwrap();
     let beginning = tokio::spawn({
         let store = store.clone();
-        async move { store.apply(begin("k", &*store, 3).0).await.unwrap() }
+        async move { store.apply(begin("k", &*store, 3)).await.unwrap() }
     });
     until_locked_out("the beginning waits for the row", &server.url()).await;
     purging.commit().await.unwrap();
@@ -65,8 +65,5 @@ async fn row_in_an_unknown_state_is_not_purged() {
 }
 
 async fn write_not_processed(store: &PostgresStore) {
-    let (change, attempt) = begin("k", store, 1);
-    store.apply(change).await.unwrap();
-    let ending = Ending::NotProcessed(Failure::of_kind("connect"));
-    store.apply(Change::end(key("k"), attempt, ending, at(2))).await.unwrap();
+    charged(store, "k", Ending::NotProcessed(Failure::of_kind("connect"))).await;
 }

@@ -26,7 +26,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
         .await;
     assert!(PostgresStore::connect_to_read(&as_reader).await.unwrap().is_none());
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    contract::begun(&store, "k").await;
     sql(
         &server.url(),
         "GRANT USAGE ON SCHEMA payments_journal TO reader;
@@ -39,7 +39,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     assert_eq!(state(&journal).await.name(), StateName::Unknown);
     journal.close().await;
     let reader = PostgresStore::connect_to_read(&as_reader).await.unwrap().unwrap();
-    assert!(reader.apply(contract::begin("l", &reader, 1).0).await.unwrap_err().is_refused());
+    assert!(reader.apply(contract::begin("l", &reader, 1)).await.unwrap_err().is_refused());
 }
 
 /// The locks of owners are not replicated, so a standby cannot know that one has died.
@@ -47,7 +47,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
 async fn standby_is_read_and_shows_no_sender_as_dead() {
     let Some(mut server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    store.apply(contract::begin("k", &store, 1).0).await.unwrap();
+    contract::begun(&store, "k").await;
     store.close().await;
     assert_eq!(state(&read(&server.url()).await).await.name(), StateName::Unknown);
     server.stop(Shutdown::Fast);

@@ -1,10 +1,10 @@
 use payments_core::model::TransactionId;
-use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
+use payments_journal::internals::{Applied, Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Resolution, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, sql, until_locked_out};
-use crate::contract::{at, begin, key};
+use crate::contract::{charged, key};
 
 async fn resolve(store: &PostgresStore, text: &str) -> Applied {
     let id = TransactionId::from_answer("txn_1").unwrap();
@@ -17,10 +17,7 @@ async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
     let Some(server) = Server::start() else { return };
     let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
     for name in ["one", "two"] {
-        let (change, attempt) = begin(name, &*store, 1);
-        store.apply(change).await.unwrap();
-        let unknown = Ending::Unknown(Failure::of_kind("timeout"));
-        store.apply(Change::end(key(name), attempt, unknown, at(2))).await.unwrap();
+        charged(&*store, name, Ending::Unknown(Failure::of_kind("timeout"))).await;
     }
     // The first stops before it has committed.
     let mut another = administrator(&server.url()).await;
@@ -50,10 +47,7 @@ async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     let Some(server) = Server::start() else { return };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     for name in ["one", "two"] {
-        let (change, attempt) = begin(name, &store, 1);
-        store.apply(change).await.unwrap();
-        let unknown = Ending::Unknown(Failure::of_kind("timeout"));
-        store.apply(Change::end(key(name), attempt, unknown, at(2))).await.unwrap();
+        charged(&store, name, Ending::Unknown(Failure::of_kind("timeout"))).await;
     }
     assert!(resolve(&store, "one").await.written.is_some());
     let rename = format!(

@@ -11,7 +11,7 @@ use payments_journal::internals::{Change, Ending, IntentStore};
 use payments_postgres_for_tests::Server;
 use tokio::task::JoinSet;
 
-use crate::contract::{at, begin};
+use crate::contract::{at, begun};
 
 /// Begins and ends intents, two changes each. Returns changes per second.
 async fn rate(store: &Arc<PostgresStore>, callers: usize, each: usize) -> u128 {
@@ -22,11 +22,9 @@ async fn rate(store: &Arc<PostgresStore>, callers: usize, each: usize) -> u128 {
         tasks.spawn(async move {
             for number in 0..each {
                 let name = format!("run-{callers}-{caller}-{number}");
-                let (change, attempt) = begin(&name, &*store, 0);
-                let key = change.key().clone();
-                assert!(store.apply(change).await.unwrap().written.is_some());
+                let begun = begun(&*store, &name).await;
                 let ending = Ending::Processed(TransactionId::from_answer(format!("txn-{name}")).unwrap());
-                let ended = store.apply(Change::end(key, attempt, ending, at(1))).await.unwrap();
+                let ended = store.apply(Change::end(begun.key, begun.attempt, ending, at(1))).await.unwrap();
                 assert!(ended.written.is_some());
             }
         });

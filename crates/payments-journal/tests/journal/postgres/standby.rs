@@ -5,9 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use payments_core::Outcome;
-use payments_core::model::TransactionId;
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
@@ -78,8 +77,7 @@ async fn cancel(administrator: &Client) {
 }
 
 fn end(attempt: payments_journal::AttemptId) -> Change {
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    Change::end(contract::key("k"), attempt, ending, contract::at(2))
+    Change::end(contract::key("k"), attempt, contract::as_processed("txn_1"), contract::at(2))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -93,7 +91,7 @@ async fn begin_that_no_standby_has_is_in_doubt_d50() {
         let administrator = stall(&server).await;
         let beginning = tokio::spawn({
             let store = store.clone();
-            async move { store.apply(contract::begin(&format!("k-{number}"), &*store, 1).0).await }
+            async move { store.apply(contract::begin(&format!("k-{number}"), &*store, 1)).await }
         });
         cancel(&administrator).await;
         let error = beginning.await.unwrap().unwrap_err();
@@ -129,8 +127,7 @@ async fn intent_that_no_standby_has_is_not_sent_d50() {
 async fn end_is_recorded_once_a_standby_has_it_d50() {
     let Some(server) = Server::start() else { return };
     let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
-    let (change, attempt) = contract::begin("k", &*store, 1);
-    store.apply(change).await.unwrap();
+    let attempt = contract::begun(&*store, "k").await.attempt;
     let administrator = stall(&server).await;
     let ending = || {
         let (store, end) = (store.clone(), end(attempt.clone()));
@@ -159,9 +156,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
 async fn purge_that_no_standby_has_is_in_doubt_d50() {
     let Some(server) = Server::start() else { return };
     let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
-    let (change, attempt) = contract::begin("k", &*store, 1);
-    store.apply(change).await.unwrap();
-    store.apply(end(attempt)).await.unwrap();
+    contract::charged(&*store, "k", contract::as_processed("txn_1")).await;
     make_older(&server.url(), Duration::from_hours(48)).await;
     let administrator = stall(&server).await;
     let purging = tokio::spawn({
@@ -185,10 +180,10 @@ async fn commit_with_any_warning_is_in_doubt_d50() {
         CREATE CONSTRAINT TRIGGER warn AFTER INSERT ON payments_journal.intents
             DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION warn()";
     administrator.batch_execute(trigger).await.unwrap();
-    let error = store.apply(contract::begin("k", &store, 1).0).await.unwrap_err();
+    let error = store.apply(contract::begin("k", &store, 1)).await.unwrap_err();
     assert!(error.is_in_doubt() && format!("{error:#}").contains("something is wrong"), "{error:#}");
     administrator.batch_execute("DROP TRIGGER warn ON payments_journal.intents").await.unwrap();
-    store.apply(contract::begin("l", &store, 1).0).await.unwrap();
+    contract::begun(&store, "l").await;
 }
 
 /// Such a server still commits, and a journal that refused every commit would be of no use.
@@ -201,7 +196,7 @@ async fn warning_of_few_transaction_numbers_is_not_about_the_commit_d50() {
         [("a", "GetNewTransactionId", false), ("b", "SyncRepWaitForLSN", true), ("c", "", true)]
     {
         proxy.warn(routine);
-        let applied = store.apply(contract::begin(name, &store, 1).0).await;
+        let applied = store.apply(contract::begin(name, &store, 1)).await;
         assert_eq!(applied.is_err_and(|error| error.is_in_doubt()), is_in_doubt, "{routine}");
     }
 }
