@@ -316,20 +316,21 @@ pub(crate) async fn services_with_one_transaction_are_not_joined_d47(place: impl
     assert_eq!(journal.intents_of_service(OTHER).await.unwrap(), read);
 }
 
+pub(crate) const PAYER: Payer<'static> = Payer {
+    customer_name: "Ada Example",
+    email: "ada@example.com",
+    country_code: "+44",
+    phone_number: "020 7946 0000",
+    country: "GB",
+    postal_code: "SW1A 1AA",
+    ip_address: "203.0.113.7",
+};
+
 fn card_request() -> IntentRequest {
-    let payer = Payer {
-        customer_name: "Ada Example",
-        email: "ada@example.com",
-        country_code: "+44",
-        phone_number: "020 7946 0000",
-        country: "GB",
-        postal_code: "SW1A 1AA",
-        ip_address: "203.0.113.7",
-    };
     let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
     let amount = Amount::from_cents(99_99);
     let payment =
-        CardTransaction::builder(amount, TransactionType::Auth, ConvenienceFee::Active, card, payer);
+        CardTransaction::builder(amount, TransactionType::Auth, ConvenienceFee::Active, card, PAYER);
     (&payment.build().unwrap()).into()
 }
 

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use payments_core::OperationName;
 use payments_core::model::{
-    AchTransaction, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
-    TransactionType, Void,
+    AchTransaction, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionId, TransactionType,
+    Void,
 };
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
@@ -24,7 +24,7 @@ use payments_postgres_for_tests::Server;
 use rusqlite::Connection;
 use tokio_postgres::NoTls;
 
-use crate::contract::{at, key, token_request};
+use crate::contract::{PAYER, at, key, token_request};
 
 fn fixture(version: i32, extension: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/version-{version}.{extension}"))
@@ -195,18 +195,9 @@ async fn fill<S: IntentStore>(store: &S, again: S) {
     let timeout = || Ending::Unknown(Failure::of_kind("timeout"));
     apply(store, begin("sending", 1, token(), SERVICE)).await;
     let (kind, fee) = (TransactionType::Sale, ConvenienceFee::Active);
-    let payer = Payer {
-        customer_name: "Ada Example",
-        email: "ada@example.com",
-        country_code: "+44",
-        phone_number: "020 7946 0000",
-        country: "GB",
-        postal_code: "SW1A 1AA",
-        ip_address: "192.0.2.7",
-    };
     let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/33" };
-    let card = CardTransaction::builder(TEN, kind, fee, card, payer).build().unwrap();
-    let account = AchTransaction::builder(TEN, kind, fee, payer).account_field("AccountNumber", "000123");
+    let card = CardTransaction::builder(TEN, kind, fee, card, PAYER).build().unwrap();
+    let account = AchTransaction::builder(TEN, kind, fee, PAYER).account_field("AccountNumber", "000123");
     let ended: [(_, IntentRequest, _); 7] = [
         ("processed", token(), Ending::Processed(id("txn_1"))),
         ("rejected", token(), rejected()),

@@ -1,12 +1,12 @@
 //! `Change::decide`: every state against every change.
 
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
-    Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
 use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{Failure, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName};
 
+use crate::contract::PAYER;
 use crate::decisions::{
     SERVICE, at, attempt, begin_as, crashed, id, key, owner, refused, request, resolve_at, timeout,
 };
@@ -621,21 +621,12 @@ fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
 
 #[test]
 fn card_and_account_are_no_corrections_of_each_other_d44() {
-    let payer = Payer {
-        customer_name: "Ada Example",
-        email: "ada@example.com",
-        country_code: "+44",
-        phone_number: "020 7946 0000",
-        country: "GB",
-        postal_code: "SW1A 1AA",
-        ip_address: "203.0.113.7",
-    };
     let (amount, kind, fee) = (Amount::from_cents(10), TransactionType::Sale, ConvenienceFee::Inactive);
     let card = |number: &str, kind| -> IntentRequest {
         let card = Card { number, cvv: "123", expiry: "12/33" };
-        (&CardTransaction::builder(amount, kind, fee, card, payer).build().unwrap()).into()
+        (&CardTransaction::builder(amount, kind, fee, card, PAYER).build().unwrap()).into()
     };
-    let account = AchTransaction::builder(amount, kind, fee, payer).account_field("AccountNumber", "000123");
+    let account = AchTransaction::builder(amount, kind, fee, PAYER).account_field("AccountNumber", "000123");
     let account: IntentRequest = (&account.build().unwrap()).into();
     let (recorded, other_card) = (card("4242424242424242", kind), card("4111111111111111", kind));
     let (_, mut row) = rows().into_iter().find(|(name, _)| *name == "rejected 400").unwrap();

@@ -1,7 +1,5 @@
 use http::StatusCode;
-use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TransactionId, TransactionType, Void,
-};
+use payments_core::model::{Card, CardTransaction, ConvenienceFee, TransactionId, TransactionType};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
 use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
@@ -9,6 +7,7 @@ use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
 use super::tested::{JournaledClient, build, client_of};
 use super::world::World;
 use crate::client::support::{TEN_FIFTY, key, payment_of};
+use crate::contract::PAYER;
 
 /// The payment was made and its response lost. Returns the id of the payment too.
 async fn charged_and_unknown() -> (World, TransactionId) {
@@ -34,101 +33,39 @@ async fn resolving_as_processed_looks_the_transaction_up() {
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
+/// The payment was a sale of 10.50 with a card that ends in 4242.
 #[tokio::test]
-async fn transaction_of_another_amount_is_refused() {
-    let (world, _) = charged_and_unknown().await;
-    let other = IntentKey::new("other").unwrap();
-    let other = world.gateway.client().process_token(&payment_of(Amount::from_cents(99))).await.map(|it| {
-        let _ = other;
-        it.transaction_id.clone()
-    });
-    let error = world.client.resolve_processed(&key(), &other.unwrap(), "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted());
-    assert_eq!(
-        error.to_string(),
-        "the transaction cannot be this intent's: its amount is 0.99, and 10.50 was to be charged; \
-         nothing was changed"
-    );
-    assert_eq!(world.intent().await.state.name(), StateName::Unknown);
-}
-
-#[tokio::test]
-async fn record_of_another_transaction_is_refused() {
-    let (world, id) = charged_and_unknown().await;
-    let other =
-        r#"{"status_code":200,"message":"found","data":{"TransactionId":"txn_other","Amount":10.50}}"#;
-    let script = ScriptedTransport::new().respond_json(200, other);
-    let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
-    let client = JournaledClient::new(client, world.client.journal().clone());
-    let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted(), "{error}");
-    assert_eq!(
-        error.to_string(),
-        "the transaction cannot be this intent's: its record is of another transaction; nothing was changed"
-    );
-    assert_eq!(world.intent().await.state.name(), StateName::Unknown);
-}
-
-fn payer() -> Payer<'static> {
-    Payer {
-        customer_name: "Ada Example",
-        email: "ada@example.com",
-        country_code: "+44",
-        phone_number: "020 7946 0000",
-        country: "GB",
-        postal_code: "SW1A 1AA",
-        ip_address: "203.0.113.7",
+async fn transaction_that_contradicts_the_payment_is_refused() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::Transaction));
+    let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
+    let (kind, fee) = (TransactionType::Sale, ConvenienceFee::Inactive);
+    let sale = CardTransaction::builder(TEN_FIFTY, kind, fee, card, PAYER).build().unwrap();
+    world.client.process_card(&key(), &sale).await.unwrap_err();
+    let id = world.gateway.ledger().assert_charged_once(TEN_FIFTY).transaction_id().clone();
+    for (record, why) in [
+        (r#""TransactionId":"txn_other","Amount":10.50"#.to_owned(), "its record is of another transaction"),
+        (
+            format!(r#""TransactionId":"{id}","Amount":0.99"#),
+            "its amount is 0.99, and 10.50 was to be charged",
+        ),
+        (
+            format!(r#""TransactionId":"{id}","CardNumber":"555555******4444""#),
+            "its card ends in 4444, and one that ends in 4242 was to be charged",
+        ),
+    ] {
+        let found = format!(r#"{{"status_code":200,"message":"found","data":{{{record}}}}}"#);
+        let script = ScriptedTransport::new().respond_json(200, found);
+        let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
+        let client = JournaledClient::new(client, world.client.journal().clone());
+        let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();
+        assert!(error.is_contradicted(), "{error}");
+        let text = format!("the transaction cannot be this intent's: {why}; nothing was changed");
+        assert_eq!(error.to_string(), text);
+        assert_eq!(world.intent().await.state.name(), StateName::Unknown);
     }
 }
 
-#[tokio::test]
-async fn transaction_with_another_card_is_refused() {
-    let world = World::new().await;
-    let sale = |number| {
-        let card = Card { number, cvv: "123", expiry: "12/30" };
-        let fee = ConvenienceFee::Inactive;
-        CardTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, card, payer()).build().unwrap()
-    };
-    let other = world.gateway.client().process_card(&sale("5555555555554444")).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::Transaction));
-    world.client.process_card(&key(), &sale("4242424242424242")).await.unwrap_err();
-    let error = world.client.resolve_processed(&key(), &other.transaction_id, "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted());
-    assert!(error.to_string().contains("its card ends in 4444, and one that ends in 4242 was to be charged"));
-}
-
-#[tokio::test]
-async fn transaction_of_another_intent_is_refused() {
-    let (world, _) = charged_and_unknown().await;
-    let other = IntentKey::new("other").unwrap();
-    let taken = world.client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap().transaction_id;
-    let error = world.client.resolve_processed(&key(), &taken, "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted());
-    assert_eq!(
-        error.to_string(),
-        format!("transaction {taken} already belongs to other; nothing was changed")
-    );
-}
-
-#[tokio::test]
-async fn void_may_be_resolved_with_the_id_of_its_payment() {
-    let world = World::new().await;
-    let card = Card { number: "4242424242424242", cvv: "123", expiry: "12/30" };
-    let (kind, fee) = (TransactionType::Auth, ConvenienceFee::Inactive);
-    let payment = CardTransaction::builder(TEN_FIFTY, kind, fee, card, payer()).build().unwrap();
-    let other = IntentKey::new("authorization").unwrap();
-    let id = world.client.process_card(&other, &payment).await.unwrap().transaction_id;
-    world.gateway.arm(Fault::response_lost(OperationName::Void));
-    world.client.void(&key(), &Void::new(id.clone())).await.unwrap_err();
-    world.client.resolve_processed(&key(), &id, "ada", None).await.unwrap();
-    let another = IntentKey::new("another-void").unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::Void));
-    world.client.void(&another, &Void::new(id.clone())).await.unwrap_err();
-    let error = world.client.resolve_processed(&another, &id, "ada", None).await.unwrap_err();
-    assert!(error.is_contradicted(), "it belongs to the void that took effect: {error}");
-}
-
-/// Two services that count from the same number simulate one that returns an id twice.
 #[tokio::test]
 async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported() {
     let world = World::new().await;
@@ -155,19 +92,6 @@ async fn transaction_that_cannot_be_looked_up_is_refused() {
         Some(payments_core::ErrorKind::NotFound)
     );
     assert_eq!(world.intent().await.state.name(), StateName::Unknown);
-}
-
-#[tokio::test]
-async fn key_resolved_as_not_processed_may_be_sent_again() {
-    let world = World::new().await;
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
-    world.gateway.ledger().assert_nothing_charged();
-    let resolution = Resolution::not_processed("ada").note("not in the report of 21 November");
-    world.resolve(resolution).await.unwrap();
-    assert!(!world.pay().await.unwrap().is_from_the_journal());
-    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
-    assert_eq!(world.intent().await.attempts, 2);
 }
 
 #[tokio::test]
@@ -346,29 +270,4 @@ async fn key_with_an_attempt_found_processed_is_never_sent_again_d48() {
     let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!((again.is_from_the_journal(), paid.transaction_id), (true, first));
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
-}
-
-#[tokio::test]
-async fn finding_whose_transaction_another_key_has_is_refused_in_every_state_d48() {
-    let (world, first) = charged_and_unknown().await;
-    world.resolve(Resolution::not_processed("ada")).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
-    let other = IntentKey::new("invoice-18").unwrap();
-    let taken = world.client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap().transaction_id;
-    for resolution in [
-        Resolution::processed(taken.clone(), "ada"),
-        Resolution::rejected(taken.clone(), "ada"),
-        Resolution::processed(taken.clone(), "ada").of_attempt(1),
-    ] {
-        assert!(world.resolve(resolution).await.unwrap_err().is_contradicted());
-    }
-    // And the other way round: a finding is this key's, although its outcome is still unknown.
-    world.resolve(Resolution::processed(first.clone(), "bob").of_attempt(1)).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    let third = IntentKey::new("invoice-19").unwrap();
-    world.client.process_token(&third, &payment_of(TEN_FIFTY)).await.unwrap_err();
-    let read = world.client.journal().find(&third).await.unwrap().unwrap();
-    let taken = world.client.journal().resolve(&read, Resolution::processed(first, "ada")).await;
-    assert!(taken.unwrap_err().to_string().contains("already belongs to invoice-17"));
 }

@@ -57,7 +57,6 @@ journal! {
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
-    reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
     accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     settle() -> Result<(), StoreError>;
