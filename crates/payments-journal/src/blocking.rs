@@ -67,7 +67,7 @@ use pollster::block_on;
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::named_calls::{calls_after_rejection, named_call, named_calls, same_journal};
+use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, LostTime, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions,
@@ -187,17 +187,6 @@ impl JournaledClient {
 
     same_journal!();
 
-    /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
-    /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
-    /// type of their request.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
-    pub fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
-        self.begin(key, request, Begin::First)
-    }
-
     named_calls!();
 
     /// See [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection).
@@ -244,23 +233,4 @@ impl JournaledClient {
     }
 }
 
-/// One new attempt with a rejected key: see [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection).
-#[derive(Clone, Copy, Debug)]
-#[must_use = "nothing is sent before `call` is called"]
-pub struct AfterRejection<'a> {
-    client: &'a JournaledClient,
-    key: &'a IntentKey,
-}
-
-impl AfterRejection<'_> {
-    /// Sends the request if the key moved no money so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
-    pub fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
-        self.client.begin(self.key, request, Begin::AfterRejection)
-    }
-
-    calls_after_rejection!();
-}
+after_rejection!("nothing is sent before `call` is called");

@@ -8,7 +8,7 @@ use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
-use crate::named_calls::{calls_after_rejection, named_call, named_calls, same_journal};
+use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::{
     Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events, look_up,
 };
@@ -61,17 +61,6 @@ impl JournaledClient {
     /// dropped. It does not stop new calls.
     pub async fn drain(&self) {
         self.in_flight.closed().await;
-    }
-
-    /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
-    /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
-    /// type of their request.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
-    pub async fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
-        self.begin(key, request, Begin::First).await
     }
 
     named_calls!(, async, .await);
@@ -178,23 +167,4 @@ impl JournaledClient {
     }
 }
 
-/// One new attempt with a rejected key: see [`JournaledClient::after_rejection`].
-#[derive(Clone, Copy, Debug)]
-#[must_use = "nothing is sent before `call` is called and awaited"]
-pub struct AfterRejection<'a> {
-    client: &'a JournaledClient,
-    key: &'a IntentKey,
-}
-
-impl AfterRejection<'_> {
-    /// Sends the request if the key moved no money so far.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
-    pub async fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
-        self.client.begin(self.key, request, Begin::AfterRejection).await
-    }
-
-    calls_after_rejection!(, async, .await);
-}
+after_rejection!("nothing is sent before `call` is called and awaited", async, .await);

@@ -63,9 +63,22 @@ macro_rules! named_call {
     };
 }
 
-/// The named calls of both clients.
+/// The calls of both clients.
 macro_rules! named_calls {
+    (@call $(, $async:ident, $($await:tt)+)?) => {
+        /// Sends a request that moves money, at most once for this key. [`process_card`](Self::process_card),
+        /// [`process_ach`](Self::process_ach), [`process_token`](Self::process_token) and [`void`](Self::void) are this with the
+        /// type of their request.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+        pub $($async)? fn call<P: MovesMoney>(&self, key: &IntentKey, request: &P) -> CallResult<P::Data> {
+            self.begin(key, request, Begin::First)$($($await)+)?
+        }
+    };
     ($($calls:tt)*) => {
+        named_calls!(@call $($calls)*);
         named_call!("Processes a card payment.", process_card(CardTransaction) -> TransactionRecord $($calls)*);
         named_call!("Processes an ACH payment.", process_ach(AchTransaction) -> TransactionRecord $($calls)*);
         named_call!(
@@ -76,21 +89,42 @@ macro_rules! named_calls {
     };
 }
 
-/// The named calls of one new attempt after a rejection, as above.
-macro_rules! calls_after_rejection {
-    ($($calls:tt)*) => {
-        named_call!(
-            after_rejection "As [`call`](Self::call), with a stored token.",
-            process_token(TokenTransaction) -> TransactionReceipt $($calls)*
-        );
-        named_call!(
-            after_rejection "As [`call`](Self::call), with a card.",
-            process_card(CardTransaction) -> TransactionRecord $($calls)*
-        );
-        named_call!(
-            after_rejection "As [`call`](Self::call), with an ACH payment.",
-            process_ach(AchTransaction) -> TransactionRecord $($calls)*
-        );
+/// A new attempt after a rejection, and its named calls.
+macro_rules! after_rejection {
+    ($must_use:literal $($calls:tt)*) => {
+        /// One new attempt with a rejected key: see [`JournaledClient::after_rejection`].
+        #[derive(Clone, Copy, Debug)]
+        #[must_use = $must_use]
+        pub struct AfterRejection<'a> {
+            client: &'a JournaledClient,
+            key: &'a IntentKey,
+        }
+
+        impl AfterRejection<'_> {
+            after_rejection!(@call $($calls)*);
+            named_call!(
+                after_rejection "As [`call`](Self::call), with a stored token.",
+                process_token(TokenTransaction) -> TransactionReceipt $($calls)*
+            );
+            named_call!(
+                after_rejection "As [`call`](Self::call), with a card.",
+                process_card(CardTransaction) -> TransactionRecord $($calls)*
+            );
+            named_call!(
+                after_rejection "As [`call`](Self::call), with an ACH payment.",
+                process_ach(AchTransaction) -> TransactionRecord $($calls)*
+            );
+        }
+    };
+    (@call $(, $async:ident, $($await:tt)+)?) => {
+        /// Sends the request if the key moved no money so far.
+        ///
+        /// # Errors
+        ///
+        /// [`Error::outcome`] says whether money can have moved for this key, by this call or an earlier one.
+        pub $($async)? fn call<P: MovesMoney>(self, request: &P) -> CallResult<P::Data> {
+            self.client.begin(self.key, request, Begin::AfterRejection)$($($await)+)?
+        }
     };
 }
-pub(crate) use {calls_after_rejection, named_call, named_calls, same_journal};
+pub(crate) use {after_rejection, named_call, named_calls, same_journal};

@@ -185,20 +185,8 @@ impl PostgresStore {
             return Ok(None);
         }
         tables::check(&connection).await?;
-        let session = Session::new(connection).await?;
-        Ok(Some(Self::new(OwnerId::new(), address, session, None, History::default(), false)))
-    }
-
-    fn new(
-        owner: OwnerId,
-        address: Address,
-        session: Session,
-        lock: Option<OwnerLock>,
-        history: History,
-        was_created: bool,
-    ) -> Self {
-        let (idle, permits) = (Mutex::new(vec![session]), Semaphore::new(CONNECTIONS as usize));
-        Self(Arc::new(Shared { owner, address, idle, permits, lock, history, was_created }))
+        let first = Session::new(connection).await?;
+        Ok(Some(Self(Arc::new(Shared::new(OwnerId::new(), address, first)))))
     }
 
     /// Whether this store created the journal. Tell a person in which database: a run that was expected to continue with an
@@ -248,15 +236,21 @@ impl PostgresOptions {
             return Ok(None);
         }
         let was_created = tables::create(&mut connection).await?;
-        let session = Session::new(connection).await?;
-        let owner = OwnerId::new();
-        let lock = OwnerLock::take(address.clone(), &owner).await?;
+        let (first, owner) = (Session::new(connection).await?, OwnerId::new());
+        let lock = Some(OwnerLock::take(address.clone(), &owner).await?);
         let history = History { accepts_timelines: self.accepts_timelines, ..History::default() };
-        Ok(Some(PostgresStore::new(owner, address, session, Some(lock), history, was_created)))
+        let shared = Shared { lock, history, was_created, ..Shared::new(owner, address, first) };
+        Ok(Some(PostgresStore(Arc::new(shared))))
     }
 }
 
 impl Shared {
+    /// Of a journal that is only read.
+    fn new(owner: OwnerId, address: Address, first: Session) -> Self {
+        let (idle, permits) = (Mutex::new(vec![first]), Semaphore::new(CONNECTIONS as usize));
+        Self { owner, address, idle, permits, lock: None, history: History::default(), was_created: false }
+    }
+
     /// Runs the work over a connection. If the work fails, its connection and all idle ones are closed: if one connection has
     /// died in a silent network, each of the others would need its own timeout.
     async fn with<T>(

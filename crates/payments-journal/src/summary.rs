@@ -34,14 +34,11 @@ impl Summary {
     pub(crate) fn of(rows: impl IntoIterator<Item = (bool, Tally)>) -> Self {
         let empty = |&state| StateSummary { state, count: 0, sum: Some(Amount::from_cents(0)), oldest: None };
         let mut states: Vec<_> = StateName::ALL.iter().map(empty).collect();
-        for (is_live, tally) in rows {
-            let is_crashed = tally.state == StateName::Sending && !is_live;
-            let state = if is_crashed { StateName::Unknown } else { tally.state };
+        for (is_live, Tally { of, .. }) in rows {
+            let is_crashed = of.state == StateName::Sending && !is_live;
+            let state = if is_crashed { StateName::Unknown } else { of.state };
             if let Some(summary) = states.iter_mut().find(|summary| summary.state == state) {
-                summary.count += tally.count;
-                summary.sum = summary.sum.zip(tally.sum).and_then(|(sum, more)| sum.checked_add(more));
-                let oldest = summary.oldest.map_or(tally.oldest, |oldest| oldest.min(tally.oldest));
-                summary.oldest = Some(oldest);
+                summary.add(&of);
             }
         }
         Self { states }
@@ -60,6 +57,12 @@ impl Summary {
 }
 
 impl StateSummary {
+    fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.sum = self.sum.zip(other.sum).and_then(|(sum, more)| sum.checked_add(more));
+        self.oldest = [self.oldest, other.oldest].into_iter().flatten().min();
+    }
+
     /// The time from the oldest begin to `now`; zero if that is in the future by this clock, `None` if there are no intents.
     pub fn age_of_oldest(&self, now: SystemTime) -> Option<Duration> {
         self.oldest.map(|oldest| now.duration_since(oldest).unwrap_or_default())
@@ -70,16 +73,10 @@ impl StateSummary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
 pub struct Tally {
-    /// The state.
-    pub state: StateName,
+    /// The intents.
+    pub of: StateSummary,
     /// Who is sending them, in the state [`StateName::Sending`].
     pub sender: Option<OwnerId>,
-    /// The number of intents.
-    pub count: u64,
-    /// The exact sum of their amounts, if it can be.
-    pub sum: Option<Amount>,
-    /// The earliest begin.
-    pub oldest: SystemTime,
 }
 
 /// Adds intents up, one after another.
@@ -98,17 +95,13 @@ impl Tallies {
         amount: Option<Amount>,
         begun_at: SystemTime,
     ) {
+        let sum = amount.or(Some(Amount::from_cents(0)));
+        let one = StateSummary { state, count: 1, sum, oldest: Some(begun_at) };
         let sender = (state == StateName::Sending).then_some(owner);
-        let is_same = |tally: &&mut Tally| tally.state == state && tally.sender.as_ref() == sender;
-        if let Some(tally) = self.0.iter_mut().find(is_same) {
-            tally.count += 1;
-            if let Some(amount) = amount {
-                tally.sum = tally.sum.and_then(|sum| sum.checked_add(amount));
-            }
-            tally.oldest = tally.oldest.min(begun_at);
-        } else {
-            let (sender, sum) = (sender.cloned(), Some(amount.unwrap_or(Amount::from_cents(0))));
-            self.0.push(Tally { state, sender, count: 1, sum, oldest: begun_at });
+        let is_same = |tally: &&mut Tally| tally.of.state == state && tally.sender.as_ref() == sender;
+        match self.0.iter_mut().find(is_same) {
+            Some(tally) => tally.of.add(&one),
+            None => self.0.push(Tally { of: one, sender: sender.cloned() }),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::milliseconds;
 use crate::row::{document, intent};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::summary::Tally;
-use crate::{Applied, Change, Intent, IntentKey, OwnerId, StateName, StoreError, events};
+use crate::{Applied, Change, Intent, IntentKey, OwnerId, StateName, StateSummary, StoreError, events};
 
 /// A connection with its statements prepared.
 pub(super) struct Session {
@@ -354,14 +354,14 @@ fn tally(row: &Row) -> Result<Tally, StoreError> {
     let read = (|| {
         let (state, sum): (&str, &str) = (row.try_get(0).ok()?, row.try_get(3).ok()?);
         let (sender, count): (Option<&str>, i64) = (row.try_get(1).ok()?, row.try_get(2).ok()?);
-        Some(Tally {
+        let of = StateSummary {
             state: StateName::from_name(state)?,
-            sender: sender.map(OwnerId::from_kept),
             count: count.unsigned_abs(),
             // An amount that was stored is one. Only the sum can be too large.
             sum: sum.parse().ok(),
-            oldest: milliseconds::time(row.try_get(4).ok()?)?,
-        })
+            oldest: Some(milliseconds::time(row.try_get(4).ok()?)?),
+        };
+        Some(Tally { of, sender: sender.map(OwnerId::from_kept) })
     })();
     read.ok_or_else(|| {
         StoreError::damaged("the table payments_journal.intents has rows that this version cannot read")
