@@ -142,6 +142,7 @@ mod read_only;
 mod reconcile;
 mod resolve_error;
 mod resolving;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod row;
 mod service_change;
 mod services;

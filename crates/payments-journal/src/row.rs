@@ -1,293 +1,272 @@
 //! An intent as a database stores it: one JSON document.
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-pub(crate) use document::{document, ended, intent, names};
+use crate::{Intent, StateName, StoreError};
 
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
-mod document {
-    use crate::{Intent, StateName, StoreError};
+/// The intent as JSON.
+pub(crate) fn document(intent: &Intent) -> String {
+    // Larger than most documents, which avoids a second allocation.
+    let mut document = Vec::with_capacity(1024);
+    serde_json::to_writer(&mut document, intent).expect("every map key is a string");
+    String::from_utf8(document).expect("serde_json writes UTF-8")
+}
 
-    /// The intent as JSON.
-    pub(crate) fn document(intent: &Intent) -> String {
-        // Larger than most documents, which avoids a second allocation.
-        let mut document = Vec::with_capacity(1024);
-        serde_json::to_writer(&mut document, intent).expect("every map key is a string");
-        String::from_utf8(document).expect("serde_json writes UTF-8")
+/// The intent of a document in a row with this key and state.
+pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
+    let damaged = |how: &str| {
+        StoreError::damaged(format!(
+            "the journal is damaged: {how} of the intent {}; it was left unchanged",
+            key.escape_debug()
+        ))
+    };
+    // The error is dropped, because its text may repeat the document.
+    let intent: Intent =
+        serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
+    if intent.key.as_str() != key || intent.state.name().as_str() != state {
+        return Err(damaged("the columns contradict the document"));
+    }
+    Ok(intent)
+}
+
+/// These states as an SQL list.
+pub(crate) fn names<'a>(states: impl IntoIterator<Item = &'a StateName>) -> String {
+    let names: Vec<_> = states.into_iter().map(|state| format!("'{}'", state.as_str())).collect();
+    names.join(", ")
+}
+
+/// The states that may be purged. They are listed by name, so that a row in a state that only a newer version knows is kept.
+pub(crate) fn ended() -> String {
+    names(StateName::ALL.iter().filter(|state| !StateName::UNRESOLVED.contains(state)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use payments_core::OperationName;
+    use payments_model::{Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionId, TransactionType};
+    use proptest::collection::vec;
+    use proptest::option;
+    use proptest::prelude::*;
+    use proptest::sample::select;
+
+    use super::*;
+    use crate::{
+        AttemptId, Begin, Change, Ending, Failure, HistoryEvent, IntentKey, IntentRequest, IntentState,
+        OwnerId, RecordedResolution, Resolution, Subject, Verdict,
+    };
+
+    fn resolved() -> Intent {
+        let amount = Amount::from_cents(10_50);
+        let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Active).build().unwrap();
+        let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
+        let attempt = AttemptId::from_kept("a");
+        let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
+        let begin =
+            Change::begin(Begin::First, key.clone(), service, (&payment).into(), attempt.clone(), owner, now);
+        let mut failure = Failure::of_kind("timeout");
+        failure.reason = Some("no\0answer".to_owned());
+        let sending = begin.decide(None).unwrap();
+        let end = Change::end(key, attempt, Ending::Unknown(failure), now);
+        let unknown = end.decide(Some(&sending)).unwrap();
+        let id = TransactionId::from_answer("txn\0_1").unwrap();
+        let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);
+        resolve.decide(Some(&unknown)).unwrap()
     }
 
-    /// The intent of a document in a row with this key and state.
-    pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
-        let damaged = |how: &str| {
-            StoreError::damaged(format!(
-                "the journal is damaged: {how} of the intent {}; it was left unchanged",
-                key.escape_debug()
-            ))
-        };
-        // The error is dropped, because its text may repeat the document.
-        let intent: Intent =
-            serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
-        if intent.key.as_str() != key || intent.state.name().as_str() != state {
-            return Err(damaged("the columns contradict the document"));
-        }
-        Ok(intent)
+    fn transaction_id() -> impl Strategy<Value = TransactionId> {
+        any::<String>().prop_filter_map("no id", TransactionId::from_answer)
     }
 
-    /// These states as an SQL list.
-    pub(crate) fn names<'a>(states: impl IntoIterator<Item = &'a StateName>) -> String {
-        let names: Vec<_> = states.into_iter().map(|state| format!("'{}'", state.as_str())).collect();
-        names.join(", ")
+    fn failure() -> impl Strategy<Value = Failure> {
+        (any::<String>(), any::<Option<u16>>(), any::<Option<String>>(), option::of(transaction_id()))
+            .prop_map(|(kind, http_status, reason, transaction_id)| Failure {
+                kind: kind.into(),
+                http_status,
+                reason,
+                transaction_id,
+            })
     }
 
-    /// The states that may be purged. They are listed by name, so that a row in a state that only a newer version knows is kept.
-    pub(crate) fn ended() -> String {
-        names(StateName::ALL.iter().filter(|state| !StateName::UNRESOLVED.contains(state)))
+    fn resolution() -> impl Strategy<Value = Resolution> {
+        let verdict = prop_oneof![
+            Just(Verdict::NotProcessed),
+            transaction_id().prop_map(Verdict::Processed),
+            option::of(transaction_id()).prop_map(Verdict::Rejected),
+        ];
+        let texts = (any::<String>(), any::<Option<String>>());
+        (verdict, texts, any::<Option<u32>>(), any::<[bool; 2]>()).prop_map(
+            |(verdict, (by, note), attempt, [is_unverified, is_reported])| Resolution {
+                verdict,
+                by,
+                note,
+                attempt,
+                is_unverified,
+                is_reported,
+            },
+        )
     }
 
-    #[cfg(test)]
-    mod tests {
-        use std::time::{Duration, SystemTime};
+    fn recorded() -> impl Strategy<Value = RecordedResolution> {
+        (any::<u32>(), any::<u32>(), resolution(), option::of(failure())).prop_map(
+            |(at, attempt, resolution, before)| RecordedResolution {
+                at: time(at),
+                attempt,
+                resolution,
+                before,
+            },
+        )
+    }
 
-        use payments_core::OperationName;
-        use payments_model::{
-            Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionId, TransactionType,
-        };
-        use proptest::collection::vec;
-        use proptest::option;
-        use proptest::prelude::*;
-        use proptest::sample::select;
+    fn ending() -> impl Strategy<Value = Ending> {
+        prop_oneof![
+            transaction_id().prop_map(Ending::Processed),
+            failure().prop_map(Ending::Rejected),
+            failure().prop_map(Ending::NotProcessed),
+            failure().prop_map(Ending::Unknown),
+        ]
+    }
 
-        use super::*;
-        use crate::{
-            AttemptId, Begin, Change, Ending, Failure, HistoryEvent, IntentKey, IntentRequest, IntentState,
-            OwnerId, RecordedResolution, Resolution, Subject, Verdict,
-        };
+    fn event() -> impl Strategy<Value = HistoryEvent> {
+        let (at, number, by) = (any::<u32>().prop_map(time), any::<u32>(), any::<String>());
+        let (note, since) = (any::<Option<String>>(), any::<u32>().prop_map(time));
+        prop_oneof![
+            (at.clone(), number, by, request()).prop_map(|(at, number, attempt, request)| {
+                HistoryEvent::Begun { at, number, attempt: AttemptId::from_kept(attempt), request }
+            }),
+            (at.clone(), number, ending()).prop_map(|(at, number, ending)| HistoryEvent::Ended {
+                at,
+                number,
+                ending
+            }),
+            recorded().prop_map(HistoryEvent::Resolved),
+            (at.clone(), by, note.clone()).prop_map(|(at, by, note)| HistoryEvent::Reopened { at, by, note }),
+            (at.clone(), by, by, any::<u64>()).prop_map(|(at, by, service, intents)| {
+                HistoryEvent::Renamed { at, by, service, intents }
+            }),
+            (at, number, note, since).prop_map(|(at, number, by, since)| HistoryEvent::Lost {
+                at,
+                number,
+                by,
+                since
+            }),
+        ]
+    }
 
-        fn resolved() -> Intent {
-            let amount = Amount::from_cents(10_50);
-            let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Active).build().unwrap();
-            let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
-            let attempt = AttemptId::from_kept("a");
-            let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
-            let begin = Change::begin(
-                Begin::First,
-                key.clone(),
-                service,
-                (&payment).into(),
-                attempt.clone(),
-                owner,
-                now,
-            );
-            let mut failure = Failure::of_kind("timeout");
-            failure.reason = Some("no\0answer".to_owned());
-            let sending = begin.decide(None).unwrap();
-            let end = Change::end(key, attempt, Ending::Unknown(failure), now);
-            let unknown = end.decide(Some(&sending)).unwrap();
-            let id = TransactionId::from_answer("txn\0_1").unwrap();
-            let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);
-            resolve.decide(Some(&unknown)).unwrap()
-        }
+    fn time(seconds: u32) -> SystemTime {
+        SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(seconds))
+    }
 
-        fn transaction_id() -> impl Strategy<Value = TransactionId> {
-            any::<String>().prop_filter_map("no id", TransactionId::from_answer)
-        }
+    fn state() -> impl Strategy<Value = IntentState> {
+        prop_oneof![
+            Just(IntentState::Sending),
+            transaction_id().prop_map(|transaction_id| IntentState::Processed { transaction_id }),
+            failure().prop_map(IntentState::Rejected),
+            failure().prop_map(IntentState::NotProcessed),
+            failure().prop_map(IntentState::Unknown),
+            (resolution(), failure())
+                .prop_map(|(resolution, before)| IntentState::Resolved { resolution, before }),
+        ]
+    }
 
-        fn failure() -> impl Strategy<Value = Failure> {
-            (any::<String>(), any::<Option<u16>>(), any::<Option<String>>(), option::of(transaction_id()))
-                .prop_map(|(kind, http_status, reason, transaction_id)| Failure {
-                    kind: kind.into(),
-                    http_status,
-                    reason,
-                    transaction_id,
-                })
-        }
-
-        fn resolution() -> impl Strategy<Value = Resolution> {
-            let verdict = prop_oneof![
-                Just(Verdict::NotProcessed),
-                transaction_id().prop_map(Verdict::Processed),
-                option::of(transaction_id()).prop_map(Verdict::Rejected),
-            ];
-            let texts = (any::<String>(), any::<Option<String>>());
-            (verdict, texts, any::<Option<u32>>(), any::<[bool; 2]>()).prop_map(
-                |(verdict, (by, note), attempt, [is_unverified, is_reported])| Resolution {
-                    verdict,
-                    by,
-                    note,
-                    attempt,
-                    is_unverified,
-                    is_reported,
+    fn request() -> impl Strategy<Value = IntentRequest> {
+        let subject = prop_oneof![
+            any::<String>().prop_map(|last_four| Subject::Card { last_four }),
+            Just(Subject::Account),
+            any::<String>()
+                .prop_filter_map("no token", |text| TokenId::new(text).ok())
+                .prop_map(Subject::Token),
+            transaction_id().prop_map(Subject::Transaction),
+        ];
+        (
+            select(OperationName::ALL),
+            subject,
+            option::of(any::<i64>().prop_map(Amount::from_cents)),
+            option::of(select(&[
+                TransactionType::Sale,
+                TransactionType::Auth,
+                TransactionType::GatewayDefault,
+            ])),
+            option::of(select(&[ConvenienceFee::Active, ConvenienceFee::Inactive])),
+            any::<Option<String>>(),
+        )
+            .prop_map(
+                |(operation, subject, amount, transaction_type, convenience_fee, reference)| IntentRequest {
+                    operation,
+                    subject,
+                    amount,
+                    transaction_type,
+                    convenience_fee,
+                    reference,
                 },
             )
-        }
+    }
 
-        fn recorded() -> impl Strategy<Value = RecordedResolution> {
-            (any::<u32>(), any::<u32>(), resolution(), option::of(failure())).prop_map(
-                |(at, attempt, resolution, before)| RecordedResolution {
-                    at: time(at),
-                    attempt,
-                    resolution,
-                    before,
-                },
-            )
-        }
-
-        fn ending() -> impl Strategy<Value = Ending> {
-            prop_oneof![
-                transaction_id().prop_map(Ending::Processed),
-                failure().prop_map(Ending::Rejected),
-                failure().prop_map(Ending::NotProcessed),
-                failure().prop_map(Ending::Unknown),
-            ]
-        }
-
-        fn event() -> impl Strategy<Value = HistoryEvent> {
-            let (at, number, by) = (any::<u32>().prop_map(time), any::<u32>(), any::<String>());
-            let (note, since) = (any::<Option<String>>(), any::<u32>().prop_map(time));
-            prop_oneof![
-                (at.clone(), number, by, request()).prop_map(|(at, number, attempt, request)| {
-                    HistoryEvent::Begun { at, number, attempt: AttemptId::from_kept(attempt), request }
-                }),
-                (at.clone(), number, ending()).prop_map(|(at, number, ending)| HistoryEvent::Ended {
-                    at,
-                    number,
-                    ending
-                }),
-                recorded().prop_map(HistoryEvent::Resolved),
-                (at.clone(), by, note.clone()).prop_map(|(at, by, note)| HistoryEvent::Reopened {
-                    at,
-                    by,
-                    note
-                }),
-                (at.clone(), by, by, any::<u64>()).prop_map(|(at, by, service, intents)| {
-                    HistoryEvent::Renamed { at, by, service, intents }
-                }),
-                (at, number, note, since).prop_map(|(at, number, by, since)| HistoryEvent::Lost {
-                    at,
-                    number,
-                    by,
-                    since
-                }),
-            ]
-        }
-
-        fn time(seconds: u32) -> SystemTime {
-            SystemTime::UNIX_EPOCH + Duration::from_secs(u64::from(seconds))
-        }
-
-        fn state() -> impl Strategy<Value = IntentState> {
-            prop_oneof![
-                Just(IntentState::Sending),
-                transaction_id().prop_map(|transaction_id| IntentState::Processed { transaction_id }),
-                failure().prop_map(IntentState::Rejected),
-                failure().prop_map(IntentState::NotProcessed),
-                failure().prop_map(IntentState::Unknown),
-                (resolution(), failure())
-                    .prop_map(|(resolution, before)| IntentState::Resolved { resolution, before }),
-            ]
-        }
-
-        fn request() -> impl Strategy<Value = IntentRequest> {
-            let subject = prop_oneof![
-                any::<String>().prop_map(|last_four| Subject::Card { last_four }),
-                Just(Subject::Account),
-                any::<String>()
-                    .prop_filter_map("no token", |text| TokenId::new(text).ok())
-                    .prop_map(Subject::Token),
-                transaction_id().prop_map(Subject::Transaction),
-            ];
-            (
-                select(OperationName::ALL),
-                subject,
-                option::of(any::<i64>().prop_map(Amount::from_cents)),
-                option::of(select(&[
-                    TransactionType::Sale,
-                    TransactionType::Auth,
-                    TransactionType::GatewayDefault,
-                ])),
-                option::of(select(&[ConvenienceFee::Active, ConvenienceFee::Inactive])),
-                any::<Option<String>>(),
-            )
-                .prop_map(
-                    |(operation, subject, amount, transaction_type, convenience_fee, reference)| {
-                        IntentRequest {
-                            operation,
-                            subject,
-                            amount,
-                            transaction_type,
-                            convenience_fee,
-                            reference,
-                        }
-                    },
-                )
-        }
-
-        proptest! {
-            /// No store reads a row back before it relies on it, so every written row must be readable.
-            #[test]
-            fn every_intent_is_read_back_unchanged(
-                key in "[!-~]{1,128}",
-                (request, state, follows) in (request(), state(), option::of(failure())),
-                (service, attempt, owner) in any::<(String, String, String)>(),
-                (attempts, dropped_events, revision) in any::<(u32, u32, u64)>(),
-                times in any::<[u32; 3]>(),
-                events in vec(event(), 0..5),
-            ) {
-                let [created_at, begun_at, changed_at] = times.map(time);
-                let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
-                let key = IntentKey::from_kept(key);
-                let written = Intent {
-                    key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
-                    events, dropped_events,
-                };
-                let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
-                prop_assert_eq!(read.unwrap(), written);
-            }
-        }
-
+    proptest! {
+        /// No store reads a row back before it relies on it, so every written row must be readable.
         #[test]
-        fn document_is_readable_and_keeps_every_character() {
+        fn every_intent_is_read_back_unchanged(
+            key in "[!-~]{1,128}",
+            (request, state, follows) in (request(), state(), option::of(failure())),
+            (service, attempt, owner) in any::<(String, String, String)>(),
+            (attempts, dropped_events, revision) in any::<(u32, u32, u64)>(),
+            times in any::<[u32; 3]>(),
+            events in vec(event(), 0..5),
+        ) {
+            let [created_at, begun_at, changed_at] = times.map(time);
+            let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
+            let key = IntentKey::from_kept(key);
+            let written = Intent {
+                key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                events, dropped_events,
+            };
+            let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
+            prop_assert_eq!(read.unwrap(), written);
+        }
+    }
+
+    #[test]
+    fn document_is_readable_and_keeps_every_character() {
+        let document = document(&resolved());
+        assert_eq!(
+            document,
+            r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"history":[{"begun":{"at":0,"number":1,"attempt":"a","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null}}},{"ended":{"at":0,"number":1,"ending":{"unknown":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}},{"resolved":{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}]}"#
+        );
+        assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
+    }
+
+    #[test]
+    fn document_that_contradicts_its_columns_is_damaged() {
+        let document = document(&resolved());
+        for (key, state) in [("l", "resolved"), ("k", "processed")] {
+            assert!(intent(key, state, &document).unwrap_err().is_damaged());
+        }
+    }
+
+    /// A later version may refuse more keys. It must still read existing rows.
+    #[test]
+    fn stored_key_that_would_be_refused_today_is_still_read() {
+        let key = "#REF!";
+        let document = document(&resolved()).replace(r#"{"key":"k""#, &format!(r#"{{"key":"{key}""#));
+        assert!(IntentKey::new(key).is_err());
+        assert_eq!(intent(key, "resolved", &document).unwrap().key.as_str(), key);
+    }
+
+    /// An older version of this crate must not drop members that a newer one has written.
+    #[test]
+    fn document_with_an_unknown_member_is_damaged_and_not_shown() {
+        for (member, with_another) in [
+            ("{\"key\"", "{\"4242424242424242\":1,\"key\""),
+            ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
+            ("{\"kind\"", "{\"4242424242424242\":1,\"kind\""),
+            ("{\"operation\"", "{\"4242424242424242\":1,\"operation\""),
+            ("{\"at\"", "{\"4242424242424242\":1,\"at\""),
+        ] {
             let document = document(&resolved());
-            assert_eq!(
-                document,
-                r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt":"a","owner":"o","follows":null,"attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"history":[{"begun":{"at":0,"number":1,"attempt":"a","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null}}},{"ended":{"at":0,"number":1,"ending":{"unknown":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}},{"resolved":{"at":0,"attempt":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}]}"#
-            );
-            assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
-        }
-
-        #[test]
-        fn document_that_contradicts_its_columns_is_damaged() {
-            let document = document(&resolved());
-            for (key, state) in [("l", "resolved"), ("k", "processed")] {
-                assert!(intent(key, state, &document).unwrap_err().is_damaged());
-            }
-        }
-
-        /// A later version may refuse more keys. It must still read existing rows.
-        #[test]
-        fn stored_key_that_would_be_refused_today_is_still_read() {
-            let key = "#REF!";
-            let document = document(&resolved()).replace(r#"{"key":"k""#, &format!(r#"{{"key":"{key}""#));
-            assert!(IntentKey::new(key).is_err());
-            assert_eq!(intent(key, "resolved", &document).unwrap().key.as_str(), key);
-        }
-
-        /// An older version of this crate must not drop members that a newer one has written.
-        #[test]
-        fn document_with_an_unknown_member_is_damaged_and_not_shown() {
-            for (member, with_another) in [
-                ("{\"key\"", "{\"4242424242424242\":1,\"key\""),
-                ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
-                ("{\"kind\"", "{\"4242424242424242\":1,\"kind\""),
-                ("{\"operation\"", "{\"4242424242424242\":1,\"operation\""),
-                ("{\"at\"", "{\"4242424242424242\":1,\"at\""),
-            ] {
-                let document = document(&resolved());
-                assert!(document.contains(member));
-                let error = intent("k", "resolved", &document.replace(member, with_another)).unwrap_err();
-                assert!(error.is_damaged(), "{error:?}");
-                let text = format!("{error:#} {error:?}");
-                assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");
-            }
+            assert!(document.contains(member));
+            let error = intent("k", "resolved", &document.replace(member, with_another)).unwrap_err();
+            assert!(error.is_damaged(), "{error:?}");
+            let text = format!("{error:#} {error:?}");
+            assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");
         }
     }
 }

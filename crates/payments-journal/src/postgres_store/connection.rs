@@ -48,17 +48,12 @@ impl Connection {
         let hosts = address.hosts();
         for (index, host) in hosts.iter().enumerate() {
             let end = share(end, hosts.len() - index);
-            let addresses = match timeout_at(end, address.addresses(host)).await {
-                Ok(Ok(addresses)) => addresses,
-                Ok(Err(error)) => {
-                    failures.push(unreachable(error.to_string()));
-                    continue;
-                }
-                Err(_) => {
-                    failures.push(out_of_time());
-                    continue;
-                }
-            };
+            let resolved = timeout_at(end, address.addresses(host)).await.map_err(|_| out_of_time());
+            let resolved = resolved.and_then(|found| found.map_err(|error| unreachable(error.to_string())));
+            let addresses = resolved.unwrap_or_else(|error| {
+                failures.push(error);
+                Vec::new()
+            });
             for (index, server) in addresses.iter().enumerate() {
                 let end = share(end, addresses.len() - index);
                 let end =

@@ -7,13 +7,14 @@ use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 
 use super::intervals::Interval;
 use super::reconciliation::{ReconcileOptions, ReconciledAttempt, Undecidable};
-use crate::{HistoryEvent, Intent, IntentRequest, IntentState, Subject, Verdict};
+use crate::{HistoryEvent, Intent, IntentRequest, IntentState, StateName, Subject, Verdict};
 
 /// An intent with its attempts that can be compared, in order.
 pub(super) struct Subjects {
     /// The newest attempt, or the one that the intent was processed as.
     pub(super) shown: ReconciledAttempt,
-    pub(super) state: State,
+    /// Whether it was processed, as the service or a person says.
+    pub(super) is_processed: bool,
     /// The id of an intent that is not processed: it can only be the row of this id.
     pub(super) id: Option<TransactionId>,
     /// Whether a part of its id was replaced, so that no row can be recognized by it.
@@ -21,21 +22,6 @@ pub(super) struct Subjects {
     /// Ids of attempts that were rejected, as persons say.
     pub(super) rejected: Vec<(TransactionId, u32)>,
     pub(super) attempts: Vec<Attempt>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    Unknown,
-    Sending,
-    /// No money moved, as far as the journal knows.
-    MovedNothing,
-    Processed,
-}
-
-impl State {
-    pub(super) const fn is_open(self) -> bool {
-        matches!(self, Self::Unknown | Self::Sending)
-    }
 }
 
 #[expect(clippy::struct_excessive_bools, reason = "facts that are independent of each other")]
@@ -77,15 +63,10 @@ pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
 
 impl Subjects {
     pub(super) fn of(intent: &Intent, options: &ReconcileOptions) -> Self {
-        let state = match &intent.state {
-            IntentState::Sending => State::Sending,
-            IntentState::Unknown(_) => State::Unknown,
-            _ if intent.processed_as().is_some() => State::Processed,
-            _ => State::MovedNothing,
-        };
+        let is_processed = intent.processed_as().is_some();
         // The row may show the request of an earlier attempt.
         let number_shown = match &intent.state {
-            IntentState::Resolved { resolution, .. } if intent.processed_as().is_some() => {
+            IntentState::Resolved { resolution, .. } if is_processed => {
                 resolution.attempt.unwrap_or(intent.attempts)
             }
             _ => intent.attempts,
@@ -123,7 +104,7 @@ impl Subjects {
         });
         let mut attempts: Vec<_> = others.collect();
         let end = end_of(intent, number_shown, intent.begun_at, options.deadline);
-        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, state.is_open(), end);
+        let mut newest = attempt(number_shown, &intent.request, intent.begun_at, intent.is_unresolved(), end);
         // An attempt that follows a rejection and was not processed is recorded with that rejection, whose id is not its own.
         let may_be_of_another = matches!(intent.state, IntentState::Rejected(_)) && intent.attempts > 1;
         newest.is_searched &= may_be_of_another || id.is_none_or(TransactionId::is_redacted);
@@ -140,7 +121,7 @@ impl Subjects {
             attempts.clear();
         }
         let has_masked_id = id.is_some_and(TransactionId::is_redacted);
-        let id = id.filter(|id| state != State::Processed && !id.is_redacted() && !intent.is_void()).cloned();
+        let id = id.filter(|id| !is_processed && !id.is_redacted() && !intent.is_void()).cloned();
         let shown = ReconciledAttempt {
             key: intent.key.clone(),
             attempt: number_shown,
@@ -149,19 +130,24 @@ impl Subjects {
             request: intent.request.clone(),
             begun_at: intent.begun_at,
         };
-        Self { shown, state, id, has_masked_id, rejected, attempts }
+        Self { shown, is_processed, id, has_masked_id, rejected, attempts }
+    }
+
+    /// Whether its outcome is open.
+    pub(super) fn is_open(&self) -> bool {
+        StateName::UNRESOLVED.contains(&self.shown.state)
     }
 
     /// Whether it can only be the row of its id: it was processed at once, and the id is known.
     pub(super) fn is_settled(&self) -> bool {
         let is_searched = self.attempts.iter().any(|attempt| attempt.is_searched);
-        self.state == State::Processed && !is_searched && self.rejected.is_empty()
+        self.is_processed && !is_searched && self.rejected.is_empty()
     }
 
     /// Why nothing is ever proposed for it.
     pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
         let reasons = [
-            (self.state == State::Sending, Undecidable::Sending),
+            (self.shown.state == StateName::Sending, Undecidable::Sending),
             (request.subject == Subject::Lost, Undecidable::Lost),
             (request.operation == OperationName::Void, Undecidable::Void),
             (request.subject == Subject::Account, Undecidable::Ach),

@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use payments_model::Amount;
 
-use super::attempts::{self, Attempt, Mark, State, Subjects};
+use super::attempts::{self, Attempt, Mark, Subjects};
 use super::intervals::{Index, Interval};
 use super::reconciliation::{
     Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecidable, Undecided,
     Unexplained,
 };
 use super::report::{Cell, Part, Report, ReportRow, RowStatus, Slot};
-use crate::{Intent, Verdict};
+use crate::{Intent, StateName, Verdict};
 
 /// The report, and the intents that were compared with it so far.
 pub(super) struct Matching<'a> {
@@ -88,7 +88,7 @@ impl<'a> Matching<'a> {
                 .collect(),
         };
         for index in 0..self.intents.len() {
-            if self.intents[index].state.is_open() {
+            if self.intents[index].is_open() {
                 self.decide(index, &found, &mut result);
             }
             self.explain(index, &found, &mut result);
@@ -107,7 +107,7 @@ impl<'a> Matching<'a> {
                     }
                     None => {}
                 }
-            } else if intents.len() > 1 && !intents.keys().any(|index| self.intents[*index].state.is_open()) {
+            } else if intents.len() > 1 && !intents.keys().any(|index| self.intents[*index].is_open()) {
                 let attempts = intents.iter().map(|(index, numbers)| self.attempt(*index, numbers));
                 let (attempts, rows) = (attempts.collect(), vec![self.report.lines(transaction)]);
                 result.unexplained.push(Unexplained { attempts, rows, proposal: None });
@@ -203,7 +203,7 @@ impl<'a> Matching<'a> {
             found.belongs_only_to(index, transaction)
                 && self.report.clear_status(transaction) == Some(RowStatus::Charged)
         });
-        let is_open = intent.state.is_open();
+        let is_open = intent.is_open();
         let is_of_an_earlier = |numbers: &BTreeSet<u32>| !numbers.contains(&self.newest(index).attempt);
         let is_explained = match charged.len() {
             0 => true,
@@ -243,7 +243,7 @@ impl<'a> Matching<'a> {
             if let Some(transaction) = self.report.transaction(id) {
                 candidates.entry(transaction).or_default().insert(intent.shown.attempt);
             }
-            if intent.state == State::Unknown {
+            if intent.shown.state == StateName::Unknown {
                 return candidates;
             }
         }
@@ -359,7 +359,7 @@ impl<'a> Matching<'a> {
         let is_absent = |attempt: &Attempt| {
             self.report.lacks(attempt) && complete.contains(attempt.window.widened(SPARE))
         };
-        intent.state == State::Unknown
+        intent.shown.state == StateName::Unknown
             && intent.id.is_none()
             && !intent.has_masked_id
             && intent.is_sale()

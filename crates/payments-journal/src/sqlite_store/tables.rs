@@ -150,8 +150,7 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
 
 /// The intent with this key.
 pub(super) fn find(connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
-    let found = connection.query_row(FIND, [key.as_str()], read).optional()?;
-    Ok(found.map(|(_, intent)| intent))
+    find_by(FIND, connection, key)
 }
 
 /// The same, but a key that is not in the index is looked for in the table, which takes about a second for a million rows.
@@ -159,10 +158,12 @@ pub(super) fn find_by_all_means(
     connection: &Connection,
     key: &IntentKey,
 ) -> rusqlite::Result<Option<Intent>> {
-    if let Some(found) = find(connection, key)? {
-        return Ok(Some(found));
-    }
-    let found = connection.query_row(FIND_IN_TABLE, [key.as_str()], read).optional()?;
+    let found = find_by(FIND, connection, key)?;
+    if found.is_some() { Ok(found) } else { find_by(FIND_IN_TABLE, connection, key) }
+}
+
+fn find_by(sql: &str, connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
+    let found = connection.query_row(sql, [key.as_str()], read).optional()?;
     Ok(found.map(|(_, intent)| intent))
 }
 
@@ -218,25 +219,24 @@ pub(super) const UPDATE: &str = "UPDATE intent \
 
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
-    let (index, condition) = if states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
+    if states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
         // The same condition as in the index, so that SQLite can use the index.
-        (" INDEXED BY intent_unresolved", " AND state IN ('sending', 'unknown')")
+        list_from("INDEXED BY intent_unresolved WHERE state IN ('sending', 'unknown') AND", states)
     } else {
-        ("", "")
-    };
-    format!(
-        "SELECT position, key, state, document FROM intent{index} \
-         WHERE position > ?1{condition} AND state IN ({}) ORDER BY position LIMIT ?2",
-        names(states)
-    )
+        list_from("WHERE", states)
+    }
 }
 
 /// The same without the index.
 pub(super) fn list_in_table(states: &[StateName]) -> String {
+    list_from("NOT INDEXED WHERE", states)
+}
+
+fn list_from(index: &str, states: &[StateName]) -> String {
+    let states = names(states);
     format!(
-        "SELECT position, key, state, document FROM intent NOT INDEXED \
-         WHERE position > ?1 AND state IN ({}) ORDER BY position LIMIT ?2",
-        names(states)
+        "SELECT position, key, state, document FROM intent {index} position > ?1 AND state IN ({states}) \
+         ORDER BY position LIMIT ?2"
     )
 }
 
