@@ -489,7 +489,7 @@ impl World {
     }
 
     fn reconciled(&self) -> Reconciliation {
-        reconcile(&self.intents, &self.rows, &ReconcileOptions::default())
+        found(&self.intents, &self.rows)
     }
 }
 
@@ -563,43 +563,25 @@ fn assert_found(rule: &str, broken: impl Fn(&World) -> Vec<Proposal>) {
 }
 
 #[test]
-fn reconciling_without_the_window_is_wrong() {
+fn reconciling_without_one_of_its_rules_is_wrong() {
     assert_found("the window", |world| {
         let always = RowTime { earliest: start() - 1000 * DAY, latest: start() + 1000 * DAY };
         let rows = world.rows.iter().map(|row| ReportRow { time: Cell::Read(always), ..row.clone() });
-        let rows: Vec<_> = rows.collect();
         // The rows that only the window tells apart.
-        let found = reconcile(&world.intents, &rows, &ReconcileOptions::default());
-        found.proposals
+        found(&world.intents, &rows.collect::<Vec<_>>()).proposals
     });
-}
-
-#[test]
-fn reconciling_without_the_one_intent_check_is_wrong() {
     assert_found("the check for one intent", |world| {
-        let options = ReconcileOptions::default();
-        let alone =
-            |intent: &Intent| reconcile(std::slice::from_ref(intent), &world.rows, &options).proposals;
+        let alone = |intent: &Intent| found(std::slice::from_ref(intent), &world.rows).proposals;
         world.intents.iter().flat_map(alone).collect()
     });
-}
-
-#[test]
-fn reconciling_without_the_one_row_check_is_wrong() {
     assert_found("the check for one row", |world| {
-        let options = ReconcileOptions::default();
-        let alone =
-            |row: &ReportRow| reconcile(&world.intents, std::slice::from_ref(row), &options).proposals;
+        let alone = |row: &ReportRow| found(&world.intents, std::slice::from_ref(row)).proposals;
         world.rows.iter().flat_map(alone).collect()
     });
-}
-
-#[test]
-fn reconciling_without_unreadable_rows_is_wrong() {
     assert_found("unreadable rows", |world| {
         let unreadable = world.reconciled().unreadable;
         let rows = world.rows.iter().filter(|row| !unreadable.contains(&row.line)).cloned();
-        reconcile(&world.intents, &rows.collect::<Vec<_>>(), &ReconcileOptions::default()).proposals
+        found(&world.intents, &rows.collect::<Vec<_>>()).proposals
     });
 }
 
@@ -758,11 +740,7 @@ fn reconciling_shows_charges_that_the_journal_cannot_explain() {
         (1, 2, vec![])
     );
     // A refund is no charge.
-    let foreign = reconcile(
-        &[],
-        &[row(2, "t", 1000, "", ""), row(3, "u", -1000, "", "")],
-        &ReconcileOptions::default(),
-    );
+    let foreign = self::found(&[], &[row(2, "t", 1000, "", ""), row(3, "u", -1000, "", "")]);
     assert_eq!(foreign.foreign, [2]);
 }
 

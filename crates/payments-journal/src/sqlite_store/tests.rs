@@ -98,14 +98,14 @@ fn payment() -> TokenTransaction {
     TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap()
 }
 
-fn begin(text: &str, store: &SqliteStore) -> (Change, AttemptId) {
-    let attempt = AttemptId::new();
-    let now = SystemTime::UNIX_EPOCH;
+fn begin(text: &str, store: &SqliteStore) -> Change {
     let (service, owner) = ("https://pay.example.com", store.owner().clone());
-    (
-        Change::begin(Begin::First, key(text), service, (&payment()).into(), attempt.clone(), owner, now),
-        attempt,
-    )
+    let (attempt, now) = (AttemptId::new(), SystemTime::UNIX_EPOCH);
+    Change::begin(Begin::First, key(text), service, (&payment()).into(), attempt, owner, now)
+}
+
+async fn begun(text: &str, store: &SqliteStore) -> AttemptId {
+    store.apply(begin(text, store)).await.unwrap().written.unwrap().attempt
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {
@@ -119,7 +119,7 @@ async fn failed_commit_is_in_doubt_and_stops_the_store() {
     for (failure, is_kept) in [(LOSES, false), (KEEPS, true)] {
         let world = World::new();
         let store = Arc::new(world.open());
-        store.apply(begin("before", &store).0).await.unwrap();
+        store.apply(begin("before", &store)).await.unwrap();
 
         world.disk.set(failure);
         let mut calls = JoinSet::new();
@@ -127,7 +127,7 @@ async fn failed_commit_is_in_doubt_and_stops_the_store() {
             let store = store.clone();
             calls.spawn(async move {
                 let name = format!("during-{number}");
-                (store.apply(begin(&name, &store).0).await.unwrap_err(), name)
+                (store.apply(begin(&name, &store)).await.unwrap_err(), name)
             });
         }
         let errors = calls.join_all().await;
@@ -136,7 +136,7 @@ async fn failed_commit_is_in_doubt_and_stops_the_store() {
 
         // A disk that works again is not trusted.
         world.disk.set(WORKS);
-        let error = store.apply(begin("after", &store).0).await.unwrap_err();
+        let error = store.apply(begin("after", &store)).await.unwrap_err();
         assert!(error.is_poisoned(), "{error:?}");
         assert!(error.to_string().contains("disk I/O error"), "{error}");
         assert!(store.find(&key("before")).await.unwrap_err().is_poisoned());
@@ -153,7 +153,7 @@ async fn failed_commit_is_in_doubt_and_stops_the_store() {
         for (error, name) in errors {
             assert_eq!(kept(&name).await, is_kept && error.is_in_doubt(), "{name}: {error}");
         }
-        store.apply(begin("again", &store).0).await.unwrap();
+        store.apply(begin("again", &store)).await.unwrap();
     }
 }
 
@@ -183,8 +183,7 @@ async fn failed_commit_of_the_intent_sends_nothing() {
 async fn unwritten_outcome_is_an_error_and_its_key_stays_unresolved() {
     let (world, gateway) = (World::new(), FakeGateway::new());
     let store = world.open();
-    let (change, attempt) = begin("invoice-17", &store);
-    store.apply(change).await.unwrap();
+    let attempt = begun("invoice-17", &store).await;
     gateway.client().process_token(&payment()).await.unwrap();
     world.disk.set(LOSES);
     assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_in_doubt());
@@ -213,7 +212,7 @@ async fn changes_during_a_sync_share_the_next_commit_and_readers_do_not_wait() {
     let mut calls = JoinSet::new();
     let apply = |name: String| {
         let store = store.clone();
-        async move { store.apply(begin(&name, &store).0).await.unwrap() }
+        async move { store.apply(begin(&name, &store)).await.unwrap() }
     };
     calls.spawn(apply("first".to_owned()));
     tokio::task::yield_now().await;
@@ -247,7 +246,7 @@ async fn log_removed_during_a_commit_leaves_the_change_in_doubt() {
         std::fs::remove_file(&log).unwrap();
         Ok(())
     }));
-    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    let error = store.apply(begin("invoice-17", &store)).await.unwrap_err();
     assert!(error.is_in_doubt(), "{error:?}");
     assert!(error.to_string().contains("was removed, moved or replaced"), "{error}");
 }
@@ -257,7 +256,7 @@ async fn log_removed_during_a_commit_leaves_the_change_in_doubt() {
 async fn panic_of_the_writer_leaves_the_change_in_doubt_and_stops_the_store() {
     let world = World::new();
     let store = world.open_with(Box::new(|_| panic!("for the test")));
-    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    let error = store.apply(begin("invoice-17", &store)).await.unwrap_err();
     assert!(error.is_in_doubt(), "{error:?}");
     drop(store);
     assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents, []);
@@ -298,8 +297,7 @@ impl World {
 }
 
 async fn charged(text: &str, store: &SqliteStore) {
-    let (change, attempt) = begin(text, store);
-    store.apply(change).await.unwrap();
+    let attempt = begun(text, store).await;
     store.apply(processed(text, attempt)).await.unwrap();
 }
 
@@ -437,7 +435,7 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
     let other = Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
 
-    let error = store.apply(begin("invoice-17", &store).0).await.unwrap_err();
+    let error = store.apply(begin("invoice-17", &store)).await.unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
     assert!(error.to_string().starts_with("database locked: "), "{error}");
     assert_eq!(store.find(&key("invoice-17")).await.unwrap(), None, "reading is not locked");
@@ -445,7 +443,7 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
     open(&world.path, Settings { max_wait, ..Settings::default() });
 
     other.execute_batch("ROLLBACK").unwrap();
-    let applied = store.apply(begin("invoice-17", &store).0).await.unwrap();
+    let applied = store.apply(begin("invoice-17", &store)).await.unwrap();
     assert_eq!(applied.written.unwrap().state, IntentState::Sending);
 }
 
@@ -486,7 +484,7 @@ async fn write_that_is_retried(
     });
     tokio::task::yield_now().await;
     // What is refused together with it, or after it.
-    let error = store.apply(begin("another", store).0).await.unwrap_err();
+    let error = store.apply(begin("another", store)).await.unwrap_err();
     assert!(error.is_unavailable(), "{error:?}");
     assert!(!writing.is_finished());
     writing
@@ -497,8 +495,7 @@ async fn outcome_is_retried_while_another_process_has_the_file() {
     let world = World::new();
     let settings = Settings { max_wait: Duration::from_millis(20), ..Settings::default() };
     let store = Arc::new(open(&world.path, settings));
-    let (change, attempt) = begin("invoice-17", &store);
-    store.apply(change).await.unwrap();
+    let attempt = begun("invoice-17", &store).await;
     let other = Connection::open(&world.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
@@ -511,8 +508,7 @@ async fn outcome_is_retried_while_another_process_has_the_file() {
 async fn outcome_is_retried_while_the_disk_is_full() {
     let world = World::new();
     let store = Arc::new(world.open());
-    let (change, attempt) = begin("invoice-17", &store);
-    store.apply(change).await.unwrap();
+    let attempt = begun("invoice-17", &store).await;
     world.disk.set(FULL);
     let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
     world.disk.set(WORKS);
@@ -532,8 +528,7 @@ async fn change_that_finds_no_room_is_unavailable_and_the_store_continues() {
     }));
     charged("before", &store).await;
     let error = loop {
-        let (change, _) = begin(&AttemptId::new().to_string(), &store);
-        if let Err(error) = store.apply(change).await {
+        if let Err(error) = store.apply(begin(&AttemptId::new().to_string(), &store)).await {
             break error;
         }
     };
@@ -545,8 +540,7 @@ async fn change_that_finds_no_room_is_unavailable_and_the_store_continues() {
 async fn closing_ends_the_retries_of_an_outcome() {
     let world = World::new();
     let store = Arc::new(world.open());
-    let (change, attempt) = begin("invoice-17", &store);
-    store.apply(change).await.unwrap();
+    let attempt = begun("invoice-17", &store).await;
     world.disk.set(FULL);
     let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
     let began = Instant::now();
@@ -560,8 +554,7 @@ async fn retries_of_an_outcome_end() {
     let world = World::new();
     let settings = Settings { retry_time: Duration::from_millis(150), ..world.disk.settings() };
     let store = open(&world.path, settings);
-    let (change, attempt) = begin("invoice-17", &store);
-    store.apply(change).await.unwrap();
+    let attempt = begun("invoice-17", &store).await;
     world.disk.set(FULL);
     assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_unavailable());
 }
@@ -570,10 +563,10 @@ async fn retries_of_an_outcome_end() {
 async fn store_stops_if_another_process_changes_the_schema_version() {
     let world = World::new();
     let store = world.open();
-    store.apply(begin("before", &store).0).await.unwrap();
+    store.apply(begin("before", &store)).await.unwrap();
     let newer = Connection::open(&world.path).unwrap();
     newer.pragma_update(None, "user_version", tables::VERSION + 1).unwrap();
-    let error = store.apply(begin("after", &store).0).await.unwrap_err();
+    let error = store.apply(begin("after", &store)).await.unwrap_err();
     assert!(error.is_poisoned(), "{error:?}");
     let newer = format!("schema to version {}", tables::VERSION + 1);
     assert!(error.to_string().contains(&newer), "{error}");
@@ -607,7 +600,7 @@ fn every_commit_is_synced() {
 async fn dropping_a_store_does_not_wait() {
     let world = World::new();
     let store = world.open();
-    store.apply(begin("invoice-17", &store).0).await.unwrap();
+    store.apply(begin("invoice-17", &store)).await.unwrap();
     let (place, owner) = (store.place.clone(), store.owner().clone());
     let running = store.writer.running.clone();
     let lock = OwnersLock::acquire(&place).unwrap();
@@ -641,7 +634,7 @@ async fn dropped_store_that_still_writes_keeps_the_open_flag() {
         // The job is sent, and its caller leaves.
         tokio::select! {
             biased;
-            _ = dropped.apply(begin(name, &dropped).0) => unreachable!("the commit is held"),
+            _ = dropped.apply(begin(name, &dropped)) => unreachable!("the commit is held"),
             () = async {} => {}
         }
         if name == "first" {
@@ -717,14 +710,11 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
         }
     });
     let store = open(&path, Settings { commit, ..Settings::default() });
-    let (first, attempt) = begin("sent", &store);
-    store.apply(first).await.unwrap();
+    let attempt = begun("sent", &store).await;
     is_broken.store(1, Ordering::SeqCst);
-    assert!(store.apply(begin("withdrawn", &store).0).await.unwrap_err().is_in_doubt());
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    let end = Change::end(key("sent"), attempt, ending, SystemTime::now());
-    assert!(store.apply(end).await.unwrap().written.is_some());
+    assert!(store.apply(begin("withdrawn", &store)).await.unwrap_err().is_in_doubt());
+    assert!(store.apply(processed("sent", attempt)).await.unwrap().written.is_some());
     is_broken.store(0, Ordering::SeqCst);
-    let error = store.apply(begin("later", &store).0).await.unwrap_err();
+    let error = store.apply(begin("later", &store)).await.unwrap_err();
     assert!(error.is_history_lost(), "the end has noticed it: {error}");
 }

@@ -12,6 +12,8 @@ mod lost_history;
 mod memory;
 #[cfg(all(unix, feature = "postgres"))]
 mod postgres;
+#[cfg(unix)]
+mod process;
 mod rules;
 #[cfg(feature = "sqlite")]
 mod sqlite;

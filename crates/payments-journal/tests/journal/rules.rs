@@ -475,17 +475,9 @@ fn person_reopens_rows_rejected_with_that_status() {
 
 #[test]
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
-    let owner = || owner();
+    const OTHER: &str = "https://sandbox.example.com";
     for begin in [Begin::First, Begin::AfterRejection] {
-        let change = Change::begin(
-            begin,
-            key(),
-            "https://sandbox.example.com",
-            request(10),
-            attempt("second"),
-            owner(),
-            at(9),
-        );
+        let change = Change::begin(begin, key(), OTHER, request(10), attempt("second"), owner(), at(9));
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {
@@ -541,16 +533,12 @@ impl Parts {
     }
 
     fn begin(self) -> Change {
-        let owner = owner();
-        Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("second"), owner, at(9))
+        begin_as(Begin::First, "second", self.request(), 9)
     }
 
     /// As rejected with HTTP 400, then reopened by a person.
     fn reopened(self, reopen: &Change) -> Intent {
-        let owner = owner();
-        let begin =
-            Change::begin(Begin::First, key(), SERVICE, self.request(), attempt("first"), owner, at(1));
-        let sending = begin.decide(None).unwrap();
+        let sending = begin_as(Begin::First, "first", self.request(), 1).decide(None).unwrap();
         let rejected = end("first", Ending::Rejected(refused(400))).decide(Some(&sending)).unwrap();
         reopen.decide(Some(&rejected)).unwrap()
     }

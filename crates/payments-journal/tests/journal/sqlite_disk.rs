@@ -14,8 +14,8 @@ use payments_journal::{IntentState, SqliteStore, StateName};
 use rusqlite::Connection;
 
 use crate::contract::key;
+use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
-use crate::sqlite_process::Process;
 
 /// A shell that limits files to this many blocks of 512 or 1024 bytes, and does not kill a process that exceeds it.
 fn limit(blocks: u64) -> String {

@@ -1,36 +1,24 @@
 //! A forked process has neither the threads nor the locks of its parent's journal.
 
-use std::io::{Read, Write, pipe};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::process;
+use std::cell::Cell;
 use std::time::Duration;
 
-use fork::{Fork, fork, waitpid};
 use payments_journal::internals::IntentStore as _;
 use payments_journal::{SqliteReader, SqliteStore, StateName};
 use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::contract::{begin, key};
+use crate::process::in_a_fork;
 use crate::sqlite::{InAFile, close};
 
 #[test]
 fn a_forked_process_is_refused_and_leaves_its_parents_journal_alone_d51() {
     let place = InAFile::new();
     let store = SqliteStore::open(place.path()).unwrap();
-    let (mut text, mut writer) = pipe().unwrap();
-    let child = match fork().unwrap() {
-        Fork::Parent(child) => child,
-        Fork::Child => {
-            let result = catch_unwind(AssertUnwindSafe(|| use_in_a_child(&place, store)));
-            writer.write_all(if result.is_ok() { b"refused" } else { b"failed" }).unwrap();
-            exit();
-        }
-    };
-    drop(writer);
-    let mut said = String::new();
-    text.read_to_string(&mut said).unwrap();
-    assert_eq!((waitpid(child).unwrap(), &*said), (0, "refused"));
+    let kept = Cell::new(Some(store));
+    in_a_fork(|| use_in_a_child(&place, kept.take().unwrap()));
+    let store = kept.take().unwrap();
 
     let other = SqliteStore::open(place.path()).unwrap();
     assert!(payments_fake::block_on(other.is_live(store.owner())).unwrap(), "the child did not end it");
@@ -38,11 +26,7 @@ fn a_forked_process_is_refused_and_leaves_its_parents_journal_alone_d51() {
     close(store);
     close(other);
     // A journal that was closed before the fork does not matter.
-    let Fork::Parent(child) = fork().unwrap() else {
-        close(SqliteStore::open(place.path()).unwrap());
-        exit();
-    };
-    assert_eq!(waitpid(child).unwrap(), 0);
+    in_a_fork(|| close(SqliteStore::open(place.path()).unwrap()));
 }
 
 fn use_in_a_child(place: &InAFile, store: SqliteStore) {
@@ -60,9 +44,4 @@ fn use_in_a_child(place: &InAFile, store: SqliteStore) {
     assert!(SqliteStore::open(place.path()).unwrap_err().is_refused());
     assert!(SqliteStore::open(InAFile::new().path()).unwrap_err().is_refused());
     assert!(SqliteReader::open(place.path()).unwrap_err().is_refused());
-}
-
-#[allow(clippy::exit, reason = "a child must not return into the test harness")]
-fn exit() -> ! {
-    process::exit(0)
 }

@@ -12,8 +12,8 @@ use std::time::Duration;
 use payments_journal::internals::IntentStore;
 use payments_journal::{SqliteStore, StateName};
 
+use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
-use crate::sqlite_process::Process;
 
 fn open(path: &Path) -> Process {
     let mut process = Process::start(path);

@@ -1,103 +1,28 @@
-//! Another process with the journal: this test program, which an environment variable makes run commands from its input.
+//! Another process with the journal in a file.
 
 use std::env;
-use std::io::{BufRead, BufReader, Write, stdin, stdout};
-use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::stdin;
+use std::path::Path;
 
 use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{IntentState, Journal, SqliteReader, SqliteStore, StateName, StoreError};
 use tokio::runtime;
 
 use crate::contract::{as_processed, at, begin, row};
+use crate::process::{Process, respond};
 
 /// The journal's path, in a process that runs commands.
 const JOURNAL: &str = "PAYMENTS_TEST_JOURNAL";
 
-/// Marks each response in the other output of a test program.
-const RESPONSE: &str = "=> ";
-
-/// A process that has the journal open, until it is dropped: then it is killed.
-pub(crate) struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
 impl Process {
+    /// Has the journal open, until it is dropped.
     pub(crate) fn start(journal: &Path) -> Self {
         Self::start_under(&[], journal)
     }
 
     /// Through another program, such as one that limits it.
     pub(crate) fn start_under(wrapper: &[&str], journal: &Path) -> Self {
-        let program = env::current_exe().unwrap();
-        let mut words = wrapper.iter().map(Into::into).chain([program.into_os_string()]);
-        let mut command = Command::new(words.next().unwrap());
-        command.args(words).args(["--exact", "sqlite_process::child_process", "--nocapture"]);
-        let mut child = command
-            .env(JOURNAL, journal)
-            .env("RUST_BACKTRACE", "0")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
-    }
-
-    pub(crate) fn ask(&mut self, command: &str) -> String {
-        self.send(command);
-        self.response()
-    }
-
-    pub(crate) fn send(&mut self, command: &str) {
-        writeln!(self.input, "{command}").unwrap();
-    }
-
-    /// For a traced process, which can be killed at any time.
-    pub(crate) fn send_if_alive(&mut self, command: &str) {
-        let _ = writeln!(self.input, "{command}");
-    }
-
-    pub(crate) fn response(&mut self) -> String {
-        self.try_response().expect("the process has ended")
-    }
-
-    /// `None` if it has ended.
-    pub(crate) fn try_response(&mut self) -> Option<String> {
-        loop {
-            let mut line = String::new();
-            if self.output.read_line(&mut line).unwrap() == 0 {
-                return None;
-            }
-            if let Some((_, response)) = line.trim_end().split_once(RESPONSE) {
-                return Some(response.to_owned());
-            }
-        }
-    }
-
-    /// A path as this process sees it, in its own file systems.
-    pub(crate) fn path(&self, path: &Path) -> PathBuf {
-        Path::new(&format!("/proc/{}/root", self.child.id())).join(path.strip_prefix("/").unwrap())
-    }
-
-    /// Like `kill -9`.
-    pub(crate) fn kill(mut self) {
-        self.end();
-    }
-
-    /// Like `kill -9`. Its responses can still be read.
-    pub(crate) fn end(&mut self) {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap();
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        Self::of_test(wrapper, "sqlite_process::child_process", (JOURNAL, journal.as_os_str()))
     }
 }
 
@@ -145,12 +70,6 @@ fn child_process() {
         };
         respond(&response);
     }
-}
-
-fn respond(response: &str) {
-    let mut output = stdout();
-    writeln!(output, "{RESPONSE}{response}").unwrap();
-    output.flush().unwrap();
 }
 
 /// `failed KIND: MESSAGE`.

@@ -6,8 +6,8 @@ use payments_journal::internals::IntentStore;
 use payments_journal::{Failure, IntentState, Journal, SqliteStore, StateName};
 
 use crate::contract::key;
+use crate::process::Process;
 use crate::sqlite::InAFile;
-use crate::sqlite_process::Process;
 
 /// Starts processes that open the same missing file at the same time.
 fn start(count: usize, place: &InAFile) -> Vec<Process> {

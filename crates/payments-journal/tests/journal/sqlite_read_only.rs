@@ -15,9 +15,9 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::contract::{begin, key};
+use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_damage::replace;
-use crate::sqlite_process::Process;
 
 /// Every file of the directory, and of its directories, with its content and the time of its last change.
 fn contents(directory: &Path) -> BTreeMap<PathBuf, (Vec<u8>, SystemTime)> {

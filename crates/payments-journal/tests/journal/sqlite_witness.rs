@@ -13,8 +13,8 @@ use payments_journal::{
 use rusqlite::Connection;
 
 use crate::contract::{self, as_processed, at, begun, ended, key};
+use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
-use crate::sqlite_process::Process;
 
 fn witness(place: &InAFile) -> PathBuf {
     beside(&place.path(), "-owners").join("witness")

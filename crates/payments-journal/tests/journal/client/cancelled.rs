@@ -1,13 +1,12 @@
-use std::future::Future;
 use std::pin::pin;
-use std::task::{Context, Poll};
 
+use futures_util::FutureExt as _;
 use payments_core::{
     Client, OperationName, Outcome, Transport, TransportError, TransportRequest, TransportResponse,
 };
 use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
-use crate::client::support::{TEN_FIFTY, key, noop_waker, payment_of};
+use crate::client::support::{TEN_FIFTY, key, payment_of};
 use crate::client::world::World;
 
 /// Yields to other tasks until the row has this state.
@@ -34,10 +33,8 @@ async fn response_is_recorded_after_the_caller_left() {
     let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
     {
         let mut call = pin!(world.pay());
-        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
-        while gate.held() == 0 {
-            tokio::task::yield_now().await;
-        }
+        assert!(call.as_mut().now_or_never().is_none());
+        gate.arrived().await;
     }
     assert_eq!(world.intent().await.state.name(), StateName::Sending);
     assert!(world.pay().await.unwrap_err().is_in_progress());
@@ -54,7 +51,7 @@ async fn nothing_is_sent_if_the_caller_left_before() {
     {
         let mut call = pin!(world.pay());
         // The task is spawned, and has not run yet: there is one thread.
-        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+        assert!(call.as_mut().now_or_never().is_none());
     }
     until(&world, StateName::NotProcessed).await;
     let state = world.intent().await.state;
@@ -71,14 +68,12 @@ async fn drain_waits_for_dropped_calls() {
     let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
     {
         let mut call = pin!(world.pay());
-        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
-        while gate.held() == 0 {
-            tokio::task::yield_now().await;
-        }
+        assert!(call.as_mut().now_or_never().is_none());
+        gate.arrived().await;
     }
     let clone = world.client.clone();
     let mut drained = pin!(clone.drain());
-    assert!(drained.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+    assert!(drained.as_mut().now_or_never().is_none());
     gate.release();
     drained.await;
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
@@ -118,10 +113,7 @@ async fn panic_of_the_transport_is_unknown() {
 fn nothing_is_sent_without_a_runtime_d43() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let world = runtime.block_on(World::new());
-    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
-        panic!("there is nothing to wait for");
-    };
-    let error = result.unwrap_err();
+    let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(world.sent(), 0);
 }
@@ -131,10 +123,7 @@ fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let world = runtime.block_on(World::new());
     runtime.block_on(world.pay()).unwrap();
-    let Poll::Ready(result) = pin!(world.pay()).poll(&mut Context::from_waker(&noop_waker())) else {
-        panic!("there is nothing to wait for");
-    };
-    let error = result.unwrap_err();
+    let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert!(error.is_journal() && error.store_error().is_none());
     assert_eq!(
@@ -155,15 +144,13 @@ fn end_of_the_runtime_leaves_the_row_unknown() {
     let mut call = Box::pin(world.pay());
     {
         let _inside = runtime.enter();
-        assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
+        assert!(call.as_mut().now_or_never().is_none());
     }
     while gate.held() == 0 {
         std::thread::yield_now();
     }
     runtime.shutdown_timeout(std::time::Duration::from_secs(10));
-    let Poll::Ready(result) = call.as_mut().poll(&mut Context::from_waker(&noop_waker())) else {
-        panic!("its task is gone");
-    };
+    let result = call.as_mut().now_or_never().expect("its task is gone");
     drop(call);
     assert_eq!(result.unwrap_err().outcome(), Outcome::Unknown);
     // Another runtime of the same process does not see it as being sent forever.

@@ -4,8 +4,8 @@ use std::future::Future;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
-use std::task::Context;
 
+use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome, TracingObserver};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::IntentStore;
@@ -15,7 +15,7 @@ use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, begin_for, key, noop_waker, payment_of};
+use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
 use crate::client::world::World;
 
 /// The logged text.
@@ -40,8 +40,12 @@ impl<'a> MakeWriter<'a> for Log {
     }
 }
 
-/// The lines of warnings and errors while `test` runs.
-fn logged(test: impl FnOnce(Runtime)) -> Vec<String> {
+/// The lines of warnings and errors while this runs.
+fn logged(test: impl Future<Output = ()>) -> Vec<String> {
+    logged_with(|runtime| runtime.block_on(test))
+}
+
+fn logged_with(test: impl FnOnce(Runtime)) -> Vec<String> {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
@@ -61,16 +65,14 @@ const SPANS: &str = r#"order{number=4711}:intent{key="invoice-17"}: payments: "#
 
 #[test]
 fn unknown_outcome_is_logged_with_the_order_and_the_key() {
-    let lines = logged(|runtime| {
-        runtime.block_on(async {
-            let gateway = FakeGateway::new();
-            let client = gateway.client_builder().observer(TracingObserver::new()).build();
-            let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
-            gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-            let payment = payment_of(TEN_FIFTY);
-            let error = in_order_span(client.process_token(&key(), &payment)).await.unwrap_err();
-            assert_eq!(error.outcome(), Outcome::Unknown);
-        });
+    let lines = logged(async {
+        let gateway = FakeGateway::new();
+        let client = gateway.client_builder().observer(TracingObserver::new()).build();
+        let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+        gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+        let payment = payment_of(TEN_FIFTY);
+        let error = in_order_span(client.process_token(&key(), &payment)).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown);
     });
     let [attempt, intent] = &lines[..] else { panic!("{lines:#?}") };
     for (line, text) in [
@@ -83,12 +85,10 @@ fn unknown_outcome_is_logged_with_the_order_and_the_key() {
 
 #[test]
 fn unrecorded_outcome_is_logged_as_an_error_with_its_key() {
-    let lines = logged(|runtime| {
-        runtime.block_on(async {
-            let store = ScriptedStore::new([Step::Made, Step::Refused]);
-            let world = World::over(store).await;
-            assert!(in_order_span(world.pay()).await.unwrap().not_recorded.is_some());
-        });
+    let lines = logged(async {
+        let store = ScriptedStore::new([Step::Made, Step::Refused]);
+        let world = World::over(store).await;
+        assert!(in_order_span(world.pay()).await.unwrap().not_recorded.is_some());
     });
     let [line] = &lines[..] else { panic!("{lines:#?}") };
     let text = r#"the outcome could not be written to the journal key="invoice-17" outcome="processed""#;
@@ -98,27 +98,23 @@ fn unrecorded_outcome_is_logged_as_an_error_with_its_key() {
 
 #[test]
 fn caller_that_left_is_logged_as_a_warning_with_its_key() {
-    let lines = logged(|runtime| {
-        runtime.block_on(async {
-            let world = World::new().await;
-            {
-                // The task is spawned, and has not run yet: there is one thread.
-                let mut call = pin!(in_order_span(world.pay()));
-                assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
-            }
-            world.client.drain().await;
+    let lines = logged(async {
+        let world = World::new().await;
+        {
+            // The task is spawned, and has not run yet: there is one thread.
+            let mut call = pin!(in_order_span(world.pay()));
+            assert!(call.as_mut().now_or_never().is_none());
+        }
+        world.client.drain().await;
 
-            let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
-            {
-                let mut call = pin!(in_order_span(world.pay()));
-                assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
-                while gate.held() == 0 {
-                    tokio::task::yield_now().await;
-                }
-            }
-            gate.release();
-            world.client.drain().await;
-        });
+        let gate = world.gateway.gate_after_commit(OperationName::TokenTransaction);
+        {
+            let mut call = pin!(in_order_span(world.pay()));
+            assert!(call.as_mut().now_or_never().is_none());
+            gate.arrived().await;
+        }
+        gate.release();
+        world.client.drain().await;
     });
     let [before, after] = &lines[..] else { panic!("{lines:#?}") };
     let text = r#"the caller left before it was sent: nothing was sent key="invoice-17""#;
@@ -129,15 +125,13 @@ fn caller_that_left_is_logged_as_a_warning_with_its_key() {
 
 #[test]
 fn end_of_the_runtime_is_logged_as_an_error_with_its_key() {
-    let lines = logged(|runtime| {
+    let lines = logged_with(|runtime| {
         let world = runtime.block_on(World::new());
         let gate = world.gateway.gate(OperationName::TokenTransaction);
         let mut call = Box::pin(in_order_span(world.pay()));
         runtime.block_on(async {
-            assert!(call.as_mut().poll(&mut Context::from_waker(&noop_waker())).is_pending());
-            while gate.held() == 0 {
-                tokio::task::yield_now().await;
-            }
+            assert!(call.as_mut().now_or_never().is_none());
+            gate.arrived().await;
         });
         drop(runtime);
     });
@@ -148,23 +142,21 @@ fn end_of_the_runtime_is_logged_as_an_error_with_its_key() {
 
 #[test]
 fn crash_of_another_process_is_logged_as_an_error_with_its_key() {
-    let lines = logged(|runtime| {
-        runtime.block_on(async {
-            for is_found_by_a_call in [false, true] {
-                let store = MemoryStore::new();
-                let dead = store.another_owner();
-                let begin = begin_for(&dead);
-                dead.apply(begin).await.unwrap();
-                if is_found_by_a_call {
-                    let world = World::over(store).await;
-                    drop(dead);
-                    in_order_span(world.pay()).await.unwrap_err();
-                } else {
-                    drop(dead);
-                    Journal::open(store).await.unwrap();
-                }
+    let lines = logged(async {
+        for is_found_by_a_call in [false, true] {
+            let store = MemoryStore::new();
+            let dead = store.another_owner();
+            let begin = begin_for(&dead);
+            dead.apply(begin).await.unwrap();
+            if is_found_by_a_call {
+                let world = World::over(store).await;
+                drop(dead);
+                in_order_span(world.pay()).await.unwrap_err();
+            } else {
+                drop(dead);
+                Journal::open(store).await.unwrap();
             }
-        });
+        }
     });
     let [at_the_start, by_a_call] = &lines[..] else { panic!("{lines:#?}") };
     let text = r#"outcome unknown: it may have been processed key="invoice-17" kind="crash""#;
@@ -174,15 +166,13 @@ fn crash_of_another_process_is_logged_as_an_error_with_its_key() {
 
 #[test]
 fn key_that_contains_a_secret_is_not_logged() {
-    let lines = logged(|runtime| {
-        runtime.block_on(async {
-            let gateway = FakeGateway::new();
-            let client = gateway.client_builder().observer(TracingObserver::new()).build();
-            let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
-            let mistaken = IntentKey::new(gateway.api_key().as_str()).unwrap();
-            let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
-            assert_eq!(error.kind(), "secret_in_key");
-        });
+    let lines = logged(async {
+        let gateway = FakeGateway::new();
+        let client = gateway.client_builder().observer(TracingObserver::new()).build();
+        let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+        let mistaken = IntentKey::new(gateway.api_key().as_str()).unwrap();
+        let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
+        assert_eq!(error.kind(), "secret_in_key");
     });
     assert_eq!(lines, [""; 0]);
 }

@@ -1,19 +1,18 @@
 //! Outcomes that could not be written at first, and are written later.
 
-use std::future::Future as _;
 use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::thread;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome};
 use payments_journal::{IntentKey, StateName, StoreError};
 use tokio::runtime;
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, noop_waker, payment_of};
+use crate::client::support::{Result, TEN_FIFTY, payment_of};
 use crate::client::world::World;
 
 /// A payment was made whose outcome could not be written, and the next change is held.
@@ -26,6 +25,18 @@ async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (W
     let world = World::over(store.clone()).await;
     assert!(world.pay().await.unwrap().not_recorded.is_some());
     (world, store)
+}
+
+/// Settles in a task.
+fn settle(world: &World) -> JoinHandle<std::result::Result<(), StoreError>> {
+    let journal = world.client.journal().clone();
+    tokio::spawn(async move { journal.settle().await })
+}
+
+/// Pays in a task.
+fn pay(world: &World, key: IntentKey) -> JoinHandle<Result> {
+    let client = world.client.clone();
+    tokio::spawn(async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await })
 }
 
 #[tokio::test]
@@ -44,15 +55,11 @@ async fn cancelled_settle_leaves_the_outcome_for_the_next() {
 #[tokio::test]
 async fn settle_waits_for_another_settle() {
     let (world, store) = charged_and_unwritten().await;
-    let first = tokio::spawn({
-        let journal = world.client.journal().clone();
-        async move { journal.settle().await }
-    });
+    let first = settle(&world);
     store.until_held().await;
     {
         let mut second = pin!(world.client.journal().settle());
-        let polled = second.as_mut().poll(&mut Context::from_waker(&noop_waker()));
-        assert!(matches!(polled, Poll::Pending), "{polled:?}, while the end is not written");
+        assert!(second.as_mut().now_or_never().is_none(), "the end is not written");
         store.gate.add_permits(1);
         second.await.unwrap();
     }
@@ -64,11 +71,7 @@ async fn settle_waits_for_another_settle() {
 #[tokio::test]
 async fn calls_that_wait_for_a_failing_write_fail_with_it() {
     let (world, store) = charged_and_unwritten_then([Step::HeldAndRefused, Step::Held]).await;
-    let settle = || {
-        let journal = world.client.journal().clone();
-        tokio::spawn(async move { journal.settle().await })
-    };
-    let settling = [settle(), settle(), settle()];
+    let settling = [settle(&world), settle(&world), settle(&world)];
     store.until_held().await;
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -86,16 +89,9 @@ async fn calls_that_wait_for_a_failing_write_fail_with_it() {
 #[tokio::test]
 async fn nothing_begins_while_an_earlier_outcome_is_written() {
     let (world, store) = charged_and_unwritten().await;
-    let settling = tokio::spawn({
-        let journal = world.client.journal().clone();
-        async move { journal.settle().await }
-    });
+    let settling = settle(&world);
     store.until_held().await;
-    let next = tokio::spawn({
-        let client = world.client.clone();
-        let key = IntentKey::new("invoice-18").unwrap();
-        async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await }
-    });
+    let next = pay(&world, invoice(18));
     // All tasks run on this thread: the call has run as far as it can.
     for _ in 0..100 {
         tokio::task::yield_now().await;
@@ -112,11 +108,7 @@ async fn unwritten_outcomes_are_written_in_order() {
     // The second begins before the first has ended, so that both outcomes are unwritten at once.
     let store = ScriptedStore::new([Step::Held, Step::Made, Step::Refused, Step::Refused]);
     let world = World::over(store.clone()).await;
-    let second = tokio::spawn({
-        let client = world.client.clone();
-        let key = IntentKey::new("invoice-18").unwrap();
-        async move { client.process_token(&key, &payment_of(TEN_FIFTY)).await }
-    });
+    let second = pay(&world, invoice(18));
     store.until_held().await;
     assert!(world.pay().await.unwrap().not_recorded.is_some());
     store.gate.add_permits(1);
@@ -291,21 +283,22 @@ async fn closing_does_not_wait_for_a_store_that_does_not_respond() {
 }
 
 #[test]
-fn closing_in_a_runtime_without_a_timer_writes_outcomes() {
-    let runtime = runtime::Builder::new_current_thread().build().unwrap();
-    let (world, store) = runtime.block_on(charged_and_unwritten_then([]));
-    runtime.block_on(world.client.journal().close());
-    assert_eq!(runtime.block_on(world.intent()).state.name(), StateName::Processed);
-    assert_eq!(*store.closed.lock().unwrap(), 1);
-}
-
-#[test]
-fn closing_outside_a_runtime_writes_outcomes() {
-    let runtime = runtime::Builder::new_current_thread().build().unwrap();
-    let (world, _) = runtime.block_on(charged_and_unwritten_then([]));
-    drop(runtime);
-    payments_fake::block_on(world.client.journal().close());
-    assert_eq!(payments_fake::block_on(world.intent()).state.name(), StateName::Processed);
+fn closing_without_a_timer_or_a_runtime_writes_outcomes() {
+    for has_ended in [false, true] {
+        let runtime = runtime::Builder::new_current_thread().build().unwrap();
+        let (world, store) = runtime.block_on(charged_and_unwritten_then([]));
+        let close = async {
+            world.client.journal().close().await;
+            assert_eq!(world.intent().await.state.name(), StateName::Processed);
+        };
+        if has_ended {
+            drop(runtime);
+            payments_fake::block_on(close);
+        } else {
+            runtime.block_on(close);
+        }
+        assert_eq!(*store.closed.lock().unwrap(), 1);
+    }
 }
 
 /// As at the end of a program that has stopped waiting for the journal.

@@ -1,4 +1,3 @@
-use std::sync::Arc;
 use std::time::SystemTime;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
@@ -30,13 +29,4 @@ pub(crate) fn begin_for(other: &MemoryStore) -> Change {
         owner,
         SystemTime::now(),
     )
-}
-
-/// For futures that a test polls manually.
-pub(crate) fn noop_waker() -> std::task::Waker {
-    struct Noop;
-    impl std::task::Wake for Noop {
-        fn wake(self: Arc<Self>) {}
-    }
-    Arc::new(Noop).into()
 }

@@ -1,12 +1,15 @@
 //! Outcomes that the database refuses for a moment, as during a failover.
 
+use std::time::Duration;
+
 use payments_core::OperationName;
 use payments_core::model::TransactionId;
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Change, Ending, IntentStore as _};
-use payments_journal::{IntentState, Journal, JournaledClient, PostgresStore, StateName};
+use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{AttemptId, IntentState, Journal, JournaledClient, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use super::proxy::Proxy;
 use super::{administrator, payment, sql, until};
@@ -112,8 +115,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     sql(&server.url(), DISCONNECT).await;
     let refused = proxy.until_sent("28000");
     let transaction_id = TransactionId::from_answer("txn_1").unwrap();
-    let ending = Ending::Processed(transaction_id.clone());
-    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
+    let end = Change::end(contract::key("k"), attempt, contract::as_processed("txn_1"), contract::at(2));
     tokio::select! {
         applied = store.apply(end) => panic!("{applied:?}"),
         refused = refused => refused.unwrap(),
@@ -129,27 +131,19 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
 
 /// Half a minute must not pass for something that stays as it is.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn outcome_of_a_damaged_row_is_not_retried() {
+async fn outcome_of_a_damaged_row_or_a_closed_store_is_not_retried() {
     let Some(server) = Server::start() else { return };
+    let ended = async |store: &PostgresStore, attempt: AttemptId| {
+        let end = Change::end(contract::key("k"), attempt, contract::as_processed("txn_1"), contract::at(2));
+        let writing = timeout(Duration::from_secs(20), store.apply(end)).await;
+        writing.expect("it does not wait").unwrap_err()
+    };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     let attempt = contract::begun(&store, "k").await.attempt;
     sql(&server.url(), "UPDATE payments_journal.intents SET document = '{\"of\":\"a newer version\"}'").await;
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
-    let writing = tokio::time::timeout(std::time::Duration::from_secs(20), store.apply(end)).await;
-    let error = writing.expect("it does not wait").unwrap_err();
+    let error = ended(&store, attempt.clone()).await;
     assert!(error.is_damaged() && !error.to_string().contains("nothing was sent"), "{error:#}");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_store_does_not_retry_an_outcome() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let attempt = contract::begun(&store, "k").await.attempt;
     store.close().await;
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
-    let end = Change::end(contract::key("k"), attempt, ending, contract::at(2));
-    let writing = tokio::time::timeout(std::time::Duration::from_secs(20), store.apply(end)).await;
-    let error = writing.expect("it does not wait").unwrap_err();
+    let error = ended(&store, attempt).await;
     assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
 }

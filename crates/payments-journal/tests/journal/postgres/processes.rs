@@ -1,8 +1,7 @@
 //! Many processes on one database.
 
 use std::env;
-use std::io::{BufRead as _, BufReader, Write as _, stdin, stdout};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::io::stdin;
 use std::time::Duration;
 
 use payments_journal::internals::IntentStore as _;
@@ -13,18 +12,16 @@ use tokio::time::timeout;
 
 use super::until;
 use crate::contract::{begin, key};
+use crate::process::{Process, respond};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_of_sixteen_processes_that_begin_one_key_wins() {
     const ROUNDS: usize = 50;
     let Some(server) = Server::start() else { return };
-    let mut processes: Vec<_> = (0..16).map(|_| Process::start(&server.url())).collect();
-    for process in &mut processes {
-        assert_eq!(process.response(), "opened");
-    }
+    let mut processes: Vec<_> = (0..16).map(|_| start(&server)).collect();
     for round in 0..ROUNDS {
         for process in &mut processes {
-            process.begin(&format!("round-{round}"));
+            process.send(&format!("round-{round}"));
         }
         let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
         let winners = responses.iter().filter(|response| *response == "begun").count();
@@ -41,10 +38,8 @@ async fn one_of_sixteen_processes_that_begin_one_key_wins() {
 async fn intent_of_a_killed_process_is_unknown() {
     let Some(server) = Server::start() else { return };
     let begun = |name: &str| {
-        let mut process = Process::start(&server.url());
-        assert_eq!(process.response(), "opened");
-        process.begin(name);
-        assert_eq!(process.response(), "begun");
+        let mut process = start(&server);
+        assert_eq!(process.ask(name), "begun");
         process
     };
     let (_living, dead) = (begun("of-the-living"), begun("of-the-dead"));
@@ -76,67 +71,23 @@ fn closing_does_not_wait_for_a_runtime_that_does_not_run() {
     });
 }
 
-/// This program, started for the test below. Dropping it kills it, like `kill -9`.
-struct Process {
-    child: Child,
-    input: ChildStdin,
-    output: BufReader<ChildStdout>,
-}
-
-impl Process {
-    fn start(database: &str) -> Self {
-        let mut child = Command::new(env::current_exe().unwrap())
-            .args(["--exact", "postgres::processes::a_process", "--ignored", "--nocapture"])
-            .env(DATABASE, database)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let (input, output) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
-        Self { child, input, output }
-    }
-
-    fn begin(&mut self, key: &str) {
-        writeln!(self.input, "{key}").unwrap();
-    }
-
-    fn response(&mut self) -> String {
-        loop {
-            let mut line = String::new();
-            assert_ne!(self.output.read_line(&mut line).unwrap(), 0, "the process has ended");
-            if let Some((_, response)) = line.trim_end().split_once(RESPONSE) {
-                return response.to_owned();
-            }
-        }
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 const DATABASE: &str = "PAYMENTS_TEST_DATABASE";
 
-/// Marks each response in the other output of a test program.
-const RESPONSE: &str = "=> ";
+fn start(server: &Server) -> Process {
+    let url = server.url();
+    let mut process = Process::of_test(&[], "postgres::processes::a_process", (DATABASE, url.as_ref()));
+    assert_eq!(process.response(), "opened");
+    process
+}
 
-/// Begins each key that it reads.
+/// The process that is started above: it begins each key that it reads. In an ordinary test run it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "the other end of the tests above"]
 async fn a_process() {
-    let store = PostgresStore::connect(&env::var(DATABASE).unwrap()).await.unwrap();
+    let Ok(database) = env::var(DATABASE) else { return };
+    let store = PostgresStore::connect(&database).await.unwrap();
     respond("opened");
     for key in stdin().lines() {
         let applied = store.apply(begin(&key.unwrap(), &store, 0)).await.unwrap();
         respond(if applied.written.is_some() { "begun" } else { "kept" });
     }
-}
-
-fn respond(response: &str) {
-    let mut output = stdout();
-    writeln!(output, "{RESPONSE}{response}").unwrap();
-    output.flush().unwrap();
 }
