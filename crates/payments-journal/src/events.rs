@@ -9,7 +9,7 @@ use std::future::Future;
 #[cfg(any(feature = "tokio", feature = "tracing"))]
 use payments_model::TransactionId;
 #[cfg(feature = "tracing")]
-use tracing::{Instrument as _, error, error_span, warn};
+use tracing::{Instrument as _, error_span};
 
 use crate::{Applied, Ending, Failure, IntentKey, StoreError};
 
@@ -22,11 +22,18 @@ pub(crate) fn in_span<F: Future>(key: &IntentKey, future: F) -> impl Future<Outp
     future
 }
 
+/// An event of the journal.
+macro_rules! log {
+    ($level:ident, $($event:tt)*) => {
+        #[cfg(feature = "tracing")]
+        tracing::$level!(target: "payments", $($event)*)
+    };
+}
+
 /// The outcome is unknown from now on.
 pub(crate) fn unknown(key: &IntentKey, failure: &Failure) {
-    #[cfg(feature = "tracing")]
-    error!(
-        target: "payments",
+    log!(
+        error,
         key = key.as_str(),
         kind = &*failure.kind,
         transaction_id = failure.transaction_id.as_ref().map(TransactionId::as_str),
@@ -36,78 +43,58 @@ pub(crate) fn unknown(key: &IntentKey, failure: &Failure) {
 
 /// The journal could not write this end.
 pub(crate) fn not_recorded(key: &IntentKey, ending: &Ending, error: &StoreError) {
-    #[cfg(feature = "tracing")]
-    {
-        let (outcome, transaction_id) = match ending {
-            Ending::Processed(id) => ("processed", Some(id)),
-            Ending::Rejected(failure) => ("rejected", failure.transaction_id.as_ref()),
-            Ending::NotProcessed(failure) => ("not_processed", failure.transaction_id.as_ref()),
-            Ending::Unknown(failure) => ("unknown", failure.transaction_id.as_ref()),
-        };
-        error!(
-            target: "payments",
-            key = key.as_str(),
-            outcome,
-            transaction_id = transaction_id.map(TransactionId::as_str),
-            error = %error,
-            "the outcome could not be written to the journal"
-        );
-    }
+    let (outcome, transaction_id) = match ending {
+        Ending::Processed(id) => ("processed", Some(id)),
+        Ending::Rejected(failure) => ("rejected", failure.transaction_id.as_ref()),
+        Ending::NotProcessed(failure) => ("not_processed", failure.transaction_id.as_ref()),
+        Ending::Unknown(failure) => ("unknown", failure.transaction_id.as_ref()),
+    };
+    log!(
+        error,
+        key = key.as_str(),
+        outcome,
+        transaction_id = transaction_id.map(TransactionId::as_str),
+        error = %error,
+        "the outcome could not be written to the journal"
+    );
 }
 
 /// The caller left before the request was sent.
 pub(crate) fn caller_left_before_send(key: &IntentKey) {
-    #[cfg(feature = "tracing")]
-    warn!(target: "payments", key = key.as_str(), "the caller left before it was sent: nothing was sent");
+    log!(warn, key = key.as_str(), "the caller left before it was sent: nothing was sent");
 }
 
 /// It was processed after the caller left.
 #[cfg(feature = "tokio")]
 pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &TransactionId) {
-    #[cfg(feature = "tracing")]
-    warn!(
-        target: "payments",
-        key = key.as_str(),
-        transaction_id = transaction_id.as_str(),
-        "processed after the caller left"
-    );
+    let transaction_id = transaction_id.as_str();
+    log!(warn, key = key.as_str(), transaction_id, "processed after the caller left");
 }
 
 /// The service returned the transaction of another intent for this one, or several attempts with one key may have been charged.
 pub(crate) fn double_charge(ended: &Applied) {
-    #[cfg(feature = "tracing")]
-    if let Some(intent) = &ended.written {
-        if let Some(other) = &ended.same_transaction_as {
-            error!(
-                target: "payments",
-                key = intent.key.as_str(),
-                other_key = other.as_str(),
-                "two intents are processed as one transaction: compare them"
-            );
-        }
-        for other in intent.second_charges() {
-            error!(
-                target: "payments",
-                key = intent.key.as_str(),
-                transaction_id = other.as_str(),
-                "possible second charge: an earlier attempt was processed too"
-            );
-        }
+    let Some(intent) = &ended.written else { return };
+    let key = intent.key.as_str();
+    if let Some(other) = &ended.same_transaction_as {
+        let other_key = other.as_str();
+        log!(error, key, other_key, "two intents are processed as one transaction: compare them");
+    }
+    for other in intent.second_charges() {
+        let transaction_id = other.as_str();
+        log!(error, key, transaction_id, "possible second charge: an earlier attempt was processed too");
     }
 }
 
 /// The server was promoted, and the caller has said in advance that nothing can be lost then.
 #[cfg(feature = "postgres")]
 pub(crate) fn new_timeline(accepted: &str, now: Option<&str>) {
-    #[cfg(feature = "tracing")]
-    warn!(target: "payments", accepted, now, "the journal's database has a new timeline, which was accepted");
+    log!(warn, accepted, now, "the journal's database has a new timeline, which was accepted");
 }
 
 #[cfg(feature = "postgres")]
 pub(crate) fn timeline_not_observed() {
-    #[cfg(feature = "tracing")]
-    warn!(
-        target: "payments",
+    log!(
+        warn,
         "not observed: this user may not ask for the timeline of the journal's database, so a failover that loses entries is \
          not noticed"
     );

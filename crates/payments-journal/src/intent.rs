@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::mem::discriminant;
+use std::ops::Not;
 use std::time::SystemTime;
 
 use payments_core::{ErrorKind, FailedCall, OperationName, RefusedBy};
@@ -366,11 +367,11 @@ pub struct Resolution {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The transaction was not looked up: only this person's word stands for it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub is_unverified: bool,
     /// No person says so: the service's own response to an earlier attempt arrived after a person had decided about that attempt
     /// and another one had begun. It is final.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub is_reported: bool,
 }
 
@@ -464,11 +465,6 @@ impl Resolution {
         self.is_unverified = true;
         self
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-const fn is_false(value: &bool) -> bool {
-    !*value
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]

@@ -1,7 +1,7 @@
 use std::cmp::Ordering;
 
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Error, GenericClient};
+use tokio_postgres::{Error, GenericClient, Transaction};
 
 use super::connection::{Connection, execute};
 use crate::row::{ended, names};
@@ -13,10 +13,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
     let mut was_created = false;
     if is_missing(connection).await? {
         let creating = async {
-            let mut transaction = connection.client.transaction().await?;
-            // The other processes may wait longer than a statement may take.
-            transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
-            transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+            let mut transaction = locked(connection).await?;
             let is_missing = transaction.query_one(IS_MISSING, &[]).await?.get(0);
             if is_missing {
                 if transaction.query_one(HAS_NO_SCHEMA, &[]).await?.get(0) {
@@ -41,6 +38,15 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
     Ok(was_created)
 }
 
+/// A transaction in which no other process changes the tables.
+async fn locked(connection: &mut Connection) -> Result<Transaction<'_>, Error> {
+    let transaction = connection.client.transaction().await?;
+    // The other processes may wait longer than a statement may take.
+    transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    Ok(transaction)
+}
+
 /// Makes the version after the last migration out of an older one, in one transaction. Other tables stay as they are.
 async fn bring_forward(connection: &mut Connection, migrations: &[&str]) -> Result<(), StoreError> {
     let migrate = async {
@@ -49,9 +55,7 @@ async fn bring_forward(connection: &mut Connection, migrations: &[&str]) -> Resu
         if usize::try_from(found).is_ok_and(|found| found == 0 || found > migrations.len()) {
             return Ok(());
         }
-        let transaction = connection.client.transaction().await?;
-        transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
-        transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+        let transaction = locked(connection).await?;
         // Read again, because another process may have done it meanwhile.
         let found: i32 = transaction.query_one(FOUND_VERSION, &[]).await?.get(0);
         if usize::try_from(found).is_ok_and(|found| found > migrations.len()) {

@@ -20,7 +20,7 @@ pub(super) enum Existing {
 /// A connection that may change rows, to a journal of this version, and whether it was created because there was none. `None` if
 /// there is none and it must exist. Closing it does not touch the log: `open_flag` decides whether it is removed.
 pub(super) fn to_write(place: &Place, existing: Existing) -> Result<Option<(Connection, bool)>, OpenError> {
-    let mut connection = connect(place, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let mut connection = connect(place, WRITE)?;
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
     }
@@ -80,11 +80,7 @@ pub(super) struct InFile {
 ///
 /// SQLite opens the file, because it knows the locks that this process has on it.
 pub(super) fn in_file(place: &Place) -> Option<InFile> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX
-        | OpenFlags::SQLITE_OPEN_NOFOLLOW
-        | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(place.uri("immutable=1"), flags).ok()?;
+    let connection = Connection::open_with_flags(place.uri("immutable=1"), READ | BY_URI).ok()?;
     connection.pragma_update(None, "trusted_schema", false).ok()?;
     let (application, version) = numbers(&connection).ok()?;
     // Every version has the flag.
@@ -113,7 +109,7 @@ pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), Op
 
 /// A connection that sees what is committed and changes nothing.
 pub(super) fn to_read(place: &Place) -> rusqlite::Result<Connection> {
-    let connection = connect(place, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let connection = connect(place, READ)?;
     // Only the writer decides whether the log is removed.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // The first read opens the log, which the writer still has open.
@@ -123,13 +119,10 @@ pub(super) fn to_read(place: &Place) -> rusqlite::Result<Connection> {
 
 /// A connection that writes nothing: not the database, its log or the log's index, and no new file. See `read_only.rs`.
 pub(super) fn to_only_read(place: &Place, mode: Mode) -> rusqlite::Result<Connection> {
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-    let with_uri = flags | OpenFlags::SQLITE_OPEN_URI;
     let connection = match mode {
-        Mode::Closed => Connection::open_with_flags(place.uri("immutable=1"), with_uri)?,
-        Mode::Shared => Connection::open_with_flags(place.uri("readonly_shm=1"), with_uri)?,
-        Mode::LogAlone => Connection::open_with_flags_and_vfs(place.path(), flags, WITHOUT_LOCKS)?,
+        Mode::Closed => Connection::open_with_flags(place.uri("immutable=1"), READ | BY_URI)?,
+        Mode::Shared => Connection::open_with_flags(place.uri("readonly_shm=1"), READ | BY_URI)?,
+        Mode::LogAlone => Connection::open_with_flags_and_vfs(place.path(), READ, WITHOUT_LOCKS)?,
     };
     let connection = configured(connection, place.max_wait)?;
     if mode == Mode::LogAlone {
@@ -146,8 +139,13 @@ pub(super) fn to_only_read(place: &Place, mode: Mode) -> rusqlite::Result<Connec
 /// SQLite's access to files without locks.
 const WITHOUT_LOCKS: &str = if cfg!(windows) { "win32-none" } else { "unix-none" };
 
-fn connect(place: &Place, access: OpenFlags) -> rusqlite::Result<Connection> {
-    let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+/// A connection is used by one thread, and its path is no symbolic link.
+const ALWAYS: OpenFlags = OpenFlags::SQLITE_OPEN_NO_MUTEX.union(OpenFlags::SQLITE_OPEN_NOFOLLOW);
+const READ: OpenFlags = OpenFlags::SQLITE_OPEN_READ_ONLY.union(ALWAYS);
+const WRITE: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE.union(ALWAYS);
+const BY_URI: OpenFlags = OpenFlags::SQLITE_OPEN_URI;
+
+fn connect(place: &Place, flags: OpenFlags) -> rusqlite::Result<Connection> {
     configured(Connection::open_with_flags(place.path(), flags)?, place.max_wait)
 }
 

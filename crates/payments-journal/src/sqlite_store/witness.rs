@@ -10,7 +10,7 @@
 //! knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -232,26 +232,12 @@ fn read(file: &File) -> io::Result<Option<(u64, Slot)>> {
 }
 
 /// What the file does not have stays zero.
-#[cfg(unix)]
-fn read_all(file: &File, bytes: &mut [u8]) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_at(file, bytes, 0).map(drop)
-}
-
-#[cfg(not(unix))]
 fn read_all(mut file: &File, bytes: &mut [u8]) -> io::Result<()> {
-    use std::io::{Read as _, Seek as _};
     file.rewind()?;
     file.read(bytes).map(drop)
 }
 
-#[cfg(unix)]
-fn write(file: &File, slot: u64, content: &Slot) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, content.text().as_bytes(), slot * LENGTH as u64)
-}
-
-#[cfg(not(unix))]
 fn write(mut file: &File, slot: u64, content: &Slot) -> io::Result<()> {
-    use std::io::{Seek as _, SeekFrom, Write as _};
     file.seek(SeekFrom::Start(slot * LENGTH as u64))?;
     file.write_all(content.text().as_bytes())
 }
