@@ -377,8 +377,8 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
         for (ending_number, ending) in endings().into_iter().enumerate() {
             let name = format!("intent-{number}-{ending_number}");
             let key = key(&name);
-            let begin = begin_at(SERVICE, Begin::First, &name, request.clone(), &store, 1);
-            let began = apply(&store, begin).await;
+            let change = begin_at(SERVICE, Begin::First, &name, request.clone(), &store, 1);
+            let began = apply(&store, change).await;
             assert_eq!(began.found, None);
             assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
             let ended = ended(&store, &name, ending.clone()).await;

@@ -66,6 +66,13 @@ async fn client(gateway: &FakeGateway, url: &str) -> JournaledClient {
     JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap())
 }
 
+/// A server, and a store in it.
+async fn opened() -> Option<(Server, PostgresStore)> {
+    let server = Server::start()?;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    Some((server, store))
+}
+
 /// The error for a database that the store must not open.
 async fn refusal(url: &str) -> StoreError {
     PostgresStore::connect(url).await.expect_err("it was opened")

@@ -19,6 +19,22 @@ impl InAFile {
         Self { directory: tempfile::tempdir().unwrap() }
     }
 
+    /// With an open store.
+    #[cfg(unix)]
+    pub(crate) fn opened() -> (Self, SqliteStore) {
+        let place = Self::new();
+        let store = SqliteStore::open(place.path()).unwrap();
+        (place, store)
+    }
+
+    /// A journal that was created and closed.
+    #[cfg(unix)]
+    pub(crate) fn closed() -> Self {
+        let (place, store) = Self::opened();
+        close(store);
+        place
+    }
+
     /// In memory, if the system has a directory for that: for tests that open a journal some thousand times and do not need
     /// durable syncs.
     #[cfg(unix)]

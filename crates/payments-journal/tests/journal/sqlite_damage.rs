@@ -61,8 +61,7 @@ pub(crate) fn assert_says_nothing_of_sending(error: &StoreError) {
 /// A begin, the end of a payment that was made, and a read.
 #[tokio::test]
 async fn unreadable_row_claims_nothing_about_sending() {
-    let place = InAFile::new();
-    let store = SqliteStore::open(place.path()).unwrap();
+    let (place, store) = InAFile::opened();
     let begun = begun(&store, "key-0").await;
     for damage in ["document = CAST(x'ff' AS TEXT)", "document = '{}'"] {
         let sql = format!("UPDATE intent SET {damage}");
@@ -123,8 +122,7 @@ fn journal_of_another_version_is_left_alone() {
         (JOURNAL, 0, "of another program"),
         (BEFORE_VERSION_1, 7, "by a version that was never released, and no other version reads it"),
     ] {
-        let place = InAFile::new();
-        let store = SqliteStore::open(place.path()).unwrap();
+        let (place, store) = InAFile::opened();
         block_on(charge(&store, 3));
         close(store);
         let connection = Connection::open(place.path()).unwrap();
@@ -148,8 +146,7 @@ fn journal_without_its_index_is_left_alone() {
         "DROP INDEX intent_processed",
         "ALTER TABLE intent DROP COLUMN stored_at",
     ] {
-        let place = InAFile::new();
-        let store = SqliteStore::open(place.path()).unwrap();
+        let (place, store) = InAFile::opened();
         block_on(charge(&store, 3));
         close(store);
         Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
@@ -206,8 +203,9 @@ fn with_unresolved_rows() -> InAFile {
 /// SQLite finds no row whose entry in an index is missing, so the key would be charged again.
 #[test]
 fn index_that_differs_from_its_table_is_refused() {
-    const UNRESOLVED: &str = "WHERE state IN ('sending', 'unknown')";
-    const PROCESSED: &str = "WHERE processed_as IS NOT NULL";
+    let unresolved =
+        |columns: &str, and: &str| format!("{columns} WHERE state IN ('sending', 'unknown') {and}");
+    let ended = |columns: &str, and: &str| format!("{columns} WHERE processed_as IS NOT NULL {and}");
     let on_intent = |index: &str| format!("CREATE INDEX other ON intent {index}");
     let more = |index: &str| {
         others("position", index) + "; INSERT INTO others VALUES (99, 'ghost', 'unknown', 'txn_ghost')"
@@ -227,36 +225,24 @@ fn index_that_differs_from_its_table_is_refused() {
         (
             "intent_unresolved",
             "an entry is missing",
-            on_intent(&format!("(position) {UNRESOLVED} AND key <> 'open-1'")),
+            on_intent(&unresolved("(position)", "AND key <> 'open-1'")),
         ),
         ("intent_unresolved", "all entries are missing", on_intent("(position) WHERE key IS NULL")),
-        ("intent_unresolved", "there is one more", more(&format!("(position) {UNRESOLVED}"))),
+        ("intent_unresolved", "there is one more", more(&unresolved("(position)", ""))),
         ("intent_unresolved", "every row is in it", on_intent("(position)")),
-        (
-            "intent_unresolved",
-            "the positions are others",
-            others(shifted, &format!("(position) {UNRESOLVED}")),
-        ),
-        (
-            "intent_unresolved",
-            "sorted by another column",
-            on_intent(&format!("(stored_at + position) {UNRESOLVED}")),
-        ),
-        ("intent_unresolved", "not in order", on_intent(&format!("(position DESC) {UNRESOLVED}"))),
+        ("intent_unresolved", "the positions are others", others(shifted, &unresolved("(position)", ""))),
+        ("intent_unresolved", "by another column", on_intent(&unresolved("(stored_at + position)", ""))),
+        ("intent_unresolved", "not in order", on_intent(&unresolved("(position DESC)", ""))),
         (
             "intent_processed",
             "an entry is missing",
-            on_intent(&format!("(processed_as) {PROCESSED} AND key <> 'key-3'")),
+            on_intent(&ended("(processed_as)", "AND key <> 'key-3'")),
         ),
         ("intent_processed", "all entries are missing", on_intent("(processed_as) WHERE key IS NULL")),
-        ("intent_processed", "there is one more", more(&format!("(processed_as) {PROCESSED}"))),
-        ("intent_processed", "the ids are others", on_intent(&format!("(processed_as || 'x') {PROCESSED}"))),
-        (
-            "intent_processed",
-            "the positions are others",
-            others(shifted, &format!("(processed_as) {PROCESSED}")),
-        ),
-        ("intent_processed", "not in order", on_intent(&format!("(processed_as DESC) {PROCESSED}"))),
+        ("intent_processed", "there is one more", more(&ended("(processed_as)", ""))),
+        ("intent_processed", "the ids are others", on_intent(&ended("(processed_as || 'x')", ""))),
+        ("intent_processed", "the positions are others", others(shifted, &ended("(processed_as)", ""))),
+        ("intent_processed", "not in order", on_intent(&ended("(processed_as DESC)", ""))),
     ] {
         let place = with_unresolved_rows();
         let path = place.path();
@@ -442,8 +428,7 @@ fn no_byte_of_the_key_index_is_believed() {
 /// An unreadable row permits nothing and does not stop the other rows.
 #[tokio::test]
 async fn unreadable_row_is_damaged_and_stays() {
-    let place = InAFile::new();
-    let store = SqliteStore::open(place.path()).unwrap();
+    let (place, store) = InAFile::opened();
     charge(&store, 2).await;
     let other = Connection::open(place.path()).unwrap();
     let row: (String, String) = other

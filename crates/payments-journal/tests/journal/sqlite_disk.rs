@@ -58,8 +58,7 @@ async fn assert_kept(journal: &Path, charged: &[String]) {
 
 #[tokio::test]
 async fn log_that_cannot_grow_loses_nothing() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
+    let place = InAFile::closed();
     let mut process = Process::start_under(&["sh", "-c", &limit(200)], &place.path());
     let (charged, failure) = charge_until_it_fails(&mut process);
     assert!(!charged.is_empty());
@@ -72,8 +71,7 @@ async fn log_that_cannot_grow_loses_nothing() {
 /// No caller waits for a checkpoint, so the next call gets the error.
 #[tokio::test]
 async fn database_that_cannot_grow_loses_nothing() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
+    let place = InAFile::closed();
     let filler = Connection::open(place.path()).unwrap();
     filler
         .execute_batch("CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(16000000))")
@@ -125,8 +123,7 @@ fn outcome_that_a_full_disk_refused_is_written_when_there_is_room() {
 /// A real `fsync` fails with EIO, if the system lets one process trace another.
 #[tokio::test]
 async fn failed_sync_loses_nothing() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
+    let place = InAFile::closed();
     let wrapper = [
         "strace",
         "-f",

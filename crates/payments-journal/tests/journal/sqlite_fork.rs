@@ -14,8 +14,7 @@ use crate::sqlite::{InAFile, close};
 
 #[test]
 fn a_forked_process_is_refused_and_leaves_its_parents_journal_alone_d51() {
-    let place = InAFile::new();
-    let store = SqliteStore::open(place.path()).unwrap();
+    let (place, store) = InAFile::opened();
     let kept = Cell::new(Some(store));
     in_a_fork(|| use_in_a_child(&place, kept.take().unwrap()));
     let store = kept.take().unwrap();

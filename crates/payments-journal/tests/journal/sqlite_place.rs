@@ -101,8 +101,7 @@ fn file_that_others_may_access_is_refused() {
 
 #[test]
 fn file_of_another_user_is_refused() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
+    let place = InAFile::closed();
     let other = rustix::process::geteuid().as_raw() + 1;
     if chown(place.path(), Some(other), None).is_err() {
         eprintln!("NOT COVERED: a file of another user; only root can give one away");
@@ -113,8 +112,7 @@ fn file_of_another_user_is_refused() {
 
 #[test]
 fn file_with_two_names_is_refused() {
-    let place = InAFile::new();
-    close(SqliteStore::open(place.path()).unwrap());
+    let place = InAFile::closed();
     fs::hard_link(place.path(), place.path().with_file_name("other.db")).unwrap();
     assert_refused(&place.path(), &["has a second name"]);
 }
@@ -168,8 +166,7 @@ async fn removed_or_replaced_file_stops_the_store() {
         |path| fs::remove_file(beside(path, "-shm")).unwrap(),
     ];
     for (number, remove) in removals.into_iter().enumerate() {
-        let place = InAFile::new();
-        let store = SqliteStore::open(place.path()).unwrap();
+        let (place, store) = InAFile::opened();
         store.apply(begin("before", &store, 0)).await.unwrap();
         remove(&place.path());
         let listed = store.list(StateName::ALL, None, 9).await.unwrap_err();
@@ -235,8 +232,7 @@ fn directory_that_a_group_may_write_to_is_safe_only_for_the_users_own_group() {
 /// The database would otherwise be created as a new one.
 #[test]
 fn log_without_its_database_is_refused() {
-    let place = InAFile::new();
-    let _store = SqliteStore::open(place.path()).unwrap();
+    let (place, _store) = InAFile::opened();
     let (elsewhere, log) = (place.path().with_file_name("other.db"), beside(&place.path(), "-wal"));
     fs::write(beside(&elsewhere, "-wal"), [7; 100]).unwrap();
     set_mode(&beside(&elsewhere, "-wal"), 0o600);
@@ -256,8 +252,7 @@ fn log_without_its_database_is_refused() {
 
 /// A journal with one open store, and the file of an owner that has died.
 async fn with_a_dead_owner() -> (InAFile, SqliteStore, PathBuf) {
-    let place = InAFile::new();
-    let store = SqliteStore::open(place.path()).unwrap();
+    let (place, store) = InAFile::opened();
     let dead = OwnerId::new();
     let file = beside(&place.path(), "-owners").join(dead.as_str());
     fs::write(&file, "").unwrap();

@@ -13,7 +13,7 @@ use rusqlite::Connection;
 use tokio::task::JoinSet;
 
 use crate::contract::{at, begun};
-use crate::sqlite::{InAFile, close};
+use crate::sqlite::InAFile;
 
 /// Begins and ends intents with this many concurrent callers; two changes each.
 async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(usize) -> String) -> String {
@@ -97,8 +97,7 @@ async fn cost_of_a_change() {
         (1_000_000, "sequential", "printf('run-2026-10-%012d', n)", sequential),
         (1_000_000, "random", RANDOM, random),
     ] {
-        let place = InAFile::new();
-        close(SqliteStore::open(place.path()).unwrap());
+        let place = InAFile::closed();
         fill(&place, rows, sql);
         let start = Instant::now();
         let store = Arc::new(SqliteStore::open(place.path()).unwrap());

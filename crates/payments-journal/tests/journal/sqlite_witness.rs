@@ -110,8 +110,7 @@ async fn nothing_was_sent_changes_no_key_d49() {
 
 #[tokio::test]
 async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
-    let place = InAFile::new();
-    let store = open(&place.path());
+    let (place, store) = InAFile::opened();
     begun(&store, "sending").await;
     close(store);
     let copy = fs::read(place.path()).unwrap();
@@ -369,8 +368,7 @@ async fn folder_from_before_the_witness_elsewhere_was_named_is_noticed_d49() {
 /// Of a process that died after it had created the witness, and before it recorded that.
 #[tokio::test]
 async fn copy_from_before_the_witness_was_recorded_is_noticed_d49() {
-    let place = InAFile::new();
-    close(open(&place.path()));
+    let place = InAFile::closed();
     Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
     let copy = fs::read(place.path()).unwrap();
     charge(open(&place.path()), "lost").await;
@@ -385,8 +383,7 @@ async fn copy_from_before_the_witness_was_recorded_is_noticed_d49() {
 /// Its creator died while it wrote it.
 #[tokio::test]
 async fn witness_that_was_never_whole_is_created_again_d49() {
-    let place = InAFile::new();
-    close(open(&place.path()));
+    let place = InAFile::closed();
     Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
     fs::write(witness(&place), "0123").unwrap();
     let store = open(&place.path());

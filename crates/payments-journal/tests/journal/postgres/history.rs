@@ -4,7 +4,7 @@ use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{Journal, LostTime, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
-use super::{administrator, sql, until};
+use super::{administrator, opened, sql, until};
 use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
@@ -34,8 +34,7 @@ async fn promote(server: &mut Server) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
-    let Some(mut server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((mut server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
     store.close().await;
     promote(&mut server).await;
@@ -63,8 +62,7 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
     sql(&server.url(), "VACUUM FULL payments_journal.intents").await;
     assert!(begins(&store, "vacuumed").await.unwrap());
@@ -87,8 +85,7 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
 /// The process that sends holds the row of its begin, and goes on.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
     let copy = "
         CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);

@@ -5,7 +5,7 @@ use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::proxy::Proxy;
-use super::{TEN_FIFTY, client, key, payment, until};
+use super::{TEN_FIFTY, client, key, opened, payment, until};
 use crate::contract;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -76,8 +76,7 @@ async fn crash_and_restart_of_the_server_lose_no_key() {
 /// A separate connection holds the owner's lock. A restart breaks it like any other.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owner_is_live_again_after_a_restart_of_the_server() {
-    let Some(mut server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((mut server, store)) = opened().await else { return };
     server.stop(Shutdown::Fast);
     server.start_again();
     let another = PostgresStore::connect(&server.url()).await.unwrap();
@@ -88,8 +87,7 @@ async fn owner_is_live_again_after_a_restart_of_the_server() {
 /// Without waiting, and without the end of the program.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owner_is_dead_soon_after_its_store_is_dropped() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     let another = PostgresStore::connect(&server.url()).await.unwrap();
     let owner = store.owner().clone();
     assert!(another.is_live(&owner).await.unwrap());
@@ -99,8 +97,7 @@ async fn owner_is_dead_soon_after_its_store_is_dropped() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn closed_store_changes_nothing_more() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     contract::begun(&store, "k").await;
     store.close().await;
     let error = store.apply(contract::begin("l", &store, 1)).await.unwrap_err();

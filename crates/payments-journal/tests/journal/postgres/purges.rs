@@ -4,7 +4,7 @@ use payments_journal::internals::{Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_older, sql, until_locked_out};
+use super::{administrator, make_older, opened, sql, until_locked_out};
 use crate::contract::{begin, charged, key};
 
 /// An old intent that was not sent is begun again during the purge.
@@ -55,8 +55,7 @@ async fn row_purged_during_a_begin_is_inserted_again() {
 /// A newer version may have written it.
 #[tokio::test]
 async fn row_in_an_unknown_state_is_not_purged() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     write_not_processed(&store).await;
     make_older(&server.url(), Duration::from_hours(48)).await;
     sql(&server.url(), "UPDATE payments_journal.intents SET state = 'refunded'").await;

@@ -4,7 +4,7 @@ use payments_journal::internals::IntentStore as _;
 use payments_journal::{IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
-use super::sql;
+use super::{opened, sql};
 use crate::contract;
 
 async fn read(url: &str) -> Journal {
@@ -45,8 +45,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
 /// The locks of owners are not replicated, so a standby cannot know that one has died.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn standby_is_read_and_shows_no_sender_as_dead() {
-    let Some(mut server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((mut server, store)) = opened().await else { return };
     contract::begun(&store, "k").await;
     store.close().await;
     assert_eq!(state(&read(&server.url()).await).await.name(), StateName::Unknown);

@@ -3,7 +3,7 @@ use payments_journal::internals::{Applied, Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Resolution, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, sql, until_locked_out};
+use super::{administrator, opened, sql, until_locked_out};
 use crate::contract::{charged, key};
 
 async fn resolve(store: &PostgresStore, text: &str) -> Applied {
@@ -44,8 +44,7 @@ async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
 #[tokio::test]
 async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     const KEPT: &str = "charge-4242424242424242";
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     for name in ["one", "two"] {
         charged(&store, name, Ending::Unknown(Failure::of_kind("timeout"))).await;
     }

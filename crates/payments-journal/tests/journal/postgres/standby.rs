@@ -11,7 +11,7 @@ use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
 
-use super::{TEN_FIFTY, administrator, client, key, make_older, payment, until};
+use super::{TEN_FIFTY, administrator, client, key, make_older, opened, payment, until};
 use crate::contract;
 
 /// Sets the standby that commits wait for, and waits until the server has read the setting.
@@ -171,8 +171,7 @@ async fn purge_that_no_standby_has_is_in_doubt_d50() {
 /// The kind, without a standby: any warning in place of a clean confirmation.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn commit_with_any_warning_is_in_doubt_d50() {
-    let Some(server) = Server::start() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let Some((server, store)) = opened().await else { return };
     let administrator = administrator(&server.url()).await;
     let trigger = "
         CREATE FUNCTION warn() RETURNS trigger LANGUAGE plpgsql AS
