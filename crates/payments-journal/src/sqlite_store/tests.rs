@@ -6,7 +6,6 @@ use std::sync::mpsc;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime};
 
-use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
 use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use rusqlite::{Connection, ffi};
@@ -155,45 +154,6 @@ async fn failed_commit_is_in_doubt_and_stops_the_store() {
         }
         store.apply(begin("again", &store)).await.unwrap();
     }
-}
-
-#[tokio::test]
-async fn failed_commit_of_the_intent_sends_nothing() {
-    for failure in [LOSES, KEEPS] {
-        let (world, gateway) = (World::new(), FakeGateway::new());
-        let journal = Journal::open(world.open()).await.unwrap();
-        let client = JournaledClient::new(gateway.client(), journal);
-        world.disk.set(failure);
-        for name in ["in-the-failing-commit", "after-it"] {
-            let error = client.process_token(&key(name), &payment()).await.unwrap_err();
-            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "{error:#}");
-        }
-        drop(client);
-
-        world.disk.set(WORKS);
-        let journal = Journal::open(world.open()).await.unwrap();
-        assert_eq!(gateway.ledger().entries().len(), 0);
-        // The intent may have been written, and then the journal cannot know that nothing was sent.
-        let unresolved = journal.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents;
-        assert_eq!(unresolved.len(), usize::from(failure == KEEPS));
-    }
-}
-
-#[tokio::test]
-async fn unwritten_outcome_is_an_error_and_its_key_stays_unresolved() {
-    let (world, gateway) = (World::new(), FakeGateway::new());
-    let store = world.open();
-    let attempt = begun("invoice-17", &store).await;
-    gateway.client().process_token(&payment()).await.unwrap();
-    world.disk.set(LOSES);
-    assert!(store.apply(processed("invoice-17", attempt)).await.unwrap_err().is_in_doubt());
-    drop(store);
-
-    world.disk.set(WORKS);
-    let client = JournaledClient::new(gateway.client(), Journal::open(world.open()).await.unwrap());
-    let error = client.process_token(&key("invoice-17"), &payment()).await.unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown, "{error:#}");
-    gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
 #[tokio::test]
@@ -445,32 +405,6 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
     other.execute_batch("ROLLBACK").unwrap();
     let applied = store.apply(begin("invoice-17", &store)).await.unwrap();
     assert_eq!(applied.written.unwrap().state, IntentState::Sending);
-}
-
-#[tokio::test]
-async fn outcome_of_a_charge_during_a_lock_is_written_in_the_background() {
-    let (world, gateway) = (World::new(), FakeGateway::new());
-    let settings =
-        Settings { max_wait: Duration::from_millis(50), retry_time: Duration::ZERO, ..Settings::default() };
-    let store = open(&world.path, settings);
-    let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
-    let gate = gateway.gate_after_commit(OperationName::TokenTransaction);
-    let calling = tokio::spawn({
-        let client = client.clone();
-        async move { client.process_token(&key("invoice-17"), &payment()).await }
-    });
-    gate.arrived().await;
-    let other = Connection::open(&world.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    gate.release();
-    assert!(calling.await.unwrap().unwrap().not_recorded.unwrap().is_unavailable());
-
-    other.execute_batch("ROLLBACK").unwrap();
-    let began = Instant::now();
-    while client.journal().find(&key("invoice-17")).await.unwrap().unwrap().is_unresolved() {
-        assert!(began.elapsed() < Duration::from_mins(1), "it is never written");
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
 }
 
 /// Applies this outcome while nothing can be written, and waits until it was tried.

@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 
 use payments_journal::internals::IntentStore;
-use payments_journal::{Failure, IntentState, Journal, SqliteStore, StateName};
+use payments_journal::{IntentState, SqliteStore, StateName};
 
-use crate::contract::key;
 use crate::process::Process;
 use crate::sqlite::InAFile;
 
@@ -73,21 +72,4 @@ async fn concurrent_writes_of_four_processes_are_all_stored() {
     let kept: BTreeSet<_> = intents.iter().map(|intent| intent.key.as_str().to_owned()).collect();
     assert_eq!(kept, charged);
     assert!(intents.iter().all(|intent| matches!(intent.state, IntentState::Processed { .. })));
-}
-
-/// The system releases only the lock of the dead process.
-#[tokio::test]
-async fn intent_of_a_killed_process_is_unknown() {
-    let place = InAFile::new();
-    let mut processes = start(2, &place);
-    assert_eq!(processes[0].ask("begin of-the-living"), "begun");
-    assert_eq!(processes[1].ask("begin of-the-dead"), "begun");
-    let state_of = async |name: &str| {
-        let journal = Journal::open(SqliteStore::open(place.path()).unwrap()).await.unwrap();
-        journal.find(&key(name)).await.unwrap().unwrap().state
-    };
-    assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
-    processes.pop().unwrap().kill();
-    assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
-    assert_eq!(state_of("of-the-living").await, IntentState::Sending);
 }

@@ -6,11 +6,8 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{
-    ApiKey, Client, OperationName, Outcome, TransportError, TransportRequest, TransportResponse, blocking,
-};
-use payments_fake::{FakeGateway, Fault};
+use payments_core::{Client, Outcome, TransportError, TransportRequest, TransportResponse, blocking};
+use payments_fake::FakeGateway;
 use payments_journal::blocking::{Journal, JournaledClient};
 use payments_journal::{Failure, IntentKey, IntentState, SqliteStore, StateName};
 
@@ -144,29 +141,4 @@ fn restored_older_copy_sends_nothing_d49() {
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert!(pay("kept").unwrap().is_from_the_journal());
     assert_eq!(gateway.requests().len(), 2);
-}
-
-/// The journal of another environment, and a rejection that stays over a restart.
-#[test]
-fn rejection_is_recorded_and_other_services_are_refused_d47() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("billing.db");
-    let gateway = FakeGateway::new();
-    let client = JournaledClient::new(gateway.blocking_client(), open(&path));
-    let declined = TokenTransaction::builder("tok_declined", TEN_FIFTY, ConvenienceFee::Inactive);
-    let declined = declined.build().unwrap();
-    assert_eq!(client.process_token(&key(), &declined).unwrap_err().outcome(), Outcome::Rejected);
-    let client = JournaledClient::new(gateway.blocking_client(), open(&path));
-    let again = client.process_token(&key(), &declined).unwrap_err();
-    assert!(again.is_recorded() && again.outcome() == Outcome::Rejected);
-
-    let books = client.for_merchant("books", ApiKey::new(&gateway.api_key()).unwrap()).unwrap();
-    assert!(books.process_token(&key(), &declined).unwrap_err().is_other_service());
-    assert_eq!(gateway.requests().len(), 1);
-
-    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
-    let key = IntentKey::new("invoice-18").unwrap();
-    let payment = payment_of(Amount::from_cents(1));
-    assert_eq!(client.process_token(&key, &payment).unwrap_err().outcome(), Outcome::NotProcessed);
-    client.process_token(&key, &payment).unwrap();
 }
