@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_fake::FakeGateway;
 use payments_journal::{IntentKey, Journal, JournaledClient, PostgresStore, StoreError};
-use payments_postgres_for_tests::Server;
+use payments_postgres_for_tests::{Server, Shutdown};
 use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{self, Place};
@@ -71,6 +71,20 @@ async fn opened() -> Option<(Server, PostgresStore)> {
     let server = Server::start()?;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     Some((server, store))
+}
+
+/// A user with the rights that a journal with tables needs.
+const BILLING: &str = "
+    CREATE ROLE billing LOGIN PASSWORD 's3cret';
+    GRANT USAGE ON SCHEMA payments_journal TO billing;
+    GRANT SELECT ON payments_journal.meta TO billing;
+    GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
+
+/// Starts the server again as a standby.
+fn make_standby(server: &mut Server) {
+    server.stop(Shutdown::Fast);
+    server.write("standby.signal", "");
+    server.start_again();
 }
 
 /// The error for a database that the store must not open.

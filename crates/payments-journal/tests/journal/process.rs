@@ -92,6 +92,27 @@ impl Drop for Process {
     }
 }
 
+/// Words that run a program as the user nobody if this is root, who may write everywhere. `None` if nobody may not run this one.
+#[allow(clippy::print_stderr, reason = "it says what is not tested")]
+pub(crate) fn as_nobody(what: &str) -> Option<Vec<&'static str>> {
+    if !rustix::process::geteuid().is_root() {
+        return Some(Vec::new());
+    }
+    let wrapper = vec!["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
+    let program = env::current_exe().unwrap();
+    let run = Command::new(wrapper[0]).args(&wrapper[1..]).arg(&program).arg("--list").output();
+    let may_run = run.is_ok_and(|run| run.status.success());
+    if !may_run {
+        eprintln!("NOT COVERED: {what}; the user nobody may not run {}", program.display());
+    }
+    may_run.then_some(wrapper)
+}
+
+/// Whether a program can be run so.
+pub(crate) fn is_allowed(wrapper: &[&str]) -> bool {
+    Command::new(wrapper[0]).args(&wrapper[1..]).arg("true").status().is_ok_and(|status| status.success())
+}
+
 pub(crate) fn respond(response: &str) {
     let mut output = stdout();
     writeln!(output, "{RESPONSE}{response}").unwrap();

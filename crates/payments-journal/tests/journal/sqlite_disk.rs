@@ -5,7 +5,6 @@ use std::fs::{self, File, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use payments_journal::{IntentState, SqliteStore, StateName};
 use rusqlite::Connection;
 
 use crate::contract::key;
-use crate::process::Process;
+use crate::process::{Process, as_nobody, is_allowed};
 use crate::sqlite::{InAFile, beside, close};
 
 /// A shell that limits files to this many blocks of 512 or 1024 bytes, and does not kill a process that exceeds it.
@@ -93,8 +92,7 @@ fn outcome_that_a_full_disk_refused_is_written_when_there_is_room() {
     let script =
         format!("mount -t tmpfs -o size=1m,mode=700 tmpfs {} && exec \"$0\" \"$@\"", directory.display());
     let wrapper = ["unshare", "--mount", "sh", "-c", &script];
-    if !Command::new(wrapper[0]).args(&wrapper[1..]).arg("true").status().is_ok_and(|status| status.success())
-    {
+    if !is_allowed(&wrapper) {
         eprintln!(
             "NOT COVERED: a full disk; this user may not mount one (the limits of a file's size are covered)"
         );
@@ -135,8 +133,7 @@ async fn failed_sync_loses_nothing() {
         "-e",
         "inject=fsync,fdatasync:error=EIO:when=40+",
     ];
-    if !Command::new(wrapper[0]).args(&wrapper[1..]).arg("true").status().is_ok_and(|status| status.success())
-    {
+    if !is_allowed(&wrapper) {
         eprintln!("NOT COVERED: a real sync that fails; there is no strace (an injected one is covered)");
         return;
     }
@@ -154,22 +151,12 @@ fn read_only_directory_is_refused() {
     let place = InAFile::new();
     let directory = place.path().parent().unwrap().to_owned();
     close(SqliteStore::open(place.path()).unwrap());
-    let mut wrapper = Vec::new();
-    if rustix::process::geteuid().is_root() {
-        wrapper.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    let Some(wrapper) = as_nobody("a read-only directory") else { return };
+    if !wrapper.is_empty() {
         let chown = |path: &Path| std::os::unix::fs::chown(path, Some(65534), Some(65534)).unwrap();
         chown(&directory);
         chown(&place.path());
         chown(&beside(&place.path(), "-owners"));
-    }
-    let program = std::env::current_exe().unwrap();
-    let may_run = wrapper.first().is_none_or(|setpriv| {
-        let run = Command::new(setpriv).args(&wrapper[1..]).arg(&program).arg("--list").output();
-        run.is_ok_and(|run| run.status.success())
-    });
-    if !may_run {
-        eprintln!("NOT COVERED: a read-only directory; the user nobody may not run {}", program.display());
-        return;
     }
     let before = fs::read(place.path()).unwrap();
     fs::set_permissions(&directory, Permissions::from_mode(0o500)).unwrap();

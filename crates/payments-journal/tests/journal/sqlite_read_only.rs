@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fs::{self, OpenOptions, Permissions};
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::slice;
 use std::thread;
 use std::time::SystemTime;
@@ -15,7 +14,7 @@ use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
 use crate::contract::{begin, key};
-use crate::process::Process;
+use crate::process::{Process, as_nobody, is_allowed};
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_damage::replace;
 
@@ -124,18 +123,9 @@ async fn shown_crash_is_not_written() {
     journal.close().await;
 }
 
-/// Runs a program in its own view of the file system, after this script.
-fn with_mounts(script: &str) -> Vec<String> {
-    ["unshare", "--mount", "sh", "-c", &format!("{script} && exec \"$0\" \"$@\"")].map(str::to_owned).to_vec()
-}
-
-/// Whether the system allows that. In the project's own checks it does.
-fn is_allowed(wrapper: &[String]) -> bool {
-    Command::new(&wrapper[0]).args(&wrapper[1..]).arg("true").status().is_ok_and(|status| status.success())
-}
-
-fn start(wrapper: &[String], path: &Path) -> Process {
-    Process::start_under(&wrapper.iter().map(String::as_str).collect::<Vec<_>>(), path)
+/// For a program in its own view of the file system, what a shell runs before it.
+fn and_then_it(script: &str) -> String {
+    format!("{script} && exec \"$0\" \"$@\"")
 }
 
 #[test]
@@ -143,14 +133,15 @@ fn journal_on_a_read_only_file_system_is_read() {
     for (what, place, expected, _process) in in_every_state() {
         let directory = place.path().parent().unwrap().display().to_string();
         let mount = format!("mount --bind {directory} {directory} && mount -o remount,bind,ro {directory}");
-        let wrapper = with_mounts(&mount);
+        let script = and_then_it(&mount);
+        let wrapper = ["unshare", "--mount", "sh", "-c", &script];
         if !is_allowed(&wrapper) {
             eprintln!("NOT COVERED: a read-only file system; this user may not mount one");
             return;
         }
         // A file's mode cannot be changed there.
         fs::set_permissions(place.path(), Permissions::from_mode(0o644)).unwrap();
-        let mut reader = start(&wrapper, &place.path());
+        let mut reader = Process::start_under(&wrapper, &place.path());
         assert_eq!(reader.ask("read"), expected, "{what}");
         let refused = reader.ask("open");
         assert!(refused.starts_with("failed refused: the journal "), "{what}: {refused}");
@@ -164,7 +155,7 @@ fn journal_on_a_full_disk_is_read() {
     let place = InAFile::new();
     let directory = place.path().parent().unwrap().display().to_string();
     let mount = format!("mount -t tmpfs -o size=1m,mode=700 tmpfs {directory}");
-    if !is_allowed(&with_mounts(&mount)) {
+    if !is_allowed(&["unshare", "--mount", "sh", "-c", &and_then_it(&mount)]) {
         eprintln!("NOT COVERED: a full disk; this user may not mount one");
         return;
     }
@@ -181,8 +172,9 @@ fn journal_on_a_full_disk_is_read() {
              && sed '/=> begun/q' <&4 > /dev/null \
              && exec 3>&- && {{ {end}; true; }} && {fill}"
         );
-        let wrapper = with_mounts(&format!("{mount} && {first}"));
-        let mut reader = start(&wrapper, &place.path());
+        let script = and_then_it(&format!("{mount} && {first}"));
+        let wrapper = ["unshare", "--mount", "sh", "-c", &script];
+        let mut reader = Process::start_under(&wrapper, &place.path());
         assert_eq!(reader.ask("read"), "read paid=processed in-flight=unknown(crash)", "{end}");
     }
 }
@@ -196,33 +188,16 @@ fn journal_that_this_user_may_only_read_is_read() {
             continue;
         }
         let directory = place.path().parent().unwrap().to_owned();
-        let mut wrapper = Vec::new();
+        let Some(wrapper) = as_nobody("a journal that may only be read") else { return };
         let files: Vec<_> = contents(&directory).into_keys().chain([directory.clone()]).collect();
-        if rustix::process::geteuid().is_root() {
-            wrapper
-                .extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"].map(str::to_owned));
-            for path in &files {
-                chown(path, Some(65534), Some(65534)).unwrap();
-            }
-        }
-        let program = std::env::current_exe().unwrap();
-        let may_run = wrapper.first().is_none_or(|setpriv| {
-            let run = Command::new(setpriv).args(&wrapper[1..]).arg(&program).arg("--list").output();
-            run.is_ok_and(|run| run.status.success())
-        });
-        if !may_run {
-            eprintln!("NOT COVERED: the user nobody may not run {}", program.display());
-            return;
+        for path in files.iter().filter(|_| !wrapper.is_empty()) {
+            chown(path, Some(65534), Some(65534)).unwrap();
         }
         for path in &files {
             let mode = if path.is_dir() { 0o500 } else { 0o400 };
             fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
         }
-        let shown = if wrapper.is_empty() {
-            Process::start(&place.path()).ask("read")
-        } else {
-            start(&wrapper, &place.path()).ask("read")
-        };
+        let shown = Process::start_under(&wrapper, &place.path()).ask("read");
         for path in files.iter().filter(|path| path.is_dir()) {
             fs::set_permissions(path, Permissions::from_mode(0o700)).unwrap();
         }

@@ -12,16 +12,10 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::proxy::Proxy;
-use super::{administrator, payment, sql, until};
+use super::{BILLING, administrator, payment, sql, until};
 use crate::contract;
 
 const CHARGES: usize = 16;
-
-const USER: &str = "
-    CREATE ROLE billing LOGIN;
-    GRANT USAGE ON SCHEMA payments_journal TO billing;
-    GRANT SELECT ON payments_journal.meta TO billing;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
 
 /// A moment in which the database refuses this user.
 struct Outage {
@@ -66,7 +60,7 @@ const DISCONNECT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
-    sql(&server.url(), USER).await;
+    sql(&server.url(), BILLING).await;
     let administrator = administrator(&server.url()).await;
     administrator.batch_execute("SET default_transaction_read_only = off").await.unwrap();
     let run = async |statements: &str| {
@@ -106,7 +100,7 @@ async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
 async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
-    sql(&server.url(), USER).await;
+    sql(&server.url(), BILLING).await;
     let proxy = Proxy::before(&server).await;
     let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
     let attempt = contract::begun(&store, "k").await.attempt;

@@ -2,9 +2,9 @@
 
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{Journal, LostTime, PostgresStore, StateName};
-use payments_postgres_for_tests::{Server, Shutdown};
+use payments_postgres_for_tests::Server;
 
-use super::{administrator, opened, sql, until};
+use super::{BILLING, administrator, make_standby, opened, sql, until};
 use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
@@ -20,9 +20,7 @@ async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
 
 /// Starts the server as a standby, and promotes it.
 async fn promote(server: &mut Server) {
-    server.stop(Shutdown::Fast);
-    server.write("standby.signal", "");
-    server.start_again();
+    make_standby(server);
     let administrator = administrator(&server.url()).await;
     assert!(administrator.query_one("SELECT pg_promote()", &[]).await.unwrap().get::<_, bool>(0));
     until("it can be written", async || {
@@ -120,13 +118,7 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
 async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap().close().await;
-    sql(
-        &server.url(),
-        "CREATE ROLE billing LOGIN; GRANT USAGE ON SCHEMA payments_journal TO billing;
-         GRANT SELECT ON payments_journal.meta TO billing;
-         GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing",
-    )
-    .await;
+    sql(&server.url(), BILLING).await;
     let url = server.url().replace("postgres@", "billing@");
     let store = PostgresStore::connect(&url).await.unwrap();
     assert!(begins(&store, "first").await.unwrap());

@@ -3,20 +3,14 @@ use payments_journal::internals::IntentStore as _;
 use payments_postgres_for_tests::{Server, Shutdown};
 use tokio::task::JoinSet;
 
-use super::{InPostgres, refusal, sql};
+use super::{BILLING, InPostgres, refusal, sql};
 use crate::contract;
-
-const RIGHTS_OF_A_USER: &str = "
-    CREATE ROLE billing LOGIN PASSWORD 's3cret';
-    GRANT USAGE ON SCHEMA payments_journal TO billing;
-    GRANT SELECT ON payments_journal.meta TO billing;
-    GRANT SELECT, INSERT, UPDATE, DELETE ON payments_journal.intents TO billing";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn existing_tables_need_only_read_and_write_rights() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
-    sql(&server.url(), RIGHTS_OF_A_USER).await;
+    sql(&server.url(), BILLING).await;
     let url = server.url().replace("postgres@", "billing:s3cret@");
     let store = PostgresStore::connect(&url).await.unwrap();
     contract::begun(&store, "k").await;
@@ -28,7 +22,7 @@ async fn existing_tables_need_only_read_and_write_rights() {
 async fn wrong_password_is_refused_and_not_shown() {
     let Some(mut server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
-    sql(&server.url(), RIGHTS_OF_A_USER).await;
+    sql(&server.url(), BILLING).await;
     server.stop(Shutdown::Fast);
     server.write("pg_hba.conf", "local all postgres trust\nlocal all all scram-sha-256\n");
     server.start_again();

@@ -2,9 +2,9 @@
 
 use payments_journal::internals::IntentStore as _;
 use payments_journal::{IntentState, Journal, PostgresStore, StateName};
-use payments_postgres_for_tests::{Server, Shutdown};
+use payments_postgres_for_tests::Server;
 
-use super::{opened, sql};
+use super::{make_standby, opened, sql};
 use crate::contract;
 
 async fn read(url: &str) -> Journal {
@@ -49,9 +49,7 @@ async fn standby_is_read_and_shows_no_sender_as_dead() {
     contract::begun(&store, "k").await;
     store.close().await;
     assert_eq!(state(&read(&server.url()).await).await.name(), StateName::Unknown);
-    server.stop(Shutdown::Fast);
-    server.write("standby.signal", "");
-    server.start_again();
+    make_standby(&mut server);
     assert_eq!(state(&read(&server.url()).await).await, IntentState::Sending);
     let host = server.url().split('@').nth(1).unwrap().strip_suffix("/postgres").unwrap().to_owned();
     let of_two_standbys = format!("postgres://postgres@{host},{host}/postgres");

@@ -1,7 +1,7 @@
 use payments_journal::PostgresStore;
 use payments_postgres_for_tests::{Server, Shutdown};
 
-use super::{administrator, refusal, sql};
+use super::{administrator, make_standby, refusal, sql};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_without_durable_commits_is_refused() {
@@ -96,9 +96,7 @@ async fn tables_from_before_version_1_are_refused_and_left_alone() {
 async fn standby_is_refused() {
     let Some(mut server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap();
-    server.stop(Shutdown::Fast);
-    server.write("standby.signal", "");
-    server.start_again();
+    make_standby(&mut server);
     let error = refusal(&server.url()).await;
     assert!(error.is_refused() && error.to_string().contains("standby"), "{error:#}");
 }
