@@ -425,30 +425,28 @@ async fn write_that_is_retried(
 }
 
 #[tokio::test]
-async fn outcome_is_retried_while_another_process_has_the_file() {
-    let world = World::new();
-    let settings = Settings { max_wait: Duration::from_millis(20), ..Settings::default() };
-    let store = Arc::new(open(&world.path, settings));
-    let attempt = begun("invoice-17", &store).await;
-    let other = Connection::open(&world.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
-    other.execute_batch("ROLLBACK").unwrap();
-    assert!(writing.await.unwrap().unwrap().written.is_some());
-    assert!(store.find(&key("another")).await.unwrap().is_none());
-}
-
-#[tokio::test]
-async fn outcome_is_retried_while_the_disk_is_full() {
-    let world = World::new();
-    let store = Arc::new(world.open());
-    let attempt = begun("invoice-17", &store).await;
-    world.disk.set(FULL);
-    let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
-    world.disk.set(WORKS);
-    assert!(writing.await.unwrap().unwrap().written.is_some());
-    assert!(store.find(&key("another")).await.unwrap().is_none(), "it was rolled back");
-    charged("another", &store).await;
+async fn outcome_is_retried_while_another_process_has_the_file_or_the_disk_is_full() {
+    for is_full in [false, true] {
+        let world = World::new();
+        let settings = Settings { max_wait: Duration::from_millis(20), ..world.disk.settings() };
+        let store = Arc::new(open(&world.path, settings));
+        let attempt = begun("invoice-17", &store).await;
+        let other = Connection::open(&world.path).unwrap();
+        if is_full {
+            world.disk.set(FULL);
+        } else {
+            other.execute_batch("BEGIN IMMEDIATE").unwrap();
+        }
+        let writing = write_that_is_retried(&store, processed("invoice-17", attempt)).await;
+        if is_full {
+            world.disk.set(WORKS);
+        } else {
+            other.execute_batch("ROLLBACK").unwrap();
+        }
+        assert!(writing.await.unwrap().unwrap().written.is_some());
+        assert!(store.find(&key("another")).await.unwrap().is_none(), "it was rolled back");
+        charged("another", &store).await;
+    }
 }
 
 /// A statement of the change finds no room, and not its commit.

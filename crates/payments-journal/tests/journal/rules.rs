@@ -104,11 +104,6 @@ fn new_attempt_after_a_rejection_begins_if_nothing_moved_with_any_request_d44() 
 }
 
 #[test]
-fn new_attempt_after_a_rejection_needs_a_row_d44() {
-    assert!(begin_after_rejection("first", 10).decide(None).is_none());
-}
-
-#[test]
 fn only_the_newest_attempt_records_its_end_and_only_once() {
     for (ending, state) in [
         (Ending::Processed(id("txn_3")), StateName::Processed),
@@ -635,9 +630,10 @@ fn card_and_account_are_no_corrections_of_each_other_d44() {
 }
 
 #[test]
-fn missing_row_can_only_be_begun() {
+fn missing_row_can_only_be_begun_by_a_plain_call_d44() {
     assert!(begin("first", 10).decide(None).is_some());
     for change in [
+        begin_after_rejection("first", 10),
         end("first", Ending::Processed(id("txn_1"))),
         crashed("first", 9),
         Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
