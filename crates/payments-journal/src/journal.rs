@@ -221,6 +221,20 @@ impl Journal {
         }
     }
 
+    /// Checks that the journal does not lack its newest entries, as far as that can be observed.
+    ///
+    /// Reads are not refused after a loss, and cannot show it: a key that was charged is then not found, or shown as it was before.
+    /// A reader sees nothing of it on a standby, in a copy of the file without the folder beside it, and as a user who may not ask
+    /// PostgreSQL for its timeline.
+    ///
+    /// # Errors
+    ///
+    /// The error with which everything that begins is refused ([`StoreError::is_history_lost`]); others if the journal cannot be
+    /// read.
+    pub async fn check_history(&self) -> Result<(), StoreError> {
+        self.store.check_history().await
+    }
+
     /// Accepts that the journal has lost its newest entries, as after a restore of an older copy or a failover to a server that
     /// lacks commits: what [is refused](StoreError::is_history_lost) since then may begin again.
     ///

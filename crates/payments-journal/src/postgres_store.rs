@@ -400,6 +400,11 @@ impl IntentStore for PostgresStore {
         self.0.with(async |session| session.change_service(&change).await).await
     }
 
+    async fn check_history(&self) -> Result<(), StoreError> {
+        let only_reads = self.0.lock.is_none();
+        self.0.with(async |session| session.check_history(&self.0.history, only_reads).await).await
+    }
+
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         Ok(Some(self.0.with(async |session| session.lost_since(&self.0.history).await).await?))
     }

@@ -70,6 +70,10 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         self.0.summarize(service).await
     }
 
+    async fn check_history(&self) -> Result<(), StoreError> {
+        self.0.check_history().await
+    }
+
     async fn close(&self) {
         self.0.close().await;
     }

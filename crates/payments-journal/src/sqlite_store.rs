@@ -383,6 +383,11 @@ impl IntentStore for SqliteStore {
         self.writer.run(None, false, move |session| session.change_service(&change)).await
     }
 
+    async fn check_history(&self) -> Result<(), StoreError> {
+        self.check()?;
+        self.writer.run(None, false, Session::check_history).await
+    }
+
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         self.check()?;
         Ok(Some(self.writer.run(None, false, |session| session.lost_since().map(Ok)).await?))

@@ -109,6 +109,15 @@ pub trait IntentStore: Send + Sync + 'static {
         Err(only_read())
     }
 
+    /// Checks that nobody has seen later entries than the store has, as before something begins.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::is_history_lost`] if entries may be missing. Others if that cannot be found out.
+    async fn check_history(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// The time after which entries may be missing, if the store knows it.
     ///
     /// # Errors

@@ -111,6 +111,10 @@ async fn end(
     let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
     let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };
     if is_dry_run {
+        // The run would be refused its first row.
+        if let Some(journal) = journal.filter(|_| tallies.not_started().count > 0) {
+            place.check_history(&journal).await.map_err(with_earlier_runs)?;
+        }
         return Ok(Report::Batch(Box::new(summary)));
     }
     let describe = |ended: &FinishedCharge| described(ended, &settings);

@@ -105,8 +105,28 @@ impl JournalPlace {
             Kind::Database(url) => self.open_database(url, purpose).await,
         };
         let Some(journal) = opened.map_err(|error| self.failure(&error))? else { return Ok(None) };
+        if matches!(purpose, OpenFor::Reading | OpenFor::DryRun) {
+            Self::warn_of_a_loss(&journal).await;
+        }
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
         Ok(Some(journal))
+    }
+
+    /// Fails if nothing may begin, because the journal may lack its newest entries.
+    pub(crate) async fn check_history(&self, journal: &Journal) -> Result<(), Failure> {
+        journal.check_history().await.map_err(|error| self.failure(&error))
+    }
+
+    /// Warns, whatever the output is, that what the journal shows may be old.
+    async fn warn_of_a_loss(journal: &Journal) {
+        if let Err(error) = journal.check_history().await
+            && error.is_history_lost()
+        {
+            stderr::write_last(format!(
+                "warning: what this shows may be old, and a key that it does not show may have been charged: {}\n",
+                for_terminal(&error.to_string())
+            ));
+        }
     }
 
     async fn open_file(&self, path: PathBuf, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
@@ -118,13 +138,15 @@ impl JournalPlace {
                 Some(store)
             }
             OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
-            OpenFor::Reading => {
-                return Ok(on_a_thread(move || SqliteReader::open(path)).await?.map(Journal::read_only));
-            }
-            OpenFor::DryRun => {
-                let open =
-                    move || SqliteReader::open(path)?.map(SqliteReader::with_checked_indexes).transpose();
-                return Ok(on_a_thread(open).await?.map(Journal::read_only));
+            OpenFor::Reading | OpenFor::DryRun => {
+                let witness = self.witness.clone();
+                let reader = on_a_thread(move || {
+                    let Some(reader) = SqliteReader::open(path)? else { return Ok(None) };
+                    let reader = witness.into_iter().fold(reader, SqliteReader::with_witness);
+                    let is_dry_run = purpose == OpenFor::DryRun;
+                    if is_dry_run { reader.with_checked_indexes() } else { Ok(reader) }.map(Some)
+                });
+                return Ok(reader.await?.map(Journal::read_only));
             }
         };
         match store {

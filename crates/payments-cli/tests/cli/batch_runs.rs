@@ -559,6 +559,28 @@ fn variant_of_a_key_charges_nobody_again_d53() {
     ends(&billing.run(&["--dry-run"]), 0, "dry_run", None);
 }
 
+/// What it counts would be charged again, and the run sends none of it.
+#[test]
+fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
+    let billing = Billing::open();
+    billing.good(1);
+    ends(&billing.run(&[]), 0, "processed", None);
+    let copy = fs::read(billing.workspace.journal()).unwrap();
+    billing.good(2);
+    ends(&billing.run(&[]), 0, "processed", None);
+    fs::write(billing.workspace.journal(), copy).unwrap();
+    billing.good(1);
+    for words in [&[][..], &["--dry-run"]] {
+        assert_eq!(billing.run(words).code, Some(0), "nothing is to be sent");
+    }
+    billing.good(3);
+    let charged = billing.charged();
+    ends(&billing.run(&[]), 3, "unfinished", Some("journal"));
+    let error = billing.run(&["--dry-run"]).failed(2);
+    has(error["message"].as_str().unwrap(), ["lacks its newest entries", "payments journal accept-history"]);
+    assert_eq!(billing.charged(), charged);
+}
+
 /// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
 #[test]
 fn variant_of_a_lost_key_is_not_charged_again_d49() {

@@ -1015,6 +1015,12 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
         let refused = workspace.charge(key);
         refused.fails(5, "payments journal accept-history");
     }
+    // What only reads shows what is there, and says that it may be old.
+    for (words, code) in [(&["list"][..], 0), (&["show", "lost"], 2), (&["summary"], 0), (&["export"], 0)] {
+        let read = workspace.journal_command(words).exits(code);
+        let warning = "a key that it does not show may have been charged: the journal";
+        assert!(read.stderr.contains(warning) && !read.stdout.contains("warning"), "{read:?}");
+    }
     let file = workspace.journal().with_file_name("orders.csv");
     std::fs::write(&file, "Order,Key\n17,lost\n18,kept\n").expect("it can be written");
     let ended = workspace.journal_command(&["accept-history", "--by", "ada"]);
@@ -1022,6 +1028,7 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     let sent = file.to_str().expect("it is UTF-8");
     let ended = workspace.journal_command(&["accept-history", "--sent", sent, "--by", "ada"]).exits(0);
     assert_eq!(ended.json(), serde_json::json!({ "named": 2, "unknown": 1 }));
+    assert!(!workspace.journal_command(&["list"]).stderr.contains("may be old"));
     workspace.charge("new").processed();
     assert_eq!(workspace.charge("kept").code, Some(0), "it is recorded");
     workspace.charge("lost").failed(5);

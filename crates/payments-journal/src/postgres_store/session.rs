@@ -86,11 +86,7 @@ impl Session {
         };
         if let Some(loss) = observed.and_then(|observed| history.loss(&observed)) {
             self.roll_back().await?;
-            return Err(StoreError::history_lost(format!(
-                "the journal's database may lack its newest entries ({loss}): what they charged \
-                 would be charged again; use the server that has them, or find out which keys were sent since, and accept the \
-                 loss with them: payments journal accept-history, see \"A restored copy\" in docs/journal.md"
-            )));
+            return Err(lost(&loss));
         }
         let same_transaction_as = self.other_holder(change, &written).await?;
         if same_transaction_as.is_some() && change.is_refused_if_taken() {
@@ -173,6 +169,21 @@ impl Session {
 
     async fn roll_back(&self) -> Result<(), StoreError> {
         execute(self.connection.client.batch_execute("ROLLBACK")).await
+    }
+
+    /// Checks that the server does not lack commits. To who only reads, a standby tells nothing, nor does a server that this user may
+    /// not ask for its timeline.
+    pub(super) async fn check_history(&self, history: &History, only_reads: bool) -> Result<(), StoreError> {
+        let client = &self.connection.client;
+        if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
+            return Ok(());
+        }
+        let observed = execute(async { client.query_one(self.observing().await?, &[]).await }).await?;
+        let (now, is_same_table): (Option<&str>, bool) = (observed.get(1), observed.get(2));
+        if only_reads && now.is_none() && is_same_table {
+            return Ok(());
+        }
+        history.loss(&observed).map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
@@ -332,6 +343,14 @@ impl History {
             }
         }
     }
+}
+
+fn lost(why: &str) -> StoreError {
+    StoreError::history_lost(format!(
+        "the journal's database may lack its newest entries ({why}): what they charged would be charged again; use the server \
+         that has them, or find out which keys were sent since, and accept the loss with them: payments journal accept-history, \
+         see \"A restored copy\" in docs/journal.md"
+    ))
 }
 
 /// An id as it is stored and searched for. PostgreSQL cannot store NUL, which is escaped in the document.

@@ -189,6 +189,8 @@ pub(super) const LOCK_TEXT: &str = "
 /// The server's timeline. A promoted standby has a new one.
 const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
+pub(super) const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
+
 /// The timeline and the table that the journal has accepted, and those of now. A table that was restored from a dump is another
 /// one; after VACUUM FULL it is the same.
 pub(super) const OBSERVE: &str = "

@@ -12,7 +12,7 @@
 //! dropped and read again.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
 use std::time::Instant;
@@ -24,6 +24,7 @@ use rusqlite::Connection;
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::witness::Witnesses;
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::summary::Tally;
 use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
@@ -52,6 +53,8 @@ pub struct SqliteReader {
     place: Arc<Place>,
     /// Whether a key that its index lacks is new.
     has_checked_indexes: bool,
+    /// The second witness, if it was named.
+    witness: Option<PathBuf>,
     /// It never sends.
     owner: OwnerId,
 }
@@ -69,7 +72,12 @@ impl SqliteReader {
         let Some(place) = Place::existing(path)? else { return Ok(None) };
         let is_journal = read(&place, |_| Ok(()))?.is_some();
         let place = Arc::new(place);
-        Ok(is_journal.then(|| Self { place, has_checked_indexes: false, owner: OwnerId::new() }))
+        Ok(is_journal.then(|| Self {
+            place,
+            has_checked_indexes: false,
+            witness: None,
+            owner: OwnerId::new(),
+        }))
     }
 
     /// Compares the table with each index, as [`SqliteStore::open`](crate::SqliteStore::open) does, and believes the index of keys
@@ -83,6 +91,13 @@ impl SqliteReader {
             None => Ok(Self { has_checked_indexes: true, ..self }),
             Some(index) => Err(problem::damaged_index(self.place.path(), index)),
         }
+    }
+
+    /// Names the second witness of the journal, as [`SqliteOptions::witness`](crate::SqliteOptions::witness) does, for
+    /// [`Journal::check_history`](crate::Journal::check_history).
+    #[must_use]
+    pub fn with_witness(self, path: impl Into<PathBuf>) -> Self {
+        Self { witness: Some(path.into()), ..self }
     }
 
     /// Reads on another thread, because the disk may be slow.
@@ -193,11 +208,31 @@ impl IntentStore for SqliteReader {
         let service = service.map(str::to_owned);
         self.read(move |connection| tables::summarize(connection, service.as_deref())).await
     }
+
+    async fn check_history(&self) -> Result<(), StoreError> {
+        if !self.place.owners().exists() {
+            // A copy that was put somewhere to be read.
+            return Ok(());
+        }
+        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, i64, bool)> { row.try_into() };
+        let history = self.read(move |connection| connection.query_row(tables::HISTORY, [], row)).await?;
+        let (journal, count, is_lost) = history;
+        let named = [self.place.witness()].into_iter().chain(self.witness.clone());
+        // One that the journal does not know yet is created when it is opened to write.
+        let known = named.take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
+        let witnesses = Witnesses::open_to_read(journal, known);
+        // Before the changes, because a journal that is open goes on meanwhile.
+        let seen = witnesses.ask();
+        let changes: i64 =
+            self.read(|connection| connection.query_row(tables::CHANGES, [], |row| row.get(0))).await?;
+        let alarm = seen.alarm(changes, count, is_lost);
+        alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.place.path())))
+    }
 }
 
 impl fmt::Debug for SqliteReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, has_checked_indexes: _, owner: _ } = self;
+        let Self { place, has_checked_indexes: _, witness: _, owner: _ } = self;
         f.debug_struct("SqliteReader").field("path", &place.path()).finish_non_exhaustive()
     }
 }

@@ -191,15 +191,7 @@ impl Session {
             let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
                 stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
             let is_unnamed = witnesses > self.witnesses.len();
-            let unnamed = || {
-                let why = "it has a witness elsewhere, which was not named";
-                is_unnamed.then(|| Alarm::Unwatched(why.to_owned()))
-            };
-            let alarm = if is_lost {
-                Some(Alarm::Lost("this was noticed earlier".to_owned()))
-            } else {
-                self.witnesses.alarm(change - 1).or_else(unnamed)
-            };
+            let alarm = self.witnesses.ask().alarm(change - 1, witnesses, is_lost);
             let change = match alarm {
                 Some(Alarm::Lost(_)) if !is_lost => {
                     self.connection.execute(tables::SET_LOST, [])?;
@@ -216,6 +208,13 @@ impl Session {
         let (stored_at, position) = (stamp.stored_at, stamp.position);
         let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
         Ok((stored_at, position, stamp.alarm.as_ref()))
+    }
+
+    /// Why nothing may begin, if so.
+    pub(super) fn check_history(&mut self) -> rusqlite::Result<Result<(), StoreError>> {
+        let place = self.place.clone();
+        let (_, _, alarm) = self.stamp()?;
+        Ok(alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path()))))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
@@ -242,7 +241,7 @@ impl Session {
                        (PAYMENTS_JOURNAL_WITNESS, SqliteOptions::witness)";
             return Ok(Err(problem::refused(self.place.path(), why)));
         }
-        let change = stamp.change.max(self.witnesses.newest()) + 1;
+        let change = stamp.change.max(self.witnesses.ask().newest()) + 1;
         // Before the commit: if that fails, the witnesses are ahead, and begins stay refused.
         if let Err(error) = self.witnesses.reset(change) {
             return Ok(Err(problem::not_witnessed(self.place.path(), &error)));

@@ -45,8 +45,16 @@ impl Alarm {
 
 impl Witnesses {
     pub(super) fn open(journal: String, paths: Vec<PathBuf>) -> Self {
+        Self::open_with(File::options().read(true).write(true), journal, paths)
+    }
+
+    pub(super) fn open_to_read(journal: String, paths: Vec<PathBuf>) -> Self {
+        Self::open_with(File::options().read(true), journal, paths)
+    }
+
+    fn open_with(options: &OpenOptions, journal: String, paths: Vec<PathBuf>) -> Self {
         let open = |path: PathBuf| {
-            let opened = open(&path, File::options().read(true).write(true));
+            let opened = open(&path, options);
             let opened = opened.map_err(|error| match error.kind() {
                 ErrorKind::NotFound => format!("its witness {} is missing", path.display()),
                 _ => format!("its witness {} cannot be opened: {error}", path.display()),
@@ -60,27 +68,21 @@ impl Witnesses {
         self.files.len().try_into().unwrap_or(i64::MAX)
     }
 
-    /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more.
-    pub(super) fn alarm(&self, changes: i64) -> Option<Alarm> {
-        let mut unwatched = None;
-        for (path, file) in &self.files {
+    /// Asks every witness.
+    pub(super) fn ask(&self) -> Seen<'_> {
+        let ask = |(path, file): &'_ (PathBuf, Result<File, String>)| {
             let shown = path.display();
-            let why = match file.as_ref().map(read) {
-                Err(why) => why.clone(),
-                Ok(Err(error)) => format!("its witness {shown} cannot be read: {error}"),
-                Ok(Ok(None)) => format!("its witness {shown} is damaged"),
+            match file.as_ref().map(read) {
+                Err(why) => Err(why.clone()),
+                Ok(Err(error)) => Err(format!("its witness {shown} cannot be read: {error}")),
+                Ok(Ok(None)) => Err(format!("its witness {shown} is damaged")),
                 Ok(Ok(Some((_, seen)))) if seen.journal != self.journal => {
-                    format!("its witness {shown} is that of another journal")
+                    Err(format!("its witness {shown} is that of another journal"))
                 }
-                Ok(Ok(Some((_, seen)))) if seen.changes > changes => {
-                    let count = seen.changes - changes;
-                    return Some(Alarm::Lost(format!("its witness {shown} has seen {count} later changes")));
-                }
-                Ok(Ok(Some(_))) => continue,
-            };
-            unwatched.get_or_insert(why);
-        }
-        unwatched.map(Alarm::Unwatched)
+                Ok(Ok(Some((_, seen)))) => Ok(seen.changes),
+            }
+        };
+        Seen(self.files.iter().map(|each| (&*each.0, ask(each))).collect())
     }
 
     /// Records the newest change.
@@ -100,13 +102,6 @@ impl Witnesses {
             advanced?;
         }
         Ok(())
-    }
-
-    /// The newest change that a witness of this journal has seen.
-    pub(super) fn newest(&self) -> i64 {
-        let seen = self.files.iter().filter_map(|(_, file)| read(file.as_ref().ok()?).ok().flatten());
-        let own = seen.filter(|(_, seen)| seen.journal == self.journal);
-        own.map(|(_, seen)| seen.changes).max().unwrap_or(0)
     }
 
     /// Creates those after the first `known`, which the journal does not remember. One that exists is left as it is: the journal
@@ -132,6 +127,38 @@ impl Witnesses {
     pub(super) fn reset(&mut self, changes: i64) -> io::Result<()> {
         let slot = Slot { journal: self.journal.clone(), changes };
         self.files.iter_mut().try_for_each(|(path, file)| make_durable(path, file, |file| slot.fill(file)))
+    }
+}
+
+/// The newest change that each witness of a journal has seen, or why it cannot be asked.
+pub(super) struct Seen<'a>(Vec<(&'a Path, Result<i64, String>)>);
+
+impl Seen<'_> {
+    /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more. It
+    /// remembers that it has `count` witnesses, and whether an alarm was raised earlier.
+    pub(super) fn alarm(&self, changes: i64, count: i64, is_lost: bool) -> Option<Alarm> {
+        let Self(witnesses) = self;
+        if is_lost {
+            return Some(Alarm::Lost("this was noticed earlier".to_owned()));
+        }
+        let mut later = witnesses.iter().filter_map(|(path, seen)| {
+            let later = seen.as_ref().ok()? - changes;
+            (later > 0).then(|| format!("its witness {} has seen {later} later changes", path.display()))
+        });
+        if let Some(why) = later.next() {
+            return Some(Alarm::Lost(why));
+        }
+        let unnamed = || {
+            let is_named = i64::try_from(witnesses.len()).is_ok_and(|named| named >= count);
+            (!is_named).then(|| "it has a witness elsewhere, which was not named".to_owned())
+        };
+        let unasked = witnesses.iter().find_map(|(_, seen)| seen.as_ref().err().cloned());
+        unasked.or_else(unnamed).map(Alarm::Unwatched)
+    }
+
+    /// The newest change that any of them has seen.
+    pub(super) fn newest(&self) -> i64 {
+        self.0.iter().filter_map(|(_, seen)| seen.as_ref().ok().copied()).max().unwrap_or(0)
     }
 }
 
@@ -273,7 +300,7 @@ mod tests {
         assert_eq!(error.kind(), ErrorKind::TimedOut, "{error}");
         other.unlock().unwrap();
         open().advance(1).unwrap();
-        assert_eq!(open().newest(), 1);
+        assert_eq!(open().ask().newest(), 1);
     }
 
     /// `cargo test --release -p payments-journal --lib cost_of_a_witness -- --ignored --nocapture`
@@ -290,7 +317,7 @@ mod tests {
         let batch = |number: i64| {
             let start = Instant::now();
             for change in number * COMMITS + 1..=(number + 1) * COMMITS {
-                assert!(witnesses.alarm(change - 1).is_none());
+                assert!(witnesses.ask().alarm(change - 1, 1, false).is_none());
                 witnesses.advance(change).unwrap();
             }
             start.elapsed() / u32::try_from(COMMITS).unwrap()

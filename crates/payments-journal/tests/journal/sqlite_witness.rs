@@ -24,8 +24,15 @@ fn open(path: &Path) -> SqliteStore {
     SqliteStore::open(path).unwrap()
 }
 
+/// [`Journal::check_history`] says the same.
 async fn begin(store: &SqliteStore, name: &str) -> Result<Applied, StoreError> {
-    store.apply(contract::begin(name, store, 1)).await
+    let begun = store.apply(contract::begin(name, store, 1)).await;
+    if !matches!(begun, Ok(Applied { written: None, .. })) {
+        let is_lost = |error: &StoreError| error.is_history_lost();
+        let checked = store.check_history().await;
+        assert_eq!(checked.err().is_some_and(|it| is_lost(&it)), begun.as_ref().err().is_some_and(is_lost));
+    }
+    begun
 }
 
 /// Charges this key, and closes the journal.
@@ -433,4 +440,57 @@ async fn log_of_another_time_than_the_database_is_refused_d49() {
     let store = open(&database);
     assert!(begin(&store, "lost").await.unwrap().written.is_none());
     assert!(begin(&store, "new").await.unwrap().written.is_some());
+}
+
+/// A key that it does not show may have been charged.
+#[tokio::test]
+async fn who_only_reads_is_told_of_a_loss_d49() {
+    let (place, elsewhere) = (restored().await, tempfile::tempdir().unwrap());
+    let is_lost = async |witness: Option<&Path>| {
+        let reader = SqliteReader::open(place.path()).unwrap().unwrap();
+        let reader = witness.into_iter().fold(reader, SqliteReader::with_witness);
+        let files = [place.path(), beside(&place.path(), "-owners")].map(|path| fs::metadata(path).unwrap());
+        let checked = Journal::read_only(reader).check_history().await;
+        let after = [place.path(), beside(&place.path(), "-owners")].map(|path| fs::metadata(path).unwrap());
+        let [files, after] = [files, after].map(|files| files.map(|file| file.modified().unwrap()));
+        assert_eq!(files, after, "nothing is written");
+        checked.err().map(|error| {
+            assert!(error.is_history_lost(), "{error:?}");
+            error.to_string()
+        })
+    };
+    assert!(is_lost(None).await.unwrap().contains("has seen 2 later changes"));
+    let store = open(&place.path());
+    assert_lost(begin(&store, "lost").await);
+    close(store);
+    assert!(is_lost(None).await.unwrap().contains("noticed earlier"));
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    journal.accept_history(LostTime::Sent(&[key("lost")]), "ada").await.unwrap();
+    journal.close().await;
+    assert_eq!(is_lost(None).await, None, "a person has accepted it");
+
+    let second = elsewhere.path().join("witness");
+    assert_eq!(is_lost(Some(&second)).await, None, "the journal does not know it yet");
+    charge(SqliteStore::options().witness(&second).open(place.path()).unwrap(), "new").await;
+    assert_eq!(is_lost(Some(&second)).await, None);
+    assert!(is_lost(None).await.unwrap().contains("was not named"));
+    fs::remove_file(witness(&place)).unwrap();
+    assert!(is_lost(Some(&second)).await.unwrap().contains("is missing"));
+}
+
+#[tokio::test]
+async fn journal_that_goes_on_while_it_is_read_has_lost_nothing_d49() {
+    const CHARGES: usize = 300;
+    let place = InAFile::new();
+    let mut process = Process::start(&place.path());
+    process.ask("open");
+    let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
+    process.send(&format!("charge key 0 {CHARGES}"));
+    let charging = std::thread::spawn(move || (0..=CHARGES).map(|_| process.response()).last());
+    let mut checks = 0;
+    while !charging.is_finished() || checks == 0 {
+        journal.check_history().await.unwrap();
+        checks += 1;
+    }
+    assert_eq!(charging.join().unwrap().as_deref(), Some("done"));
 }

@@ -8,7 +8,11 @@ use super::{BILLING, administrator, make_standby, opened, sql, until};
 use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
-    store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written.is_some())
+    let begun = store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written.is_some());
+    if begun.as_ref().is_ok_and(|is_new| *is_new) {
+        store.check_history().await.unwrap();
+    }
+    begun
 }
 
 async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
@@ -16,11 +20,17 @@ async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
     assert!(error.is_history_lost(), "{error:?}");
     let text = error.to_string();
     assert!(text.contains(why) && text.contains("payments journal accept-history"), "{text}");
+    assert_eq!(store.check_history().await.unwrap_err().to_string(), text);
+}
+
+async fn reader(server: &Server) -> PostgresStore {
+    PostgresStore::connect_to_read(&server.url()).await.unwrap().unwrap()
 }
 
 /// Starts the server as a standby, and promotes it.
 async fn promote(server: &mut Server) {
     make_standby(server);
+    reader(server).await.check_history().await.expect("a standby tells nothing");
     let administrator = administrator(&server.url()).await;
     assert!(administrator.query_one("SELECT pg_promote()", &[]).await.unwrap().get::<_, bool>(0));
     until("it can be written", async || {
@@ -35,7 +45,9 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     let Some((mut server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
     store.close().await;
+    reader(&server).await.check_history().await.unwrap();
     promote(&mut server).await;
+    assert!(reader(&server).await.check_history().await.unwrap_err().is_history_lost());
     let synchronous = PostgresStore::options().fails_over_without_loss();
     let synchronous = synchronous.connect(&server.url()).await.unwrap();
     assert!(begins(&synchronous, "synchronous").await.unwrap());
