@@ -46,7 +46,7 @@ use problem::OpenError;
 use reader::Reader;
 use session::Session;
 use settings::{Clock, Settings};
-use witness::Witnesses;
+use witness::{History, Witnesses};
 use writer::Writer;
 
 /// A journal in a SQLite file, for any number of processes of one machine.
@@ -149,6 +149,8 @@ pub struct SqliteStore {
     /// The newest time in the journal when it was opened, in milliseconds since 1970.
     newest_before: i64,
     was_created: bool,
+    /// The second witness, if it was named.
+    witness: Option<PathBuf>,
 }
 
 impl SqliteStore {
@@ -231,9 +233,20 @@ impl SqliteStore {
         let witnesses = witnesses(&place, &connection, moved, &settings)?;
         let (clock, retry_time) = (settings.clock.clone(), settings.retry_time);
         let (reader, reading) = Reader::start(reading, place.clone())?;
+        let witness = settings.witness.clone();
         let session = Session::new(connection, moved, place.clone(), settings, witnesses);
         let writer = Writer::start(session, owner.clone(), reading)?;
-        Ok(Some(Self { reader, writer, owner, place, clock, retry_time, newest_before, was_created }))
+        Ok(Some(Self {
+            reader,
+            writer,
+            owner,
+            place,
+            clock,
+            retry_time,
+            newest_before,
+            was_created,
+            witness,
+        }))
     }
 
     fn check(&self) -> Result<(), StoreError> {
@@ -385,7 +398,13 @@ impl IntentStore for SqliteStore {
 
     async fn check_history(&self) -> Result<(), StoreError> {
         self.check()?;
-        self.writer.run(None, false, Session::check_history).await
+        let (place, elsewhere) = (self.place.clone(), self.witness.clone());
+        let asking = move |connection: &Connection| {
+            let read = || connection.query_row(tables::HISTORY, [], History::read);
+            witness::alarm_of_reader(&place, elsewhere.as_deref(), read)
+        };
+        let alarm = self.reader.run(asking).await?;
+        alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.place.path())))
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {

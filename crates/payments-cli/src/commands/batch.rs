@@ -113,7 +113,7 @@ async fn end(
     if is_dry_run {
         // The run would be refused its first row.
         if let Some(journal) = journal.filter(|_| tallies.not_started().count > 0) {
-            place.check_history(&journal).await.map_err(with_earlier_runs)?;
+            interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
         }
         return Ok(Report::Batch(Box::new(summary)));
     }

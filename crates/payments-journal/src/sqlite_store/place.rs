@@ -49,7 +49,7 @@ impl Place {
     }
 
     /// Checks an existing file that will only be read. `None` if there is none, or an empty one, in which a process may be about
-    /// to create a journal.
+    /// to create a journal, and no witness of one.
     pub(super) fn existing(given: &Path) -> Result<Option<Self>, StoreError> {
         let (directory, name) = directory_and_name(given)?;
         let directory = match fs::canonicalize(directory) {
@@ -66,7 +66,7 @@ impl Place {
             safety::check_file
         };
         if this.check_files(check)?.is_none_or(|length| length == 0) {
-            return Ok(None);
+            return if this.witness().exists() { Err(problem::missing(&this.path)) } else { Ok(None) };
         }
         safety::check_file_system(&this.path)?;
         this.identify("");

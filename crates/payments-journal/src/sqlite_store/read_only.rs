@@ -24,7 +24,7 @@ use rusqlite::Connection;
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::witness::Witnesses;
+use crate::sqlite_store::witness::{self, History};
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::summary::Tally;
 use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
@@ -103,22 +103,33 @@ impl SqliteReader {
     /// Reads on another thread, because the disk may be slow.
     async fn read<T: Send + 'static>(
         &self,
-        query: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+        mut query: impl FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.on_a_thread(move |place| read_tables(place, &mut query)).await
+    }
+
+    async fn on_a_thread<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Place) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let (place, (sender, received)) = (self.place.clone(), oneshot::channel());
-        let reading = move || {
-            let lost = || problem::poisoned(place.path(), "its tables are missing");
-            // Fails only if the caller has left.
-            let _ = sender.send(read(&place, query).and_then(|found| found.ok_or_else(lost)));
-        };
+        // Sending fails only if the caller has left.
+        let working = move || drop(sender.send(work(&place)));
         thread::Builder::new()
             .name("payments-journal-read".to_owned())
-            .spawn(reading)
+            .spawn(working)
             .map_err(|error| problem::unavailable(self.place.path(), error))?;
         received.await.unwrap_or_else(|_| {
             Err(problem::unavailable(self.place.path(), "reading it failed by an internal error"))
         })
     }
+}
+
+fn read_tables<T>(
+    place: &Place,
+    query: impl FnMut(&Connection) -> rusqlite::Result<T>,
+) -> Result<T, StoreError> {
+    read(place, query)?.ok_or_else(|| problem::poisoned(place.path(), "its tables are missing"))
 }
 
 /// `None` if the database is empty.
@@ -210,23 +221,14 @@ impl IntentStore for SqliteReader {
     }
 
     async fn check_history(&self) -> Result<(), StoreError> {
-        if !self.place.owners().exists() {
-            // A copy that was put somewhere to be read.
-            return Ok(());
-        }
-        let row = |row: &rusqlite::Row<'_>| -> rusqlite::Result<(String, i64, bool)> { row.try_into() };
-        let history = self.read(move |connection| connection.query_row(tables::HISTORY, [], row)).await?;
-        let (journal, count, is_lost) = history;
-        let named = [self.place.witness()].into_iter().chain(self.witness.clone());
-        // One that the journal does not know yet is created when it is opened to write.
-        let known = named.take(usize::try_from(count).unwrap_or(usize::MAX)).collect();
-        let witnesses = Witnesses::open_to_read(journal, known);
-        // Before the changes, because a journal that is open goes on meanwhile.
-        let seen = witnesses.ask();
-        let changes: i64 =
-            self.read(|connection| connection.query_row(tables::CHANGES, [], |row| row.get(0))).await?;
-        let alarm = seen.alarm(changes, count, is_lost);
-        alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.place.path())))
+        let elsewhere = self.witness.clone();
+        self.on_a_thread(move |place| {
+            let read =
+                || read_tables(place, |connection| connection.query_row(tables::HISTORY, [], History::read));
+            let alarm = witness::alarm_of_reader(place, elsewhere.as_deref(), read)?;
+            alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path())))
+        })
+        .await
     }
 }
 

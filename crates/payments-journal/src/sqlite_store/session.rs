@@ -191,7 +191,7 @@ impl Session {
             let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
                 stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
             let is_unnamed = witnesses > self.witnesses.len();
-            let alarm = self.witnesses.ask().alarm(change - 1, witnesses, is_lost);
+            let alarm = self.witnesses.ask().alarm(change - 1, is_unnamed, is_lost);
             let change = match alarm {
                 Some(Alarm::Lost(_)) if !is_lost => {
                     self.connection.execute(tables::SET_LOST, [])?;
@@ -208,13 +208,6 @@ impl Session {
         let (stored_at, position) = (stamp.stored_at, stamp.position);
         let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
         Ok((stored_at, position, stamp.alarm.as_ref()))
-    }
-
-    /// Why nothing may begin, if so.
-    pub(super) fn check_history(&mut self) -> rusqlite::Result<Result<(), StoreError>> {
-        let place = self.place.clone();
-        let (_, _, alarm) = self.stamp()?;
-        Ok(alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path()))))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.

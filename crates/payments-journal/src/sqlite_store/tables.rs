@@ -268,9 +268,7 @@ pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM met
 pub(super) const SET_WITNESSED: &str =
     "UPDATE meta SET is_witnessed = max(is_witnessed, ?1), moved = max(moved, ?2)";
 
-pub(super) const HISTORY: &str = "SELECT journal, is_witnessed, is_lost FROM meta";
-
-pub(super) const CHANGES: &str = "SELECT changes FROM meta";
+pub(super) const HISTORY: &str = "SELECT journal, changes, is_witnessed, is_lost FROM meta";
 
 pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 

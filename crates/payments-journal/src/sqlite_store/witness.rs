@@ -12,11 +12,15 @@
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rusqlite::Row;
 
 use crate::StoreError;
 use crate::sqlite_store::connection::until;
-use crate::sqlite_store::{place, problem};
+use crate::sqlite_store::place::{self, Place};
+use crate::sqlite_store::problem;
 
 /// The witnesses of a journal: the one in the directory of owners, and one elsewhere if the caller named it.
 pub(super) struct Witnesses {
@@ -134,9 +138,9 @@ impl Witnesses {
 pub(super) struct Seen<'a>(Vec<(&'a Path, Result<i64, String>)>);
 
 impl Seen<'_> {
-    /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more. It
-    /// remembers that it has `count` witnesses, and whether an alarm was raised earlier.
-    pub(super) fn alarm(&self, changes: i64, count: i64, is_lost: bool) -> Option<Alarm> {
+    /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more.
+    /// `is_unnamed`: the journal has a witness that was not named. `is_lost`: it remembers an earlier alarm.
+    pub(super) fn alarm(&self, changes: i64, is_unnamed: bool, is_lost: bool) -> Option<Alarm> {
         let Self(witnesses) = self;
         if is_lost {
             return Some(Alarm::Lost("this was noticed earlier".to_owned()));
@@ -148,10 +152,7 @@ impl Seen<'_> {
         if let Some(why) = later.next() {
             return Some(Alarm::Lost(why));
         }
-        let unnamed = || {
-            let is_named = i64::try_from(witnesses.len()).is_ok_and(|named| named >= count);
-            (!is_named).then(|| "it has a witness elsewhere, which was not named".to_owned())
-        };
+        let unnamed = || is_unnamed.then(|| "it has a witness elsewhere, which was not named".to_owned());
         let unasked = witnesses.iter().find_map(|(_, seen)| seen.as_ref().err().cloned());
         unasked.or_else(unnamed).map(Alarm::Unwatched)
     }
@@ -161,6 +162,62 @@ impl Seen<'_> {
         self.0.iter().filter_map(|(_, seen)| seen.as_ref().ok().copied()).max().unwrap_or(0)
     }
 }
+
+/// What a journal remembers of its witnesses.
+pub(super) struct History {
+    journal: String,
+    changes: i64,
+    /// The number of its witnesses.
+    count: i64,
+    is_lost: bool,
+}
+
+impl History {
+    /// From a row of [`tables::HISTORY`].
+    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let (journal, changes, count, is_lost) = row.try_into()?;
+        Ok(Self { journal, changes, count, is_lost })
+    }
+}
+
+/// Why nothing would begin, for who only reads: nothing is written. `read` reads what is committed.
+pub(super) fn alarm_of_reader<E>(
+    place: &Place,
+    elsewhere: Option<&Path>,
+    mut read: impl FnMut() -> Result<History, E>,
+) -> Result<Option<Alarm>, E> {
+    let since = Instant::now();
+    loop {
+        let History { journal, count, .. } = read()?;
+        let own = Some(place.witness()).filter(|_| is_beside(place));
+        // One that the journal does not know yet is created when it is opened to write.
+        let is_new = |path: &&Path| count < 2 && matches!(path.try_exists(), Ok(false));
+        let asked = own.into_iter().chain(elsewhere.filter(|path| !is_new(path)).map(Path::to_owned));
+        let witnesses = Witnesses::open_to_read(journal, asked.collect());
+        // Before the changes, because a journal that is open goes on meanwhile.
+        let seen = witnesses.ask();
+        let History { changes, is_lost, .. } = read()?;
+        let is_unnamed = count > 1 + i64::from(elsewhere.is_some());
+        match seen.alarm(changes, is_unnamed, is_lost) {
+            Some(Alarm::Lost(_)) if !is_lost && since.elapsed() < ACCEPTING => thread::sleep(ASK_AGAIN),
+            alarm => return Ok(alarm),
+        }
+    }
+}
+
+/// Whether the journal's own witness can be asked by who only reads: not beside a copy that was put somewhere to be read, and not in
+/// the folder of another user.
+fn is_beside(place: &Place) -> bool {
+    match fs::metadata(place.witness()) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
+        Err(error) if error.kind() == ErrorKind::NotFound => place.owners().exists(),
+        _ => true,
+    }
+}
+
+/// When a person accepts a loss, the witnesses are written for this long before the journal.
+const ACCEPTING: Duration = Duration::from_millis(500);
+const ASK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Creates the file if it is missing, and writes it under its lock. A file that holds anything but slots is left as it is.
 fn make_durable(
@@ -317,7 +374,7 @@ mod tests {
         let batch = |number: i64| {
             let start = Instant::now();
             for change in number * COMMITS + 1..=(number + 1) * COMMITS {
-                assert!(witnesses.ask().alarm(change - 1, 1, false).is_none());
+                assert!(witnesses.ask().alarm(change - 1, false, false).is_none());
                 witnesses.advance(change).unwrap();
             }
             start.elapsed() / u32::try_from(COMMITS).unwrap()

@@ -449,11 +449,9 @@ async fn who_only_reads_is_told_of_a_loss_d49() {
     let is_lost = async |witness: Option<&Path>| {
         let reader = SqliteReader::open(place.path()).unwrap().unwrap();
         let reader = witness.into_iter().fold(reader, SqliteReader::with_witness);
-        let files = [place.path(), beside(&place.path(), "-owners")].map(|path| fs::metadata(path).unwrap());
+        let before = fs::read(place.path()).unwrap();
         let checked = Journal::read_only(reader).check_history().await;
-        let after = [place.path(), beside(&place.path(), "-owners")].map(|path| fs::metadata(path).unwrap());
-        let [files, after] = [files, after].map(|files| files.map(|file| file.modified().unwrap()));
-        assert_eq!(files, after, "nothing is written");
+        assert!(before == fs::read(place.path()).unwrap(), "nothing is written");
         checked.err().map(|error| {
             assert!(error.is_history_lost(), "{error:?}");
             error.to_string()
@@ -471,11 +469,24 @@ async fn who_only_reads_is_told_of_a_loss_d49() {
 
     let second = elsewhere.path().join("witness");
     assert_eq!(is_lost(Some(&second)).await, None, "the journal does not know it yet");
+    let before_second = fs::read(place.path()).unwrap();
     charge(SqliteStore::options().witness(&second).open(place.path()).unwrap(), "new").await;
     assert_eq!(is_lost(Some(&second)).await, None);
     assert!(is_lost(None).await.unwrap().contains("was not named"));
+    // The whole folder was restored, from before the second witness was named.
+    let own = fs::read(witness(&place)).unwrap();
+    fs::write(place.path(), before_second).unwrap();
     fs::remove_file(witness(&place)).unwrap();
-    assert!(is_lost(Some(&second)).await.unwrap().contains("is missing"));
+    assert!(is_lost(None).await.unwrap().contains("is missing"));
+    fs::remove_dir_all(beside(&place.path(), "-owners")).unwrap();
+    assert!(is_lost(Some(&second)).await.unwrap().contains("has seen"), "the named one is asked");
+    assert_eq!(is_lost(None).await, None, "it may be a copy, to be read");
+    fs::create_dir(beside(&place.path(), "-owners")).unwrap();
+    fs::set_permissions(beside(&place.path(), "-owners"), Permissions::from_mode(0o700)).unwrap();
+    fs::write(witness(&place), own).unwrap();
+    fs::remove_file(place.path()).unwrap();
+    let error = SqliteReader::open(place.path()).unwrap_err();
+    assert!(error.is_history_lost() && error.to_string().contains("is missing"), "{error}");
 }
 
 #[tokio::test]
