@@ -36,8 +36,8 @@ impl IntentKey {
     ///
     /// If it is empty, longer than 128 characters, has characters other than visible ASCII, or is a formula or an error value of
     /// a spreadsheet. Nothing was sent. The error does not show the key.
-    pub fn new(text: impl Into<Box<str>>) -> Result<Self, InvalidIntentKey> {
-        let text = text.into();
+    pub fn new(text: impl Into<String>) -> Result<Self, InvalidIntentKey> {
+        let text = text.into().into_boxed_str();
         let rule = match text.len() {
             0 => "must not be empty",
             1..=Self::MAX_BYTES if !text.bytes().all(|byte| byte.is_ascii_graphic()) => {
