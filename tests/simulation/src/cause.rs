@@ -113,7 +113,7 @@ impl Cause {
     /// Every single cause that can be set for an operation.
     pub fn all() -> impl Iterator<Item = Self> {
         let moments = [Moment::BeforeCommit, Moment::AfterCommit, Moment::Late];
-        let gateway = Symptom::ALL.into_iter().filter(|symptom| *symptom != Symptom::Refuse);
+        let gateway = Symptom::all().filter(|symptom| *symptom != Symptom::Refuse);
         let gateway =
             gateway.flat_map(move |symptom| moments.into_iter().map(move |at| Self::Gateway(symptom, at)));
         [Self::Nothing, Self::Gateway(Symptom::Refuse, Moment::BeforeCommit)]
@@ -190,7 +190,7 @@ impl Cause {
     }
 
     fn endings_of_a_lookup(self) -> Endings {
-        use Ending::{NotProcessed, Rejected, Succeeded, Unknown};
+        use Ending::{NotProcessed, Rejected, Succeeded};
         let must: &[Ending] = match self {
             Self::Nothing | Self::Wire(WireFault::OtherHttpStatus(202)) => &[Succeeded, Rejected],
             Self::Local => &[NotProcessed],
@@ -215,9 +215,7 @@ impl Cause {
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
             Self::Held(_) | Self::Jumped => &[Succeeded, Rejected, NotProcessed],
-            Self::Several => {
-                return Endings { must: &[], may: &[Succeeded, Rejected, NotProcessed, Unknown] };
-            }
+            Self::Several => return Endings::ANY,
         };
         Endings { must, may: &[] }
     }
@@ -248,35 +246,14 @@ impl Endings {
 }
 
 impl Symptom {
-    const ALL: [Self; 27] = [
-        Self::Refuse,
-        Self::Close,
-        Self::Reset,
-        Self::Stall,
-        Self::Drip,
-        Self::Truncate,
-        Self::Garbage,
-        Self::Delay,
-        Self::WrongShape,
-        Self::Html(200),
-        Self::Html(402),
-        Self::Html(403),
-        Self::Html(404),
-        Self::Html(502),
-        Self::Status(200),
-        Self::Status(204),
-        Self::Status(302),
-        Self::Status(400),
-        Self::Status(402),
-        Self::Status(404),
-        Self::Status(408),
-        Self::Status(409),
-        Self::Status(425),
-        Self::Status(429),
-        Self::Status(500),
-        Self::Status(503),
-        Self::Status(504),
-    ];
+    fn all() -> impl Iterator<Item = Self> {
+        use Symptom::{Close, Delay, Drip, Garbage, Refuse, Reset, Stall, Truncate, WrongShape};
+        let statuses = [200, 204, 302, 400, 402, 404, 408, 409, 425, 429, 500, 503, 504];
+        [Refuse, Close, Reset, Stall, Drip, Truncate, Garbage, Delay, WrongShape]
+            .into_iter()
+            .chain([200, 402, 403, 404, 502].map(Self::Html))
+            .chain(statuses.map(Self::Status))
+    }
 }
 
 impl WireFault {

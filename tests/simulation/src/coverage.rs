@@ -26,6 +26,11 @@ impl Coverage {
         self.0.get(&(operation, cause)).map_or(0, |counts| counts[ending as usize])
     }
 
+    /// How many calls ended in this way.
+    pub(crate) fn ended(&self, ending: Ending) -> u64 {
+        self.0.values().map(|counts| counts[ending as usize]).sum()
+    }
+
     /// Every combination that occurs in a long enough run, with its count in this run.
     pub fn required(&self) -> impl Iterator<Item = (OperationName, Cause, Ending, u64)> {
         let rows =

@@ -12,8 +12,6 @@ pub struct Figures {
     pub worlds: u64,
     /// Payments that callers wanted to make, not counting voids and lookups.
     pub charges: u64,
-    /// Client calls, of every operation.
-    pub calls: u64,
     /// Calls that repeat an intent whose previous call was not processed.
     pub resends: u64,
     /// Requests that the transports received.
@@ -38,32 +36,36 @@ pub struct Figures {
     pub steps: u64,
     /// Virtual time that passed in all worlds.
     pub virtual_time: Duration,
-    /// How the calls ended, in the order of [`Ending::ALL`].
-    pub endings: [u64; Ending::ALL.len()],
     /// How often each combination occurred.
     pub coverage: Coverage,
     /// Equal in two runs only if the same events happened in the same order.
     pub digest: u64,
 }
 
+type Count = (&'static str, fn(&mut Figures) -> &mut u64);
+
+const COUNTS: [Count; 13] = [
+    ("worlds", |it| &mut it.worlds),
+    ("charges", |it| &mut it.charges),
+    ("calls repeated", |it| &mut it.resends),
+    ("attempts", |it| &mut it.attempts),
+    ("received", |it| &mut it.received),
+    ("in the ledgers", |it| &mut it.charged),
+    ("voids", |it| &mut it.voided),
+    ("with a fault", |it| &mut it.faults),
+    ("held at a gate", |it| &mut it.held),
+    ("clock jumps", |it| &mut it.jumps),
+    ("late effects", |it| &mut it.late),
+    ("charged and rejected", |it| &mut it.false_rejections),
+    ("steps, all checked", |it| &mut it.steps),
+];
+
 impl Figures {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.worlds += other.worlds;
-        self.charges += other.charges;
-        self.calls += other.calls;
-        self.resends += other.resends;
-        self.attempts += other.attempts;
-        self.received += other.received;
-        self.charged += other.charged;
-        self.voided += other.voided;
-        self.faults += other.faults;
-        self.held += other.held;
-        self.jumps += other.jumps;
-        self.late += other.late;
-        self.false_rejections += other.false_rejections;
-        self.steps += other.steps;
+    pub(crate) fn add(&mut self, mut other: Self) {
+        for (_, count) in COUNTS {
+            *count(self) += *count(&mut other);
+        }
         self.virtual_time += other.virtual_time;
-        self.endings.iter_mut().zip(other.endings).for_each(|(own, count)| *own += count);
         self.coverage.add(&other.coverage);
         let mut digest = DefaultHasher::new();
         (self.digest, other.digest).hash(&mut digest);
@@ -73,33 +75,18 @@ impl Figures {
 
 impl fmt::Display for Figures {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(f, "charges        {:>12}   in {} worlds", self.charges, self.worlds)?;
-        writeln!(
-            f,
-            "calls          {:>12}   including {} repeated because they were not processed",
-            self.calls, self.resends
-        )?;
-        for (ending, count) in Ending::ALL.into_iter().zip(self.endings) {
-            writeln!(f, "  {ending:<13}{count:>12}")?;
+        let mut figures = self.clone();
+        for (name, count) in COUNTS {
+            writeln!(f, "{name:<20}{:>12}", count(&mut figures))?;
         }
-        writeln!(f, "attempts       {:>12}   the service received {}", self.attempts, self.received)?;
-        writeln!(f, "charged        {:>12}   and {} voids, in the ledgers", self.charged, self.voided)?;
-        writeln!(f, "with a fault   {:>12}", self.faults)?;
-        writeln!(f, "held at a gate {:>12}", self.held)?;
-        writeln!(f, "clock jumps    {:>12}", self.jumps)?;
-        writeln!(f, "late effects   {:>12}", self.late)?;
-        writeln!(
-            f,
-            "false rejections{:>11}   the service charged and rejected, as configured",
-            self.false_rejections
-        )?;
-        writeln!(f, "steps          {:>12}   all invariants checked after each", self.steps)?;
-        writeln!(f, "virtual time   {:>12.1} days", self.virtual_time.as_secs_f64() / 86_400.0)?;
-        let (shown, all) = (
-            self.coverage.required().filter(|(.., count)| *count > 0).count(),
-            self.coverage.required().count(),
-        );
-        writeln!(f, "combinations   {shown:>12}   of {all} of operation, fault, phase and ending")?;
-        write!(f, "digest         {:016x}", self.digest)
+        for ending in Ending::ALL {
+            writeln!(f, "calls {ending:<14}{:>12}", self.coverage.ended(ending))?;
+        }
+        writeln!(f, "virtual time        {:>12.1} days", self.virtual_time.as_secs_f64() / 86_400.0)?;
+        let required: Vec<_> = self.coverage.required().collect();
+        let shown = required.iter().filter(|(.., count)| *count > 0).count();
+        let all = required.len();
+        writeln!(f, "combinations        {shown:>12} of {all} of operation, fault, phase and ending")?;
+        write!(f, "digest                  {:016x}", self.digest)
     }
 }

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, Payer, TokenTransaction,
-    TransactionId, TransactionType, Void,
+    TransactionId, TransactionRecord, TransactionType, Void,
 };
 use payments_core::{Client, Error, FailedCall, LookupError, OperationName, Success};
 use payments_fake::test_values::{TEST_VALUES, TestEffect, TestField};
@@ -128,20 +128,17 @@ impl Request {
 
     /// Makes the call.
     pub(crate) async fn call(&self, client: &Client) -> CallResult {
+        let of_record = |record: &TransactionRecord| {
+            (record.transaction_id.to_string(), record.base_amount.value().copied())
+        };
         match self {
-            Self::Card(payment) => end(client.process_card(payment).await, |record| {
-                (record.transaction_id.to_string(), record.base_amount.value().copied())
-            }),
-            Self::Ach(payment) => end(client.process_ach(payment).await, |record| {
-                (record.transaction_id.to_string(), record.base_amount.value().copied())
-            }),
+            Self::Card(payment) => end(client.process_card(payment).await, of_record),
+            Self::Ach(payment) => end(client.process_ach(payment).await, of_record),
             Self::Token(payment) => {
                 end(client.process_token(payment).await, |receipt| (receipt.transaction_id.to_string(), None))
             }
             Self::Void(void) => end(client.void(void).await, |receipt| (receipt.voided.to_string(), None)),
-            Self::Transaction(id) => end(client.transaction(id).await, |record| {
-                (record.transaction_id.to_string(), record.base_amount.value().copied())
-            }),
+            Self::Transaction(id) => end(client.transaction(id).await, of_record),
             Self::Customer(id) => end(client.customer(id).await, |record| {
                 (record.customer_id.value().map(ToString::to_string).unwrap_or_default(), None)
             }),
@@ -149,39 +146,28 @@ impl Request {
     }
 }
 
-fn end<T, E: Failed>(
+fn end<T, E: Into<CallResult>>(
     result: Result<Success<T>, E>,
     read: impl FnOnce(&T) -> (String, Option<Amount>),
 ) -> CallResult {
-    match result {
-        Ok(success) => {
-            let (id, amount) = read(success.data());
-            let cents = amount.and_then(Amount::to_cents);
-            CallResult { ending: Ending::Succeeded, kind: "", id: Some(id), cents }
-        }
-        Err(error) => {
-            let (ending, kind) = error.ending_and_code();
-            CallResult { ending, kind, id: None, cents: None }
-        }
+    result.map_or_else(Into::into, |success| {
+        let (id, amount) = read(success.data());
+        let cents = amount.and_then(Amount::to_cents);
+        CallResult { ending: Ending::Succeeded, kind: "", id: Some(id), cents }
+    })
+}
+
+impl From<Error> for CallResult {
+    fn from(error: Error) -> Self {
+        Self::without_id(error.outcome().into(), word(error.failed_call()))
     }
 }
 
-/// An error of either type.
-trait Failed {
-    fn ending_and_code(&self) -> (Ending, &'static str);
-}
-
-impl Failed for Error {
-    fn ending_and_code(&self) -> (Ending, &'static str) {
-        (self.outcome().into(), word(self.failed_call()))
-    }
-}
-
-impl Failed for LookupError {
-    fn ending_and_code(&self) -> (Ending, &'static str) {
-        let ending =
-            if self.failed_call().refused_by().is_some() { Ending::Rejected } else { Ending::NotProcessed };
-        (ending, word(self.failed_call()))
+impl From<LookupError> for CallResult {
+    fn from(error: LookupError) -> Self {
+        let call = error.failed_call();
+        let ending = if call.refused_by().is_some() { Ending::Rejected } else { Ending::NotProcessed };
+        Self::without_id(ending, word(call))
     }
 }
 

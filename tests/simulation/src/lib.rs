@@ -34,7 +34,7 @@
 //!
 //! # Can it fail?
 //!
-//! [`Sabotage`] breaks the client side on purpose, in one way for each invariant, and the tests show that each is found.
+//! A simulation can break the client side on purpose, in one way for each invariant, and the tests show that each is found.
 //! [`Coverage`] counts how often each operation ended in each way after each fault. The endings that must and may occur are
 //! written by hand in [`Cause::endings`], and both are checked.
 //!
@@ -62,6 +62,5 @@ pub use cause::{Cause, Ending, Endings, Moment, Symptom, WireFault};
 pub use coverage::Coverage;
 pub use failure::Failure;
 pub use figures::Figures;
-pub use sabotage::Sabotage;
 pub use simulation::Simulation;
 pub use violation::Invariant;

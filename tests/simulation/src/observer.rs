@@ -2,24 +2,21 @@ use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer}
 
 use crate::shared::Shared;
 use crate::trace::Event;
-use crate::{Ending, Sabotage};
+use crate::{Ending, Invariant};
 
 /// The observer of every simulated client. It records each event.
-pub(crate) struct RecordingObserver {
-    pub(crate) shared: Shared,
-    pub(crate) sabotage: Option<Sabotage>,
-}
+pub(crate) struct RecordingObserver(pub(crate) Shared);
 
 impl RecordingObserver {
     fn current(&self) -> usize {
-        self.shared.state().current
+        self.0.state().current
     }
 }
 
 impl Observer for RecordingObserver {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.shared.note(self.current(), Event::AttemptStarted(event.attempt), |record| {
-            record.observed_starts += 1;
+        self.0.note(self.current(), Event::AttemptStarted(event.attempt), |record| {
+            record.observed.starts += 1;
         });
     }
 
@@ -29,18 +26,18 @@ impl Observer for RecordingObserver {
         let how = event.failure.map_or("succeeded", |failure| {
             failure.transport.map_or(failure.kind.as_str(), |kind| kind.as_str())
         });
-        self.shared.note(self.current(), Event::AttemptFinished(how), |record| {
-            record.observed_ends += 1;
-            record.last_observed = ending;
+        self.0.note(self.current(), Event::AttemptFinished(how), |record| {
+            record.observed.ends += 1;
+            record.observed.last = ending;
             let is_of_lookup = outcome.is_some() && !event.operation.moves_money();
-            record.lookup_outcomes_observed += u32::from(is_of_lookup);
+            record.observed.lookup_outcomes += u32::from(is_of_lookup);
         });
     }
 
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {
-        if self.sabotage == Some(Sabotage::HidesAbandoned) {
+        if self.0.breaks(Invariant::AttemptsAreObserved) {
             return;
         }
-        self.shared.note(self.current(), Event::AttemptAbandoned, |record| record.observed_abandoned += 1);
+        self.0.note(self.current(), Event::AttemptAbandoned, |record| record.observed.abandoned += 1);
     }
 }

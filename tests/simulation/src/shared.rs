@@ -14,6 +14,8 @@ use crate::{Cause, Ending, Invariant, Moment};
 #[derive(Clone)]
 pub(crate) struct Shared {
     clock: ManualClock,
+    /// The invariant that a deliberate bug must violate.
+    pub(crate) sabotage: Option<Invariant>,
     state: Arc<Mutex<State>>,
 }
 
@@ -54,14 +56,21 @@ pub(crate) struct CallRecord {
     pub(crate) held: Option<Moment>,
     pub(crate) was_jumped: bool,
     pub(crate) is_falsely_rejected: bool,
-    pub(crate) observed_starts: u32,
-    pub(crate) observed_ends: u32,
-    pub(crate) observed_abandoned: u32,
-    /// How the last attempt ended, as the observer saw it.
-    pub(crate) last_observed: Option<Ending>,
-    pub(crate) lookup_outcomes_observed: u32,
+    pub(crate) observed: Observed,
     pub(crate) end: Option<CallResult>,
     pub(crate) ending: Option<Ending>,
+}
+
+/// What the observer saw of a call's attempts.
+#[derive(Default)]
+pub(crate) struct Observed {
+    pub(crate) starts: u32,
+    pub(crate) ends: u32,
+    pub(crate) abandoned: u32,
+    /// How the last one ended.
+    pub(crate) last: Option<Ending>,
+    /// Lookups with an outcome, which they do not have.
+    pub(crate) lookup_outcomes: u32,
 }
 
 /// What the caller receives.
@@ -75,9 +84,20 @@ pub(crate) struct CallResult {
     pub(crate) cents: Option<i64>,
 }
 
+impl CallResult {
+    pub(crate) fn without_id(ending: Ending, kind: &'static str) -> Self {
+        Self { ending, kind, id: None, cents: None }
+    }
+}
+
 impl Shared {
-    pub(crate) fn new(clock: ManualClock, only: Option<Invariant>) -> Self {
-        Self { clock, state: Arc::new(Mutex::new(State { only, ..State::default() })) }
+    pub(crate) fn new(clock: ManualClock, sabotage: Option<Invariant>, only: Option<Invariant>) -> Self {
+        Self { clock, sabotage, state: Arc::new(Mutex::new(State { only, ..State::default() })) }
+    }
+
+    /// Whether the deliberate bug is the one that violates this invariant.
+    pub(crate) fn breaks(&self, invariant: Invariant) -> bool {
+        self.sabotage == Some(invariant)
     }
 
     /// Do not call the gateway while the guard is held: the gateway calls back and takes the lock.
@@ -173,11 +193,7 @@ impl CallRecord {
             held: None,
             was_jumped: false,
             is_falsely_rejected: false,
-            observed_starts: 0,
-            observed_ends: 0,
-            observed_abandoned: 0,
-            last_observed: None,
-            lookup_outcomes_observed: 0,
+            observed: Observed::default(),
             end: None,
             ending: None,
         }

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -6,7 +7,7 @@ use std::thread;
 use clap::Args;
 
 use crate::world::World;
-use crate::{Failure, Figures, Invariant, Sabotage};
+use crate::{Failure, Figures, Invariant};
 
 /// A search for a violated invariant over a number of charges, from one seed.
 ///
@@ -18,19 +19,19 @@ use crate::{Failure, Figures, Invariant, Sabotage};
 pub struct Simulation {
     /// Number of payments, not counting voids and lookups.
     #[arg(long, default_value_t = 100_000)]
-    charges: u64,
+    pub(crate) charges: u64,
     /// Seed of the random generator.
     #[arg(long, default_value_t = 1)]
-    seed: u64,
+    pub(crate) seed: u64,
     /// Number of threads. The result does not depend on it.
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
-    /// Break the client side on purpose.
+    /// Break the client side on purpose, so that this invariant is violated.
     #[arg(long)]
-    sabotage: Option<Sabotage>,
+    pub(crate) sabotage: Option<Invariant>,
     /// Check only this invariant.
     #[arg(long)]
-    only: Option<Invariant>,
+    pub(crate) only: Option<Invariant>,
 }
 
 impl Simulation {
@@ -48,9 +49,9 @@ impl Simulation {
         self
     }
 
-    /// Breaks the client side on purpose. The run must find it.
-    pub fn sabotage(mut self, sabotage: Sabotage) -> Self {
-        self.sabotage = Some(sabotage);
+    /// Breaks the client side on purpose, so that this invariant is violated. The run must find it.
+    pub fn sabotage(mut self, invariant: Invariant) -> Self {
+        self.sabotage = Some(invariant);
         self
     }
 
@@ -94,7 +95,7 @@ impl Simulation {
         ended.sort_by_key(|(index, _)| *index);
         let mut figures = Figures::default();
         for (_, result) in ended {
-            figures.add(&result?);
+            figures.add(result?);
         }
         Ok(figures)
     }
@@ -102,15 +103,12 @@ impl Simulation {
     fn run_world(&self, index: u64) -> Result<Figures, Failure> {
         let charges = Self::CHARGES_PER_WORLD.min(self.charges - index * Self::CHARGES_PER_WORLD);
         let seed = self.seed_of_world(index);
-        let world = World::new(seed, charges, self.sabotage, self.only);
-        world.run().map_err(|failed| Failure {
-            invariant: failed.violation.invariant,
-            what: failed.violation.what,
-            seed,
-            charges,
-            trace: failed.trace,
-            sabotage: self.sabotage,
-            only: self.only,
+        let world = Self { charges, seed, threads: NonZeroUsize::MIN, ..self.clone() };
+        World::new(&world).run().map_err(|(violation, trace)| Failure {
+            invariant: violation.invariant,
+            what: violation.what,
+            trace,
+            world,
         })
     }
 
@@ -122,5 +120,19 @@ impl Simulation {
         // Mixed twice, so that consecutive seeds share no worlds.
         let mixed = fastrand::Rng::with_seed(self.seed).u64(..);
         fastrand::Rng::with_seed(mixed.wrapping_add(index)).u64(..)
+    }
+}
+
+/// The command that runs it.
+impl fmt::Display for Simulation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { charges, seed, sabotage, only, .. } = self;
+        write!(f, "cargo xtask simulate --charges {charges} --seed {seed}")?;
+        for (option, invariant) in [("--sabotage", sabotage), ("--only", only)] {
+            if let Some(invariant) = invariant {
+                write!(f, " {option} {invariant}")?;
+            }
+        }
+        Ok(())
     }
 }

@@ -17,7 +17,7 @@ use payments_fake::{FakeGateway, FakeTransport, ManualClock, RequestedFault};
 use crate::shared::Shared;
 use crate::trace::Event;
 use crate::violation::Violation;
-use crate::{Cause, Invariant, Moment, Sabotage, WireFault};
+use crate::{Cause, Invariant, Moment, WireFault};
 
 /// The network between a client and the fake service. It adds latency and the wire fault of the call's plan.
 ///
@@ -29,7 +29,6 @@ pub(crate) struct Wire {
     pub(crate) clock: ManualClock,
     pub(crate) gateway: FakeGateway,
     pub(crate) transport: FakeTransport,
-    pub(crate) sabotage: Option<Sabotage>,
 }
 
 type SendResult = Result<TransportResponse, TransportError>;
@@ -264,7 +263,7 @@ impl Wire {
 
     /// A copy of the request, if the sabotage is to repeat it.
     fn repeated(&self, request: &http::Request<Bytes>) -> Option<http::Request<Bytes>> {
-        let repeats = self.sabotage == Some(Sabotage::RepeatsAtService);
+        let repeats = self.shared.breaks(Invariant::ChargedAtMostOnce);
         (repeats && request.method() == http::Method::POST).then(|| request.clone())
     }
 

@@ -15,7 +15,7 @@ use crate::intent::{Intent, KnownIds, UNKNOWN_TENANT};
 use crate::plan::pick;
 use crate::shared::Shared;
 use crate::violation::Violation;
-use crate::{Cause, Figures, Invariant, Sabotage};
+use crate::{Cause, Figures, Invariant, Simulation};
 
 use ledger::Entry;
 use setup::{draw_client, draw_gateway};
@@ -45,15 +45,11 @@ pub(crate) struct World {
     changes_seen: u64,
     /// Whether late effects were delivered since the ledger was read.
     has_delivered: bool,
-    sabotage: Option<Sabotage>,
     figures: Figures,
 }
 
-/// A world that stopped at a violation.
-pub(crate) struct FailedWorld {
-    pub(crate) violation: Violation,
-    pub(crate) trace: Vec<String>,
-}
+/// The violation at which a world stopped, and the events that led to it.
+type StoppedAt = (Violation, Vec<String>);
 
 struct Call {
     intent: usize,
@@ -72,14 +68,15 @@ const KEYS: [&str; UNKNOWN_TENANT + 1] =
     ["key_of_the_first_tenant", "key_of_the_second_tenant", "key_of_no_tenant"];
 
 impl World {
-    pub(crate) fn new(seed: u64, charges: u64, sabotage: Option<Sabotage>, only: Option<Invariant>) -> Self {
+    pub(crate) fn new(simulation: &Simulation) -> Self {
+        let &Simulation { charges, seed, sabotage, only, .. } = simulation;
         let mut rng = fastrand::Rng::with_seed(seed);
         let clock = ManualClock::new();
-        let shared = Shared::new(clock.clone(), only);
+        let shared = Shared::new(clock.clone(), sabotage, only);
         let gateway = draw_gateway(&mut rng, &clock);
         let clients = KEYS.map(|key| {
             let connect_timeouts = [Duration::from_millis(50), Duration::from_secs(10)];
-            let client = |connect| draw_client(&mut rng, key, connect, &shared, &gateway, sabotage);
+            let client = |connect| draw_client(&mut rng, key, connect, &shared, &gateway);
             connect_timeouts.map(client).into()
         });
         Self {
@@ -103,13 +100,12 @@ impl World {
             read: vec![(0, 0); KEYS.len()],
             changes_seen: 0,
             has_delivered: false,
-            sabotage,
             figures: Figures { worlds: 1, charges, ..Figures::default() },
         }
     }
 
     /// Runs the world until nothing more can happen.
-    pub(crate) fn run(mut self) -> Result<Figures, FailedWorld> {
+    pub(crate) fn run(mut self) -> Result<Figures, StoppedAt> {
         while self.step() {
             self.figures.steps += 1;
             self.read_changes();
@@ -194,7 +190,7 @@ impl World {
         self.shared.state().report(violation);
     }
 
-    fn stop_if_violated(&mut self) -> Result<(), FailedWorld> {
+    fn stop_if_violated(&mut self) -> Result<(), StoppedAt> {
         let mut state = self.shared.state();
         let Some(violation) = state.violation.take() else { return Ok(()) };
         let calls =
@@ -203,6 +199,6 @@ impl World {
         if trace.is_empty() {
             trace.push(format!("(no event of this intent among {} events)", state.trace.len()));
         }
-        Err(FailedWorld { violation, trace })
+        Err((violation, trace))
     }
 }

@@ -6,7 +6,7 @@ use crate::plan::Plan;
 use crate::shared::{CallRecord, CallResult};
 use crate::trace::Event;
 use crate::violation::Violation;
-use crate::{Cause, Ending, Invariant, Sabotage};
+use crate::{Cause, Ending, Invariant};
 
 /// What can happen to calls.
 impl World {
@@ -23,7 +23,6 @@ impl World {
             let index = self.rng.usize(..self.resends.len());
             self.resends.swap_remove(index)
         };
-        self.figures.calls += 1;
         let intent = &mut self.intents[number];
         let call = self.calls.len();
         intent.calls.push(call);
@@ -34,7 +33,7 @@ impl World {
             plan.cause = Cause::Local;
         }
         let (total, retries) = draw_options(&mut self.rng);
-        let deadline = if self.sabotage == Some(Sabotage::IgnoresDeadlines) { total * 2 } else { total };
+        let deadline = if self.shared.breaks(Invariant::EndsInTime) { total * 2 } else { total };
         let clients = &self.clients[intent.tenant];
         let client = clients[self.rng.usize(..clients.len())]
             .with_total_timeout(deadline)
@@ -86,21 +85,24 @@ impl World {
             state.records[call].sending
         };
         self.executor.drop_task(self.calls[call].task);
-        let observed = self.shared.state().records[call].observed_abandoned;
+        let observed = self.shared.state().records[call].observed.abandoned;
         if observed != sending {
             let what = format!(
                 "the caller dropped its call while the transport had {sending} requests, and the observer saw {observed} abandoned"
             );
             self.report(Violation::new(Invariant::AttemptsAreObserved, self.calls[call].intent, what));
         }
-        self.end(call, &CallResult { ending: Ending::Abandoned, kind: "", id: None, cents: None });
+        self.end(call, &CallResult::without_id(Ending::Abandoned, ""));
     }
 
     /// A call has run to its end.
     fn finish(&mut self, call: usize) {
         let mut end = self.shared.state().records[call].end.take().expect("a finished call has a result");
         let is_lookup = !self.intents[self.calls[call].intent].request.operation().moves_money();
-        if self.sabotage == Some(Sabotage::LookupAsUnknown) && is_lookup && end.ending != Ending::Succeeded {
+        if self.shared.breaks(Invariant::LookupsAreNeverUnknown)
+            && is_lookup
+            && end.ending != Ending::Succeeded
+        {
             end.ending = Ending::Unknown;
         }
         let is_late = self.calls[call].latest_end.is_some_and(|latest| self.clock.elapsed() > latest);
@@ -128,7 +130,6 @@ impl World {
         let state = self.shared.state();
         let record = &state.records[call];
         let cause = record.cause();
-        self.figures.endings[*ending as usize] += 1;
         self.figures.attempts += u64::from(record.sent);
         self.figures.faults +=
             u64::from(record.fired.is_some() || matches!(record.plan.cause, Cause::Wire(_)));

@@ -4,7 +4,7 @@ use payments_core::OperationName;
 
 use super::{Call, World};
 use crate::intent::Intent;
-use crate::shared::{CallRecord, CallResult};
+use crate::shared::{CallRecord, CallResult, Observed};
 use crate::violation::Violation;
 use crate::{Ending, Invariant};
 
@@ -111,7 +111,7 @@ fn check_payment(intent: &Intent, record: &CallRecord, ending: Ending) -> Option
 }
 
 fn check_lookup(record: &CallRecord, ending: Ending) -> Option<BrokenInvariant> {
-    if record.lookup_outcomes_observed > 0 {
+    if record.observed.lookup_outcomes > 0 {
         let what = "the observer saw an outcome for a lookup".to_owned();
         return Some((Invariant::LookupsAreNeverUnknown, what));
     }
@@ -127,15 +127,15 @@ fn check_unsent(record: &CallRecord, ending: Ending) -> Option<BrokenInvariant> 
 
 /// The observer must see every attempt, and the last one must end like the call.
 fn check_observer(record: &CallRecord, retries: u32, ending: Ending) -> Option<BrokenInvariant> {
-    let CallRecord { sent, observed_starts, observed_ends, observed_abandoned, last_observed, .. } = record;
+    let CallRecord { sent, observed: Observed { starts, ends, abandoned, last, .. }, .. } = record;
     let most = if record.operation.moves_money() { 1 } else { retries + 1 };
-    let is_observed = (observed_starts, observed_ends, observed_abandoned) == (sent, sent, &0);
-    let is_same = last_observed.is_none_or(|observed| observed == ending);
+    let is_observed = (starts, ends, abandoned) == (sent, sent, &0);
+    let is_same = last.is_none_or(|observed| observed == ending);
     (!is_observed || !is_same || *sent > most).then(|| {
-        let last = last_observed.map_or("nothing", Ending::as_str);
+        let last = last.map_or("nothing", Ending::as_str);
         let what = format!(
-            "the call ended {ending} after {sent} attempts of at most {most}; the observer saw {observed_starts} start, \
-             {observed_ends} finish and {observed_abandoned} abandoned, the last one {last}"
+            "the call ended {ending} after {sent} attempts of at most {most}; the observer saw {starts} start, {ends} finish \
+             and {abandoned} abandoned, the last one {last}"
         );
         (Invariant::AttemptsAreObserved, what)
     })

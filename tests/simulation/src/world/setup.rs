@@ -6,7 +6,6 @@ use payments_core::{ApiKey, Client, Endpoint, RandomSource};
 use payments_fake::{DeclineShape, FakeGateway, ManualClock, VoidResponse};
 
 use super::KEYS;
-use crate::Sabotage;
 use crate::observer::RecordingObserver;
 use crate::plan::pick;
 use crate::sabotage::SabotagedTransport;
@@ -39,7 +38,6 @@ pub(super) fn draw_client(
     connect: Duration,
     shared: &Shared,
     gateway: &FakeGateway,
-    sabotage: Option<Sabotage>,
 ) -> Client {
     let key = ApiKey::new(key).expect("a constant key");
     let endpoint = Endpoint::new(FakeGateway::BASE_URL, key).expect("a constant https address");
@@ -48,14 +46,13 @@ pub(super) fn draw_client(
         clock: gateway.clock().clone(),
         gateway: gateway.uncounted(),
         transport: gateway.transport(),
-        sabotage,
     };
-    Client::builder(endpoint, SabotagedTransport { wire, sabotage }, gateway.clock().clone())
+    Client::builder(endpoint, SabotagedTransport(wire), gateway.clock().clone())
         .connect_timeout(connect)
         // The default is a MiB, and filling that would only cost time.
         .response_cap(4096)
         .random_source(SeededSource(AtomicU64::new(rng.u64(..))))
-        .observer(RecordingObserver { shared: shared.clone(), sabotage })
+        .observer(RecordingObserver(shared.clone()))
         .build()
 }
 
