@@ -13,5 +13,4 @@ mod requests;
 mod secret_types;
 mod servers;
 mod sources;
-mod traces;
 mod transcript;

@@ -7,7 +7,6 @@ use payments_fake::{DeclineShape, FakeGateway, Fault, Phase, block_on};
 use payments_tests::fault_kinds;
 
 use super::requests::{ach_payment, card_payment};
-use super::traces::TraceRecorder;
 use super::transcript::{HasCauses, Transcriber, Transcript, transcribe};
 use crate::requests::token;
 
@@ -21,7 +20,6 @@ fn calls_with_any_fault_show_no_secret_d62() {
 
 fn every_fault(canaries: &Canaries) -> Transcript {
     let transcript = Transcript::default();
-    let traces = TraceRecorder::new(transcript.clone());
     for shape in DeclineShape::ALL {
         let gateway = FakeGateway::builder()
             .api_key(canaries.key())
@@ -34,7 +32,7 @@ fn every_fault(canaries: &Canaries) -> Transcript {
                 .build()
         };
         for client in [observed(false), observed(true)] {
-            traces.record_during(|| every_call(&client, canaries, &transcript));
+            transcript.record_traces(|| every_call(&client, canaries, &transcript));
         }
         let client = observed(false);
         // Faults do not depend on the shape of a decline, so one shape is enough.

@@ -14,7 +14,6 @@ use payments_tests::fault_kinds;
 
 use super::calls::{PHASES, calls, transcribe_result};
 use super::requests::{ach_payment, card_payment};
-use super::traces::TraceRecorder;
 use super::transcript::{Transcript, transcribe};
 
 #[test]
@@ -46,8 +45,7 @@ fn assert_clean(place: &str, tls: bool) {
             scope.spawn(move || {
                 let canaries = Canaries::set(set);
                 let transcript = Transcript::default();
-                TraceRecorder::new(transcript.clone())
-                    .record_during(|| every_fault(&canaries, &transcript, tls));
+                transcript.record_traces(|| every_fault(&canaries, &transcript, tls));
                 (canaries, transcript.text().into_bytes())
             })
         });

@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt::{Debug, Display};
+use std::io;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
 use payments_canary::{Canaries, assert_independent_of_secrets};
 use payments_core::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer};
 use serde::Serialize;
+use tracing::level_filters::LevelFilter;
+use tracing::subscriber::with_default;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 /// Clones write to the same transcript.
 #[derive(Clone, Default)]
@@ -58,6 +62,18 @@ impl Transcript {
         self.0.lock().unwrap().types.clone()
     }
 
+    /// Runs `body`, and writes every span and event that this thread traces meanwhile, of every level.
+    pub(super) fn record_traces<T>(&self, body: impl FnOnce() -> T) -> T {
+        let transcript = self.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(LevelFilter::TRACE)
+            .with_span_events(FmtSpan::NEW | FmtSpan::CLOSE)
+            .without_time()
+            .with_ansi(false)
+            .with_writer(move || transcript.clone());
+        with_default(subscriber.finish(), body)
+    }
+
     /// Writes Debug and alternate Debug. [`transcribe`] writes the other representations too.
     pub(super) fn debug<T: Debug + ?Sized>(&self, value: &T) {
         let path = std::any::type_name::<T>();
@@ -67,6 +83,17 @@ impl Transcript {
             contents.types.insert(format!("{krate}::{name}"));
         }
         contents.entries.push(format!("{value:?}\n{value:#?}"));
+    }
+}
+
+impl io::Write for Transcript {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Self::write(self, &String::from_utf8_lossy(bytes));
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
