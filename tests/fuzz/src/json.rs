@@ -1,4 +1,9 @@
-/// A JSON value from an independent reader, for comparison with what the SDK reads.
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A JSON value, read without the SDK, for comparison with what the SDK reads.
 ///
 /// Numbers stay text. An object keeps its members in order, including repeated names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,10 +38,32 @@ impl Json {
     ///
     /// If it is not JSON, or is nested deeper than 200 levels.
     pub(crate) fn read(text: &str) -> Result<Self, NotRead> {
-        let mut reader = Reader { rest: text };
-        let value = reader.value(0)?;
-        reader.skip_space();
-        if reader.rest.is_empty() { Ok(value) } else { Err(NotRead::NotJson) }
+        Self::read_raw(serde_json::from_str(text).map_err(|_| NotRead::NotJson)?, 0)
+    }
+
+    fn read_raw(raw: &RawValue, depth: usize) -> Result<Self, NotRead> {
+        if depth > DEEPEST {
+            return Err(NotRead::TooDeep);
+        }
+        let text = raw.get();
+        let string = |raw: &RawValue| serde_json::from_str(raw.get()).ok();
+        Ok(match text.as_bytes().first() {
+            Some(b'{') => {
+                let Members(members) = serde_json::from_str(text).map_err(|_| NotRead::NotJson)?;
+                let read = |(name, value)| Ok((string(name), Self::read_raw(value, depth + 1)?));
+                Self::Object(members.into_iter().map(read).collect::<Result<_, _>>()?)
+            }
+            Some(b'[') => {
+                let elements: Vec<&RawValue> = serde_json::from_str(text).map_err(|_| NotRead::NotJson)?;
+                let read = |element| Self::read_raw(element, depth + 1);
+                Self::List(elements.into_iter().map(read).collect::<Result<_, _>>()?)
+            }
+            Some(b'"') => Self::Text(string(raw)),
+            Some(b'n') => Self::Null,
+            Some(b't') => Self::Flag(true),
+            Some(b'f') => Self::Flag(false),
+            _ => Self::Number(text.to_owned()),
+        })
     }
 
     /// The text, if the value is a string of valid Unicode.
@@ -72,129 +99,30 @@ impl Json {
     }
 }
 
-struct Reader<'a> {
-    rest: &'a str,
-}
+/// The members of an object in order, none of them read. A map would keep only one of a repeated name.
+struct Members<'a>(Vec<(&'a RawValue, &'a RawValue)>);
 
-impl Reader<'_> {
-    fn value(&mut self, depth: usize) -> Result<Json, NotRead> {
-        if depth > DEEPEST {
-            return Err(NotRead::TooDeep);
-        }
-        self.skip_space();
-        match self.rest.as_bytes().first() {
-            Some(b'{') => self.object(depth),
-            Some(b'[') => self.list(depth),
-            Some(b'"') => self.string().map(Json::Text),
-            Some(b'-' | b'0'..=b'9') => self.number(),
-            _ => self.word(),
-        }
-    }
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Object;
 
-    fn object(&mut self, depth: usize) -> Result<Json, NotRead> {
-        self.expect('{')?;
-        let mut members = Vec::new();
-        if self.take('}') {
-            return Ok(Json::Object(members));
-        }
-        loop {
-            self.skip_space();
-            let name = self.string()?;
-            self.expect(':')?;
-            members.push((name, self.value(depth + 1)?));
-            if !self.take(',') {
-                break;
+        impl<'de> Visitor<'de> for Object {
+            type Value = Members<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
             }
-        }
-        self.expect('}').map(|()| Json::Object(members))
-    }
 
-    fn list(&mut self, depth: usize) -> Result<Json, NotRead> {
-        self.expect('[')?;
-        let mut elements = Vec::new();
-        if self.take(']') {
-            return Ok(Json::List(elements));
-        }
-        loop {
-            elements.push(self.value(depth + 1)?);
-            if !self.take(',') {
-                break;
-            }
-        }
-        self.expect(']').map(|()| Json::List(elements))
-    }
-
-    fn string(&mut self) -> Result<Option<String>, NotRead> {
-        let inner = self.rest.strip_prefix('"').ok_or(NotRead::NotJson)?;
-        let mut units: Vec<u16> = Vec::new();
-        let mut letters = inner.char_indices();
-        while let Some((at, letter)) = letters.next() {
-            match letter {
-                '"' => {
-                    self.rest = &inner[at + 1..];
-                    return Ok(String::from_utf16(&units).ok());
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members<'de>, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
                 }
-                '\\' => {
-                    let (_, escape) = letters.next().ok_or(NotRead::NotJson)?;
-                    units.push(match escape {
-                        '"' | '\\' | '/' => escape as u16,
-                        'b' => 8,
-                        'f' => 12,
-                        'n' => 10,
-                        'r' => 13,
-                        't' => 9,
-                        'u' => {
-                            let mut unit = 0;
-                            for _ in 0..4 {
-                                let digit = letters.next().and_then(|(_, digit)| digit.to_digit(16));
-                                unit = unit * 16 + digit.ok_or(NotRead::NotJson)?;
-                            }
-                            u16::try_from(unit).map_err(|_| NotRead::NotJson)?
-                        }
-                        _ => return Err(NotRead::NotJson),
-                    });
-                }
-                '\0'..='\x1f' => return Err(NotRead::NotJson),
-                _ => units.extend_from_slice(letter.encode_utf16(&mut [0; 2])),
+                Ok(Members(members))
             }
         }
-        Err(NotRead::NotJson)
-    }
 
-    fn number(&mut self) -> Result<Json, NotRead> {
-        let length = self.rest.bytes().take_while(|byte| b"+-.0123456789Ee".contains(byte)).count();
-        let (number, rest) = self.rest.split_at(length);
-        if !is_number(number) {
-            return Err(NotRead::NotJson);
-        }
-        self.rest = rest;
-        Ok(Json::Number(number.to_owned()))
-    }
-
-    fn word(&mut self) -> Result<Json, NotRead> {
-        let words = [("null", Json::Null), ("true", Json::Flag(true)), ("false", Json::Flag(false))];
-        for (word, value) in words {
-            if let Some(rest) = self.rest.strip_prefix(word) {
-                self.rest = rest;
-                return Ok(value);
-            }
-        }
-        Err(NotRead::NotJson)
-    }
-
-    fn take(&mut self, wanted: char) -> bool {
-        self.skip_space();
-        let rest = self.rest.strip_prefix(wanted);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    fn expect(&mut self, wanted: char) -> Result<(), NotRead> {
-        if self.take(wanted) { Ok(()) } else { Err(NotRead::NotJson) }
-    }
-
-    fn skip_space(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\n', '\r']);
+        deserializer.deserialize_map(Object)
     }
 }
 
@@ -237,6 +165,6 @@ mod tests {
         {
             assert_eq!(Json::read(bad), Err(NotRead::NotJson), "{bad}");
         }
-        assert_eq!(Json::read(&"[".repeat(300)), Err(NotRead::TooDeep));
+        assert_eq!(Json::read(&("[".repeat(300) + &"]".repeat(300))), Err(NotRead::TooDeep));
     }
 }

@@ -1,8 +1,8 @@
 //! Fuzz targets for every parser of the workspace.
 //!
 //! A target is a function that takes any bytes and panics if a property does not hold. The properties are checked with
-//! independent code: a JSON reader (`Json`), decimal arithmetic on digits (`Decimal`), and a second implementation of the
-//! outcome decisions.
+//! code of this package: a reader of JSON that keeps every member (`Json`), decimal arithmetic on digits (`Decimal`), and a second
+//! implementation of the outcome decisions.
 //!
 //! # Three ways to run them
 //!

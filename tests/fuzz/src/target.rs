@@ -56,7 +56,7 @@ mod tests {
     use crate::random::Random;
 
     /// The number of mutated inputs for each target. They take about a second in an unoptimized build.
-    const MUTATED: usize = 400;
+    const MUTATED: usize = 800;
 
     macro_rules! corpus {
         ($($target:ident)*) => {
