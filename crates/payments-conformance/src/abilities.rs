@@ -12,7 +12,7 @@ pub enum Ability {
     ///
     /// Even without this ability, an asynchronous `send` must not block the thread that polls it. See
     /// [`a_call_does_not_block_its_thread`](crate::contracts::environment::a_call_does_not_block_its_thread). A blocking
-    /// client is a [`BlockingStack`](crate::BlockingStack), which never has this ability.
+    /// client is a [`blocking`](crate::blocking) stack, which never has this ability.
     Cancel,
     /// The stack uses a connection for more than one call.
     Reuse,

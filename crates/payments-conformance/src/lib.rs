@@ -36,7 +36,7 @@
 //!
 //! Omit [`block_on`](FnStack::block_on) if the transport needs no runtime. For a
 //! [blocking transport](payments_core::blocking::Transport) use [`blocking_contract_tests!`]; it must keep the same
-//! contracts, except those about dropped calls. If a function is not enough, implement [`Stack`] or [`BlockingStack`].
+//! contracts, except those about dropped calls. If a function is not enough, implement [`Stack`].
 //!
 //! Start with one test, such as `cargo test --test conformance a_payment_arrives_byte_for_byte`. All tests take a minute
 //! or two with a correct transport, and much longer with one that hangs.
@@ -135,7 +135,7 @@ pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
 pub use any_stack::AnyStack;
-pub use blocking::{BlockingStack, blocking};
+pub use blocking::blocking;
 pub use journal::Journal;
 pub use report::{Report, Verdict, check, check_only};
 pub use script::{Act, Script};

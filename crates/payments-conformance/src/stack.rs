@@ -2,10 +2,10 @@ use std::fmt;
 use std::future::Future;
 use std::time::Instant;
 
-use payments_core::{Transport, blocking};
+use payments_core::Transport;
 
 use crate::any_stack::BoxFuture;
-use crate::{Abilities, BlockingStack, Journal, Script};
+use crate::{Abilities, Journal, Script};
 
 /// An HTTP stack under test: how to create its transport, and how to run a future.
 ///
@@ -118,20 +118,21 @@ pub fn stack<T: 'static>(transport: impl Fn(&Setup) -> T + Send + Sync + 'static
         transport: Box::new(transport),
         block_on: Box::new(|future| crate::block_on(future)),
         abilities: Abilities::default(),
-        debug: |_| None,
+        debug: Box::new(|_| None),
     }
 }
 
-/// A stack created by [`stack`]: a [`Stack`] for asynchronous transports, a [`BlockingStack`] for blocking ones.
+/// A stack created by [`stack`]: a [`Stack`] for asynchronous transports. [`blocking`](crate::blocking) makes one of a stack of
+/// blocking transports.
 #[must_use = "a stack does nothing until it is checked"]
 pub struct FnStack<T> {
-    transport: Box<dyn Fn(&Setup) -> T + Send + Sync>,
-    block_on: Box<BlockOn>,
-    abilities: Abilities,
-    debug: fn(&T) -> Option<String>,
+    pub(crate) transport: Box<dyn Fn(&Setup) -> T + Send + Sync>,
+    pub(crate) block_on: Box<BlockOn>,
+    pub(crate) abilities: Abilities,
+    pub(crate) debug: Box<dyn Fn(&T) -> Option<String> + Send + Sync>,
 }
 
-type BlockOn = dyn Fn(BoxFuture<'_, ()>) + Send + Sync;
+pub(crate) type BlockOn = dyn Fn(BoxFuture<'_, ()>) + Send + Sync;
 
 impl<T: 'static> FnStack<T> {
     /// Sets how to run a future to completion, for transports that need the timers or sockets of a runtime.
@@ -177,7 +178,7 @@ impl<T: 'static> FnStack<T> {
     where
         T: fmt::Debug,
     {
-        self.debug = |transport| Some(format!("{transport:?} {transport:#?}"));
+        self.debug = Box::new(|transport| Some(format!("{transport:?} {transport:#?}")));
         self
     }
 }
@@ -197,22 +198,6 @@ impl<T: Transport> Stack for FnStack<T> {
         let mut output = None;
         (self.block_on)(Box::pin(async { output = Some(future.await) }));
         output.expect("`FnStack::block_on` runs the future to its end")
-    }
-
-    fn abilities(&self) -> Abilities {
-        self.abilities.clone()
-    }
-
-    fn debug(&self, transport: &T) -> Option<String> {
-        (self.debug)(transport)
-    }
-}
-
-impl<T: blocking::Transport> BlockingStack for FnStack<T> {
-    type Transport = T;
-
-    fn transport(&self, setup: &Setup) -> T {
-        (self.transport)(setup)
     }
 
     fn abilities(&self) -> Abilities {

@@ -105,7 +105,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
 ///
 /// Both must succeed. Futures share threads: a `send` that blocks its thread also blocks every other call on that thread,
 /// including their deadlines. A transport that makes only one call at a time fails too. Stacks that cannot
-/// [cancel](crate::Ability::Cancel) must also keep this contract. For a [blocking stack](crate::BlockingStack) two threads
+/// [cancel](crate::Ability::Cancel) must also keep this contract. For a [blocking stack](crate::blocking()) two threads
 /// make the calls.
 pub fn a_call_does_not_block_its_thread(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment that waits for another one can miss its deadline, because the timer that should end it does not \

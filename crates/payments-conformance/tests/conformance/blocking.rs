@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Mutex;
 
 use crate::support::{Flaw, Plain, PlainStack};
-use payments_conformance::{
-    Abilities, Ability, BlockingStack, FnStack, Stack as _, Verdict, blocking, check_only, stack,
-};
+use payments_conformance::{Abilities, Ability, FnStack, Stack as _, Verdict, blocking, check_only, stack};
 use payments_core::blocking::Transport;
 use payments_core::{TransportError, TransportRequest, TransportResponse};
 
@@ -38,7 +36,7 @@ fn over_plain_http<T: Transport>(stack: FnStack<T>) -> FnStack<T> {
     stack.abilities(Abilities::default().without(Ability::Https, "one scheme is enough"))
 }
 
-fn broken(stack: impl BlockingStack, wanted: &[&str]) -> Vec<Verdict> {
+fn broken<T: Transport>(stack: FnStack<T>, wanted: &[&str]) -> Vec<Verdict> {
     let report = check_only(&blocking(stack), |contract| wanted.contains(&contract));
     assert_eq!(report.verdicts().len(), wanted.len(), "{report}");
     report.broken().cloned().collect()
