@@ -5,22 +5,14 @@
 #[macro_export]
 macro_rules! __each_theme {
     ($callback:ident $arguments:tt) => {
-        $crate::__contracts_of!(requests $callback $arguments);
-        $crate::__contracts_of!(answers $callback $arguments);
-        $crate::__contracts_of!(gateway_errors $callback $arguments);
-        $crate::__contracts_of!(broken_answers $callback $arguments);
-        $crate::__contracts_of!(lost_answers $callback $arguments);
-        $crate::__contracts_of!(lookups $callback $arguments);
-        $crate::__contracts_of!(other_routes $callback $arguments);
-        $crate::__contracts_of!(broken_tls $callback $arguments);
-        $crate::__contracts_of!(never_sent $callback $arguments);
-        $crate::__contracts_of!(late_connections $callback $arguments);
-        $crate::__contracts_of!(deadlines $callback $arguments);
-        $crate::__contracts_of!(limits $callback $arguments);
-        $crate::__contracts_of!(connections $callback $arguments);
-        $crate::__contracts_of!(environment $callback $arguments);
-        $crate::__contracts_of!(secrecy $callback $arguments);
-        $crate::__contracts_of!(http2 $callback $arguments);
+        $crate::__each_theme!(
+            $callback $arguments:
+            requests answers gateway_errors broken_answers lost_answers lookups other_routes broken_tls never_sent
+            late_connections deadlines limits connections environment secrecy http2
+        );
+    };
+    ($callback:ident $arguments:tt: $($theme:ident)+) => {
+        $($crate::__contracts_of!($theme $callback $arguments);)+
     };
 }
 

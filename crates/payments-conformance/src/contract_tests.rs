@@ -27,15 +27,7 @@ macro_rules! contract_tests {
         $crate::__each_theme!(__contract_tests { $stack });
     };
     ($stack:expr, themes: $($theme:ident),+ $(,)?) => {
-        $crate::__tests_of_themes!({ $stack } $($theme)+);
-    };
-}
-
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __tests_of_themes {
-    ($stack:tt $($theme:ident)+) => {
-        $($crate::__contracts_of!($theme __contract_tests $stack);)+
+        $crate::__each_theme!(__contract_tests { $stack }: $($theme)+);
     };
 }
 
