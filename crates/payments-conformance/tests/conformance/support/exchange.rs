@@ -16,8 +16,8 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::Shared;
 use super::call::State;
-use super::flaw::Flaw;
 use super::stream::{Stream, Wire};
+use crate::broken::Flaw;
 
 /// Sends one request once, or as often as the flaw does.
 pub(crate) struct Exchange {
@@ -104,7 +104,7 @@ impl Exchange {
                 {
                     return Err(TransportError::not_processed(Kind::Connect));
                 }
-                Ok(response) if self.follows_redirects() && response.status().is_redirection() => {
+                Ok(response) if self.has(Flaw::FollowsRedirects) && response.status().is_redirection() => {
                     let location = response.headers().get(LOCATION).and_then(|value| value.to_str().ok());
                     let Some(location) = location.filter(|location| location.starts_with("http")) else {
                         return Ok(response.into());
@@ -121,8 +121,6 @@ impl Exchange {
                     if tries == 1
                         && (self.has(Flaw::RetriesClosedConnections)
                             || self.has(Flaw::RetriesAtNextAddress) && self.has_another_address()
-                            || self.has(Flaw::RetriesLookups)
-                                && self.request.method() == http::Method::GET
                             || reused && self.has(Flaw::RetriesOnReusedConnections)) => {}
                 Err(Failure { error, .. }) if tries == 1 && self.retries_after(&error) => {}
                 Err(Failure { error, .. }) if self.reports_as_not_processed(&error) => {
@@ -229,11 +227,6 @@ impl Exchange {
         self.request.uri().host() == Some("localhost")
     }
 
-    fn follows_redirects(&self) -> bool {
-        let is_lookup = self.request.method() == http::Method::GET;
-        self.has(Flaw::FollowsRedirects) || is_lookup && self.has(Flaw::FollowsRedirectsOfLookups)
-    }
-
     /// Whether the flaw retries after this response.
     fn retries_response(&self, response: &Response<Bytes>) -> bool {
         let status = response.status().as_u16();
@@ -266,9 +259,6 @@ impl Exchange {
         let mut total = self.deadlines.total();
         if self.has(Flaw::IgnoresTheDeadline) {
             total += Duration::from_millis(2300);
-        }
-        if total.is_zero() && self.has(Flaw::TreatsZeroAsNoDeadline) {
-            total = Duration::from_secs(20);
         }
         let left = total.checked_sub(self.started.elapsed()).filter(|left| !left.is_zero());
         if self.has(Flaw::RestartsDeadlineOnEachRead) {
@@ -329,7 +319,7 @@ impl Exchange {
         let wire = if secure { self.tls(uri.host().unwrap(), port, tcp, ends)? } else { Wire::Plain(tcp) };
         let was_sent = matches!(&wire, Wire::Tls(tls) if tls.conn.is_early_data_accepted());
         let last = String::new();
-        Ok(Stream { wire, unread: Vec::new(), reused: false, was_sent, forgets_time: false, last })
+        Ok(Stream { wire, unread: Vec::new(), reused: false, was_sent, last })
     }
 
     fn tcp(&self, host: &str, port: u16, ends: Instant) -> Result<TcpStream, TransportError> {
@@ -355,11 +345,6 @@ impl Exchange {
         };
         for address in addresses {
             let left = ends.saturating_duration_since(Instant::now());
-            let left = if left.is_zero() && self.has(Flaw::TreatsZeroAsNoDeadline) {
-                Duration::from_secs(9)
-            } else {
-                left
-            };
             if left.is_zero() {
                 return Err(TransportError::not_processed(Kind::Timeout));
             }
@@ -502,8 +487,7 @@ impl Exchange {
                 return Ok(length);
             }
         }
-        let forgetful = stream.forgets_time.then_some(Duration::from_secs(20));
-        let mut left = self.time_left().or(forgetful).ok_or(ErrorKind::TimedOut)?;
+        let mut left = self.time_left().ok_or(ErrorKind::TimedOut)?;
         if self.has(Flaw::UsesConnectDeadlineForReads) {
             left = left.min(self.deadlines.connect());
         }
@@ -539,8 +523,7 @@ impl Exchange {
                     if is_final || self.has(Flaw::ReturnsInterimResponses) {
                         return Ok(head);
                     }
-                    stream.forgets_time = self.has(Flaw::IgnoresDeadlineAfterInterim);
-                    if !stream.forgets_time && !self.has(Flaw::ChecksDeadlineOnlyWhenIdle) {
+                    if !self.has(Flaw::ChecksDeadlineOnlyWhenIdle) {
                         self.time_left().ok_or(ErrorKind::TimedOut)?;
                     }
                 }
@@ -561,17 +544,11 @@ impl Exchange {
 
     /// The head of a response and its length. `None` if more bytes are needed.
     fn parse(&self, bytes: &[u8]) -> io::Result<Option<(Head, usize)>> {
-        let limit = if self.has(Flaw::LimitsHeadersToAHundred) {
-            100
-        } else if self.has(Flaw::LimitsHeadersToFiveHundred) {
-            500
-        } else {
-            1000
-        };
+        let limit = if self.has(Flaw::LimitsHeadersToAHundred) { 100 } else { 1000 };
         let mut headers = vec![httparse::EMPTY_HEADER; limit];
         let mut response = httparse::Response::new(&mut headers);
         let mut parser = httparse::ParserConfig::default();
-        parser.allow_obsolete_multiline_headers_in_responses(!self.has(Flaw::RejectsFoldedHeaders));
+        parser.allow_obsolete_multiline_headers_in_responses(true);
         let length = match parser.parse_response(&mut response, bytes) {
             Ok(httparse::Status::Complete(length)) => length,
             Ok(httparse::Status::Partial) => return Ok(None),

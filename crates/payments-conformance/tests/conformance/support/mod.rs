@@ -2,7 +2,6 @@
 
 mod call;
 mod exchange;
-mod flaw;
 mod simulated;
 mod stream;
 
@@ -15,9 +14,9 @@ use payments_core::{Transport, TransportError, TransportRequest, TransportRespon
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
+pub(crate) use crate::broken::Flaw;
 use call::Call;
 use exchange::Exchange;
-pub(crate) use flaw::Flaw;
 use simulated::Simulated;
 use stream::Stream;
 

@@ -12,8 +12,6 @@ pub(crate) struct Stream {
     pub(crate) reused: bool,
     /// The request was sent as early data.
     pub(crate) was_sent: bool,
-    /// No longer checks the deadline, for one of the flaws.
-    pub(crate) forgets_time: bool,
     /// The head of the last request.
     pub(crate) last: String,
 }
