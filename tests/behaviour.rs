@@ -1,4 +1,4 @@
-//! Does the client behave the same in process with the fake, and over HTTP and HTTPS with the sandbox?
+//! Does the client behave as the interface says with the fake, and the same over HTTP and HTTPS with the sandbox?
 
 use payments_core::model::{
     Amount, CustomerId, Field, Payer, TransactionId, TransactionType, TransactionTypeCode, Void,
@@ -10,48 +10,9 @@ use serde::Serialize;
 use crate::requests::{APPROVED, ach, card, payer, sale, sale_to, token};
 use crate::test_setup::{Network, TestSetup};
 
-/// Defines three tests for each behaviour: over the fake transport, over HTTP and over HTTPS.
-macro_rules! behaviours {
-    ($($name:ident,)*) => {
-        mod in_process {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name(crate::test_setup::Network::InProcess).await;
-            })*
-        }
-
-        mod over_http {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name(crate::test_setup::Network::Http).await;
-            })*
-        }
-
-        mod over_https {
-            $(#[tokio::test]
-            async fn $name() {
-                super::$name(crate::test_setup::Network::Https).await;
-            })*
-        }
-    };
-}
-
-behaviours! {
-    sale_is_charged_once_and_returns_its_record_d05_d26,
-    authorisation_is_voided_d05_d66,
-    void_may_return_another_id_d66,
-    ach_payment_is_charged_d05_d39,
-    token_is_charged_d05_d40,
-    token_approves_twice_then_declines_d40,
-    transaction_and_customer_are_found_d12,
-    documented_errors_are_rejections_d09,
-    decline_of_any_shape_is_rejected_d06_d09,
-    lookup_is_retried_after_a_fault_d12,
-    amounts_arrive_to_the_cent,
-}
-
-async fn sale_is_charged_once_and_returns_its_record_d05_d26(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn sale_is_charged_once_and_returns_its_record_d05_d26() {
+    let setup = Network::InProcess.setup().await;
     let charged = setup.client.process_card(&sale(10_50)).await.unwrap();
     assert_eq!(charged.http_status().as_u16(), 200);
     assert_eq!(charged.status_code(), Some("100"));
@@ -71,8 +32,9 @@ async fn sale_is_charged_once_and_returns_its_record_d05_d26(network: Network) {
     );
 }
 
-async fn authorisation_is_voided_d05_d66(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn authorisation_is_voided_d05_d66() {
+    let setup = Network::InProcess.setup().await;
     let authorised = setup.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     assert_eq!(authorised.transaction_type.value(), Some(&TransactionTypeCode::AUTH));
     let void = Void::new(authorised.transaction_id.clone()).with_reason("ordered twice").unwrap();
@@ -84,25 +46,28 @@ async fn authorisation_is_voided_d05_d66(network: Network) {
     assert_eq!(rejected(setup.client.void(&void).await, 400).reason(), Some("invalid transaction id"));
 }
 
-async fn void_may_return_another_id_d66(network: Network) {
+#[tokio::test]
+async fn void_may_return_another_id_d66() {
     let gateway =
         FakeGateway::builder().choices(|choices| choices.void_response = VoidResponse::NewTransactionId);
-    let setup = network.setup_with(gateway).await;
+    let setup = Network::InProcess.setup_with(gateway).await;
     let authorised = setup.client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     let voided = setup.client.void(&Void::new(authorised.transaction_id.clone())).await.unwrap();
     assert_eq!(voided.voided, authorised.transaction_id);
     assert_ne!(voided.transaction_id, authorised.transaction_id);
 }
 
-async fn ach_payment_is_charged_d05_d39(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn ach_payment_is_charged_d05_d39() {
+    let setup = Network::InProcess.setup().await;
     let debited = setup.client.process_ach(&ach(99)).await.unwrap();
     let ledger = setup.gateway.ledger();
     assert_eq!(ledger.assert_charged_once(Amount::from_cents(99)).transaction_id(), &debited.transaction_id);
 }
 
-async fn token_is_charged_d05_d40(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn token_is_charged_d05_d40() {
+    let setup = Network::InProcess.setup().await;
     let charged = setup.client.process_token(&token("tok_approved", 7_00)).await.unwrap();
     let ledger = setup.gateway.ledger();
     assert_eq!(
@@ -111,8 +76,9 @@ async fn token_is_charged_d05_d40(network: Network) {
     );
 }
 
-async fn token_approves_twice_then_declines_d40(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn token_approves_twice_then_declines_d40() {
+    let setup = Network::InProcess.setup().await;
     for _ in 0..2 {
         setup.client.process_token(&token("tok_then_declined", 1_00)).await.unwrap();
     }
@@ -121,8 +87,9 @@ async fn token_approves_twice_then_declines_d40(network: Network) {
     setup.gateway.ledger().assert_charged_total(Amount::from_cents(2_00));
 }
 
-async fn transaction_and_customer_are_found_d12(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn transaction_and_customer_are_found_d12() {
+    let setup = Network::InProcess.setup().await;
     let charged = setup.client.process_card(&sale(10_50)).await.unwrap();
     let found = setup.client.transaction(&charged.transaction_id).await.unwrap();
     assert_eq!(found.status_code(), Some("200"));
@@ -133,8 +100,9 @@ async fn transaction_and_customer_are_found_d12(network: Network) {
     assert_eq!(customer.customer_id.value().map(CustomerId::as_str), Some("cus_1"));
 }
 
-async fn documented_errors_are_rejections_d09(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn documented_errors_are_rejections_d09() {
+    let setup = Network::InProcess.setup().await;
     let wrong_key = setup.client_with_key("not-the-key");
     let error = rejected(wrong_key.process_card(&sale(1_00)).await, 401);
     assert_eq!(error.kind(), ErrorKind::Unauthorized);
@@ -170,10 +138,12 @@ async fn documented_errors_are_rejections_d09(network: Network) {
     setup.gateway.ledger().assert_nothing_charged();
 }
 
-async fn decline_of_any_shape_is_rejected_d06_d09(network: Network) {
+#[tokio::test]
+async fn decline_of_any_shape_is_rejected_d06_d09() {
     for shape in DeclineShape::ALL {
-        let setup =
-            network.setup_with(FakeGateway::builder().choices(|choices| choices.decline_shape = shape)).await;
+        let setup = Network::InProcess
+            .setup_with(FakeGateway::builder().choices(|choices| choices.decline_shape = shape))
+            .await;
         let declined = card("4000000000000002", TransactionType::Sale, 1_00);
         let error = setup.client.process_card(&declined).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::Rejected, "{}", shape.as_str());
@@ -184,8 +154,9 @@ async fn decline_of_any_shape_is_rejected_d06_d09(network: Network) {
     }
 }
 
-async fn lookup_is_retried_after_a_fault_d12(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn lookup_is_retried_after_a_fault_d12() {
+    let setup = Network::InProcess.setup().await;
     let charged = setup.client.process_card(&sale(10_50)).await.unwrap();
     setup.gateway.arm(Fault::response_lost(OperationName::GetTransaction));
     setup.client.transaction(&charged.transaction_id).await.unwrap();
@@ -212,15 +183,19 @@ async fn results(setup: &TestSetup) -> Vec<String> {
     let authorised = client.process_card(&card(APPROVED, TransactionType::Auth, 25_00)).await.unwrap();
     let void = Void::new(authorised.transaction_id.clone());
     let wrong_key = setup.client_with_key("not-the-key");
+    setup.gateway.arm(Fault::response_lost(OperationName::GetTransaction));
     vec![
         text(client.process_card(&sale(10_50)).await),
         text(client.process_card(&card("4000000000009995", TransactionType::Sale, 5_00)).await),
+        text(client.process_card(&sale_to(Payer { postal_code: "00000", ..payer() })).await),
+        text(client.process_card(&sale(9_007_199_254_740_993)).await),
         void_text(client.void(&void).await),
         void_text(client.void(&void).await),
         text(client.transaction(&authorised.transaction_id).await),
         text(client.process_ach(&ach(3_00)).await),
         text(client.process_token(&token("tok_approved", 4_00)).await),
         text(client.process_token(&token("tok_declined", 4_00)).await),
+        text(client.process_token(&token("tok_unheard_of", 4_00)).await),
         text(client.customer(&"cus_1".parse().unwrap()).await),
         text(client.customer(&"cus_2".parse().unwrap()).await),
         text(wrong_key.process_card(&sale(1_00)).await),
@@ -241,8 +216,9 @@ fn void_text(result: Result<Success<VoidReceipt>, Error>) -> String {
     }
 }
 
-async fn amounts_arrive_to_the_cent(network: Network) {
-    let setup = network.setup().await;
+#[tokio::test]
+async fn amounts_arrive_to_the_cent() {
+    let setup = Network::InProcess.setup().await;
     let mut total = Amount::from_cents(0);
     for cents in [1, 7, 10, 29, 1_00, 19_99, 45_00, 70_07, 4_503_599_627_370_497, 9_007_199_254_740_993] {
         let amount = Amount::from_cents(cents);

@@ -13,6 +13,5 @@ mod openapi;
 mod outcomes;
 mod requests;
 mod secrets;
-mod statuses;
 mod test_setup;
 mod tls_refusals;

@@ -49,7 +49,8 @@ impl StatusRow {
     }
 }
 
-/// Every final HTTP status from 200 to 599 with every body, each in exactly one row.
+/// Every final HTTP status from 200 to 599 with every body, each in exactly one row. The exit codes of the command are tested
+/// against all of it, and the faults in `outcomes.rs` are samples.
 pub const STATUS_TABLE: &[StatusRow] = {
     use ResponseBody::{Foreign, Refusal, Success};
 

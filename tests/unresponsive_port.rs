@@ -48,19 +48,8 @@ impl UnresponsivePort {
     ///
     /// If no port is free.
     pub fn refusing() -> Self {
-        Self::refusing_at(SocketAddr::from(([127, 0, 0, 1], 0)))
-    }
-
-    /// The same, at the address of a server that has shut down.
-    ///
-    /// # Panics
-    ///
-    /// If a server listens there.
-    pub fn refusing_at(address: SocketAddr) -> Self {
-        let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).expect("a socket");
-        // The old server's connections may still be closing.
-        socket.set_reuse_address(true).expect("the option can be set");
-        socket.bind(&address.into()).expect("no server listens there");
+        let socket = Socket::new(Domain::IPV4, Type::STREAM, None).expect("a socket");
+        socket.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).expect("a loopback port is free");
         Self { listener: socket.into(), fillers: Vec::new() }
     }
 
