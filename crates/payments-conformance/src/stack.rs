@@ -129,10 +129,12 @@ pub struct FnStack<T> {
     pub(crate) transport: Box<dyn Fn(&Setup) -> T + Send + Sync>,
     pub(crate) block_on: Box<BlockOn>,
     pub(crate) abilities: Abilities,
-    pub(crate) debug: Box<dyn Fn(&T) -> Option<String> + Send + Sync>,
+    pub(crate) debug: Box<Debugged<T>>,
 }
 
 pub(crate) type BlockOn = dyn Fn(BoxFuture<'_, ()>) + Send + Sync;
+
+pub(crate) type Debugged<T> = dyn Fn(&T) -> Option<String> + Send + Sync;
 
 impl<T: 'static> FnStack<T> {
     /// Sets how to run a future to completion, for transports that need the timers or sockets of a runtime.

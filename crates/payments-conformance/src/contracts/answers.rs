@@ -11,7 +11,8 @@ use crate::contract::{Contract, Harness};
 use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::{End, send_and};
-use crate::test_request::{API_KEY, CARD_NUMBER};
+use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
+use crate::test_run::TestRun;
 use crate::violation::{SENT_TWICE, Violation};
 use crate::{Ability, AnyStack, Journal, Verdict};
 
@@ -42,31 +43,42 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &dyn AnyStack) -> Verdic
 ///
 /// The transport must return each as a response. Nothing reaches the other server, and nothing is sent again to this one.
 /// Following a 307 or 308 would post the card to whatever address the response names.
+#[allow(clippy::redundant_closure_for_method_calls, reason = "the method has one lifetime of a run, not any")]
 pub fn redirects_are_not_followed(stack: &dyn AnyStack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
-    Contract::new("redirects_are_not_followed", why).check(stack, |harness| {
-        let other = harness.another_server(Connection::serve);
-        let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
-        let statuses = statuses([300, 301, 302, 303, 305, 307, 308]);
-        let acts: Vec<_> = locations
-            .iter()
-            .flat_map(|location| statuses.iter().map(|status| redirect(*status, location)))
-            .collect();
-        harness.with_script("responds to every request with a redirect", acts, |run| {
-            for status in statuses.iter().chain(&statuses) {
-                let charge = run.charge();
-                let id = charge.id.clone();
-                let call = run.send(charge);
-                // Checked first, because the result does not show where the card was sent.
-                must_not_have_reached(&other.journal, &id)?;
-                let call = call?;
-                run.must_have_arrived_at_most_once(&id)?;
-                call.must_have_status(*status)?;
-                run.must_have_arrived_once(&id)?;
-            }
-            Ok(())
-        })
+    let contract = Contract::new("redirects_are_not_followed", why);
+    contract.check(stack, |harness| {
+        follows_no_redirect(harness, |run| run.charge(), [300, 301, 302, 303, 305, 307, 308])
+    })
+}
+
+/// Responds to this kind of request with each of these statuses, and an address at another server or at this one.
+pub(super) fn follows_no_redirect(
+    harness: &Harness<'_>,
+    request: impl Fn(&TestRun<'_>) -> TestRequest,
+    codes: impl IntoIterator<Item = u16>,
+) -> Result<(), Violation> {
+    let other = harness.another_server(Connection::serve);
+    let locations = [format!("{}/transaction", harness.url(other.address)), "/elsewhere".to_owned()];
+    let statuses = statuses(codes);
+    let acts: Vec<_> = locations
+        .iter()
+        .flat_map(|location| statuses.iter().map(|status| redirect(*status, location)))
+        .collect();
+    harness.with_script("responds to every request with a redirect", acts, |run| {
+        for status in statuses.iter().chain(&statuses) {
+            let request = request(run);
+            let id = request.id.clone();
+            let call = run.send(request);
+            // Checked first, because the result does not show where the card and the key were sent.
+            must_not_have_reached(&other.journal, &id)?;
+            let call = call?;
+            run.must_have_arrived_at_most_once(&id)?;
+            call.must_have_status(*status)?;
+            run.must_have_arrived_once(&id)?;
+        }
+        Ok(())
     })
 }
 
@@ -325,7 +337,7 @@ fn no_text() -> HeaderValue {
     HeaderValue::from_bytes(b"\xff\xfe caf\xe9").expect("HTTP allows these bytes")
 }
 
-fn with_retry_headers(status: StatusCode) -> Act {
+pub(super) fn with_retry_headers(status: StatusCode) -> Act {
     let mut response = response(status, body_of(status));
     let headers = response.headers_mut();
     headers.insert(LOCATION, HeaderValue::from_static("/elsewhere"));
@@ -342,7 +354,7 @@ pub(super) fn statuses(codes: impl IntoIterator<Item = u16>) -> Vec<StatusCode> 
     codes.into_iter().map(|code| StatusCode::from_u16(code).expect("HTTP allows this code")).collect()
 }
 
-pub(super) fn redirect(status: StatusCode, location: &str) -> Act {
+fn redirect(status: StatusCode, location: &str) -> Act {
     let mut response = response(status, "");
     response.headers_mut().insert(LOCATION, HeaderValue::from_str(location).expect("an address"));
     Act::Answer(response)
