@@ -68,5 +68,8 @@ fn every_sabotage_is_found_and_every_rule_can_be_broken() {
         writeln!(traces, "If {name}:\n{trace}").unwrap();
     }
     assert_eq!(traces, include_str!("traces.txt"), "the traces have changed; now they are:\n{traces}");
-    assert!(broken.iter().eq(&Broken::ALL), "every rule must be broken by a sabotage: {broken:?}");
+    assert!(
+        broken.iter().eq(Broken::ALL.iter().map(|(rule, _)| rule)),
+        "every rule must be broken by a sabotage: {broken:?}"
+    );
 }

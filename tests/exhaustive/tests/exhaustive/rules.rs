@@ -23,41 +23,30 @@ pub(crate) enum Broken {
 }
 
 impl Broken {
-    pub(crate) const ALL: [Self; 12] = [
-        Self::SentTwice,
-        Self::SentAfterRejection,
-        Self::OtherRequest,
-        Self::NotListed,
-        Self::NotCharged,
-        Self::Forgotten,
-        Self::Purged,
-        Self::NoResolver,
-        Self::WrongAttempt,
-        Self::NotSeen,
-        Self::SentAfterFound,
-        Self::Stuck,
+    /// Every rule and its text, in the same order.
+    pub(crate) const ALL: [(Self, &str); 12] = [
+        (Self::SentTwice, "two transmissions may have reached the service, and no person said otherwise"),
+        (Self::SentAfterRejection, "a key that was rejected is sent again, and nobody asked for that"),
+        (Self::OtherRequest, "a plain call begins another request with a used key"),
+        (
+            Self::NotListed,
+            "a payment that may have been charged is listed neither as unresolved nor as processed, and no person said so",
+        ),
+        (Self::NotCharged, "a payment that was not charged is listed as processed by the service"),
+        (Self::Forgotten, "an outcome is lost, and neither a person nor a new attempt changed it"),
+        (Self::Purged, "an unresolved key is purged"),
+        (Self::NoResolver, "the row does not name the person who resolved it"),
+        (Self::WrongAttempt, "a person's resolution of one attempt is written to another"),
+        (
+            Self::NotSeen,
+            "a person's resolution is written to a row that has changed since that person read it",
+        ),
+        (Self::SentAfterFound, "a key is begun again although an attempt of it was found processed"),
+        (Self::Stuck, "no step from here leads to an end"),
     ];
 
-    /// The last line of a trace.
     pub(crate) fn rule(self) -> &'static str {
-        match self {
-            Self::SentTwice => "two transmissions may have reached the service, and no person said otherwise",
-            Self::SentAfterRejection => "a key that was rejected is sent again, and nobody asked for that",
-            Self::OtherRequest => "a plain call begins another request with a used key",
-            Self::NotListed => {
-                "a payment that may have been charged is listed neither as unresolved nor as processed, and no person said so"
-            }
-            Self::NotCharged => "a payment that was not charged is listed as processed by the service",
-            Self::Forgotten => "an outcome is lost, and neither a person nor a new attempt changed it",
-            Self::Purged => "an unresolved key is purged",
-            Self::NoResolver => "the row does not name the person who resolved it",
-            Self::WrongAttempt => "a person's resolution of one attempt is written to another",
-            Self::NotSeen => {
-                "a person's resolution is written to a row that has changed since that person read it"
-            }
-            Self::SentAfterFound => "a key is begun again although an attempt of it was found processed",
-            Self::Stuck => "no step from here leads to an end",
-        }
+        Self::ALL[self as usize].1
     }
 }
 
