@@ -10,10 +10,9 @@ use payments_fuzz::Target;
 
 static TARGET: LazyLock<Target> = LazyLock::new(|| {
     let name = std::env::var("FUZZ_TARGET").unwrap_or_default();
-    let found = Target::ALL.into_iter().find(|target| target.name == name);
-    found.unwrap_or_else(|| {
-        panic!("set FUZZ_TARGET to one of {}", Target::ALL.map(|target| target.name).join(", "))
-    })
+    let found = Target::ALL.iter().copied().find(|target| target.name == name);
+    let names = || Target::ALL.iter().map(|target| target.name).collect::<Vec<_>>().join(", ");
+    found.unwrap_or_else(|| panic!("set FUZZ_TARGET to one of {}", names()))
 });
 
 #[cfg(fuzzing)]

@@ -13,33 +13,46 @@ pub struct Target {
     pub also: &'static [&'static str],
 }
 
-impl Target {
-    /// Every target.
-    pub const ALL: [Self; 19] = [
-        Self { name: "decode_ach_answer", run: responses::decode_ach_answer, also: RESPONSES },
-        Self { name: "decode_card_answer", run: responses::decode_card_answer, also: RESPONSES },
-        Self { name: "decode_customer_answer", run: responses::decode_customer_answer, also: RESPONSES },
-        Self { name: "decode_token_answer", run: responses::decode_token_answer, also: RESPONSES },
-        Self {
-            name: "decode_transaction_answer",
-            run: responses::decode_transaction_answer,
-            also: RESPONSES,
-        },
-        Self { name: "decode_void_answer", run: responses::decode_void_answer, also: RESPONSES },
-        Self { name: "handle_requests", run: gateway::handle_requests, also: &[] },
-        Self { name: "load_fixtures", run: fixtures::load_fixtures, also: JSON },
-        Self { name: "mask_text", run: masking::mask_text, also: JSON },
-        Self { name: "parse_ach_request", run: requests::parse_ach_request, also: JSON },
-        Self { name: "parse_card_request", run: requests::parse_card_request, also: JSON },
-        Self { name: "parse_token_request", run: requests::parse_token_request, also: JSON },
-        Self { name: "parse_void_request", run: requests::parse_void_request, also: JSON },
-        Self { name: "read_amount", run: amounts::read_amount, also: &[] },
-        Self { name: "read_endpoint", run: endpoints::read_endpoint, also: &[] },
-        Self { name: "read_fault", run: faults::read_fault, also: JSON },
-        Self { name: "read_path_id", run: path_ids::read_path_id, also: &[] },
-        Self { name: "read_record", run: records::read_record, also: JSON },
-        Self { name: "read_retry_after", run: retry_after::read_retry_after, also: &[] },
-    ];
+/// Defines every target, and a test of each with its corpus and mutated inputs.
+macro_rules! targets {
+    ($($module:ident::$name:ident $also:expr,)*) => {
+        impl Target {
+            /// Every target.
+            pub const ALL: &[Self] = &[$(Self { name: stringify!($name), run: $module::$name, also: $also },)*];
+        }
+
+        #[cfg(test)]
+        mod corpus {
+            $(
+                #[test]
+                fn $name() {
+                    super::tests::check(stringify!($name));
+                }
+            )*
+        }
+    };
+}
+
+targets! {
+    responses::decode_ach_answer RESPONSES,
+    responses::decode_card_answer RESPONSES,
+    responses::decode_customer_answer RESPONSES,
+    responses::decode_token_answer RESPONSES,
+    responses::decode_transaction_answer RESPONSES,
+    responses::decode_void_answer RESPONSES,
+    gateway::handle_requests &[],
+    fixtures::load_fixtures JSON,
+    masking::mask_text JSON,
+    requests::parse_ach_request JSON,
+    requests::parse_card_request JSON,
+    requests::parse_token_request JSON,
+    requests::parse_void_request JSON,
+    amounts::read_amount &[],
+    endpoints::read_endpoint &[],
+    faults::read_fault JSON,
+    path_ids::read_path_id &[],
+    records::read_record JSON,
+    retry_after::read_retry_after &[],
 }
 
 /// Whole responses, and JSON documents of every form.
@@ -58,57 +71,19 @@ mod tests {
     /// The number of mutated inputs for each target. They take about a second in an unoptimized build.
     const MUTATED: usize = 800;
 
-    macro_rules! corpus {
-        ($($target:ident)*) => {
-            $(
-                #[test]
-                fn $target() {
-                    check(stringify!($target));
-                }
-            )*
-
-            #[test]
-            fn every_target_has_a_test() {
-                assert_eq!(Target::ALL.map(|target| target.name), [$(stringify!($target)),*]);
-            }
-        };
-    }
-
-    corpus! {
-        decode_ach_answer
-        decode_card_answer
-        decode_customer_answer
-        decode_token_answer
-        decode_transaction_answer
-        decode_void_answer
-        handle_requests
-        load_fixtures
-        mask_text
-        parse_ach_request
-        parse_card_request
-        parse_token_request
-        parse_void_request
-        read_amount
-        read_endpoint
-        read_fault
-        read_path_id
-        read_record
-        read_retry_after
-    }
-
     /// Runs the target on every input, then on mutated inputs that are the same in every run.
-    fn check(name: &str) {
-        let target = Target::ALL.into_iter().find(|target| target.name == name).unwrap();
-        let inputs = inputs(&target);
+    pub(super) fn check(name: &str) {
+        let target = Target::ALL.iter().find(|target| target.name == name).unwrap();
+        let inputs = inputs(target);
         for (path, input) in &inputs {
-            run(&target, input, || path.display().to_string());
+            run(target, input, || path.display().to_string());
         }
         for seed in 0..MUTATED {
             let mut random = Random::new(seed as u64);
             let (path, input) = &inputs[seed % inputs.len()];
             let other = &inputs[random.below(inputs.len())].1;
             let mutated = random.mutate(input, other);
-            run(&target, &mutated, || {
+            run(target, &mutated, || {
                 format!("{} mutated with seed {seed}: \"{}\"", path.display(), mutated.escape_ascii())
             });
         }

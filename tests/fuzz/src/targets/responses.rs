@@ -8,8 +8,8 @@ use payments_core::model::{
     TransactionRecord, TransactionType, Void,
 };
 use payments_core::{
-    ApiKey, Endpoint, Error, GetCustomer, GetTransaction, LookupError, Operation, Outcome, Success,
-    TransportError, TransportErrorKind,
+    ApiKey, Endpoint, Error, FailedCall, GetCustomer, GetTransaction, LookupError, Operation, Outcome,
+    Success, TransportError, TransportErrorKind,
 };
 
 use crate::http_text;
@@ -117,7 +117,7 @@ where
             }
             Err(error) => {
                 check_error(error, self.secrets);
-                let snippet = [error.snippet().unwrap_or_default()];
+                let snippet = [error.call().body_snippet().unwrap_or_default()];
                 check_one_line(&snippet);
                 check_nothing_secret(&snippet, self.secrets);
             }
@@ -188,13 +188,17 @@ enum ReadOutcome {
     Unclear,
 }
 
-/// The properties that are checked for both error types.
+/// What is checked for both error types.
 trait CheckedError: std::error::Error {
     fn read_outcome(&self) -> ReadOutcome;
-    fn snippet(&self) -> Option<String>;
-    fn record(&self) -> Option<&TransactionRecord>;
-    /// All other texts that the error shows.
-    fn shown(&self) -> Vec<String>;
+    fn call(&self) -> &FailedCall;
+    fn record(&self) -> Option<&TransactionRecord> {
+        None
+    }
+    /// The texts that only one of them shows.
+    fn more_shown(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 impl CheckedError for Error {
@@ -206,40 +210,28 @@ impl CheckedError for Error {
         }
     }
 
-    fn snippet(&self) -> Option<String> {
-        self.failed_call().body_snippet()
+    fn call(&self) -> &FailedCall {
+        self.failed_call()
     }
 
     fn record(&self) -> Option<&TransactionRecord> {
         self.record()
     }
 
-    fn shown(&self) -> Vec<String> {
+    fn more_shown(&self) -> Vec<String> {
         let id = self.transaction_id().map(ToString::to_string);
         assert_ne!(id.as_deref(), Some(""));
-        let texts =
-            [self.reason(), self.failed_call().status_code(), self.request_id(), self.record_status()];
-        let texts = texts.into_iter().flatten().map(str::to_owned);
-        texts.chain(id).collect()
+        id.into_iter().chain(self.record_status().map(str::to_owned)).collect()
     }
 }
 
 impl CheckedError for LookupError {
     fn read_outcome(&self) -> ReadOutcome {
-        if self.failed_call().refused_by().is_some() { ReadOutcome::Rejected } else { ReadOutcome::Unclear }
+        if self.call().refused_by().is_some() { ReadOutcome::Rejected } else { ReadOutcome::Unclear }
     }
 
-    fn snippet(&self) -> Option<String> {
-        self.failed_call().body_snippet()
-    }
-
-    fn record(&self) -> Option<&TransactionRecord> {
-        None
-    }
-
-    fn shown(&self) -> Vec<String> {
-        let texts = [self.reason(), self.failed_call().status_code(), self.request_id()];
-        texts.into_iter().flatten().map(str::to_owned).collect()
+    fn call(&self) -> &FailedCall {
+        self.failed_call()
     }
 }
 
@@ -404,7 +396,9 @@ fn check_error(error: &impl CheckedError, secrets: &[&str]) {
     check_one_line(&messages[..1]);
     check_nothing_secret(&messages, secrets);
     check_debug(error, error.record(), secrets);
-    check_nothing_secret(&error.shown(), secrets);
+    let shown = [error.call().reason(), error.call().status_code(), error.call().request_id()];
+    let shown = shown.into_iter().flatten().map(str::to_owned).chain(error.more_shown());
+    check_nothing_secret(&shown.collect::<Vec<_>>(), secrets);
 }
 
 /// `Debug` shows no secret outside the record. It shows no card number anywhere, except inside a longer number.
