@@ -1,10 +1,10 @@
 use std::future::{pending, poll_fn};
 use std::pin::pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Poll, Waker};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
+use futures_channel::oneshot;
 use http::header::CONTENT_ENCODING;
 use http::{HeaderValue, StatusCode};
 use payments_core::transport::before;
@@ -14,6 +14,7 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, FakeTransport, ManualClock, RequestedFault};
 
+use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::trace::Event;
 use crate::violation::Violation;
@@ -42,7 +43,7 @@ impl Transport for Wire {
         }
         let work = self.send_with_fault(request, &sending);
         let ignores_deadline = matches!(
-            sending.fault,
+            sending.fault(),
             Some(WireFault::ReportsLate | WireFault::HangsAfterSending | WireFault::HangsBeforeSending)
         );
         let result = if ignores_deadline {
@@ -63,8 +64,8 @@ impl Wire {
         use TransportErrorKind as Kind;
         let deadlines = request.deadlines();
         let unsent = |kind| Err(TransportError::not_processed(kind));
-        let until_failure = sending.request_latency.min(deadlines.connect());
-        match sending.fault {
+        let until_failure = sending.plan.request_latency.min(deadlines.connect());
+        match sending.fault() {
             Some(WireFault::ConnectStall) => {
                 self.pause(deadlines.connect()).await;
                 unsent(Kind::Timeout)
@@ -80,31 +81,32 @@ impl Wire {
                 })
             }
             Some(WireFault::RequestLost) => {
-                self.pause(sending.request_latency).await;
-                Err(TransportError::unknown(sending.kind))
+                self.pause(sending.plan.request_latency).await;
+                Err(TransportError::unknown(sending.plan.kind))
             }
             Some(WireFault::HangsBeforeSending) => pending().await,
             Some(WireFault::HangsAfterSending) => {
-                self.deliver_later(request, sending, sending.request_latency);
+                drop(self.deliver_later(request, sending, sending.plan.request_latency));
                 pending().await
             }
             Some(WireFault::DeliveredLater) => {
-                self.deliver_later(request, sending, sending.delay).received().await
+                let result = self.deliver_later(request, sending, sending.plan.delay).await;
+                result.expect("a delivery ends")
             }
             fault => {
-                self.pause(sending.request_latency).await;
+                self.pause(sending.plan.request_latency).await;
                 let cap = request.response_cap();
                 // A reply that the service has at the deadline must already be on its way back.
-                let latencies = sending.request_latency + sending.response_latency;
+                let latencies = sending.plan.request_latency + sending.plan.response_latency;
                 let left = deadlines.total().saturating_sub(latencies);
                 let result = self.forward(request, left, sending.call, sending.attempt).await;
                 if is_unsent(&result) {
                     return result;
                 }
-                self.pause(sending.response_latency).await;
+                self.pause(sending.plan.response_latency).await;
                 match fault {
                     Some(WireFault::ReportsLate) => {
-                        self.pause(sending.delay).await;
+                        self.pause(sending.plan.delay).await;
                         result
                     }
                     Some(fault) => self.damage(fault, result, sending, cap),
@@ -205,23 +207,29 @@ impl Wire {
     }
 
     /// Delivers the request after a delay, even if the caller has gone by then.
-    fn deliver_later(&self, request: TransportRequest, sending: &Sending, by: Duration) -> ResponseSlot {
-        let slot = ResponseSlot::default();
-        let (wire, sent, call, attempt) = (self.clone(), slot.clone(), sending.call, sending.attempt);
+    fn deliver_later(
+        &self,
+        request: TransportRequest,
+        sending: &Sending,
+        by: Duration,
+    ) -> oneshot::Receiver<SendResult> {
+        let (sender, receiver) = oneshot::channel();
+        let (wire, call, attempt) = (self.clone(), sending.call, sending.attempt);
         let total = request.deadlines().total();
         let work = async move {
             wire.pause(by).await;
-            sent.put(wire.forward(request, total, call, attempt).await);
+            // The caller may have gone.
+            drop(sender.send(wire.forward(request, total, call, attempt).await));
         };
         self.shared.note(call, Event::DeliveryDelayed(by), |_| {});
         self.shared.state().spawned.push((call, Box::pin(work)));
-        slot
+        receiver
     }
 
     /// Applies a fault to the response, unless the service's own fault has already changed it.
     fn damage(&self, fault: WireFault, result: SendResult, sending: &Sending, cap: usize) -> SendResult {
         if fault == WireFault::ResponseLost {
-            return Err(TransportError::unknown(sending.kind));
+            return Err(TransportError::unknown(sending.plan.kind));
         }
         // A response that the service's own fault changed stays unchanged, because that fault decides the allowed endings.
         if self.shared.state().records[sending.call].fired.is_some() {
@@ -279,38 +287,28 @@ struct Sending {
     shared: Shared,
     call: usize,
     attempt: u32,
-    fault: Option<WireFault>,
-    kind: TransportErrorKind,
-    request_latency: Duration,
-    response_latency: Duration,
-    delay: Duration,
+    plan: Plan,
     has_ended: bool,
 }
 
 impl Sending {
     fn begin(shared: &Shared) -> Self {
         let call = shared.state().current;
-        let mut begun = None;
         shared.note(call, Event::Sending, |record| {
             record.sent += 1;
             record.sending += 1;
-            let plan = &record.plan;
-            begun = Some(Self {
-                shared: shared.clone(),
-                call,
-                attempt: record.sent,
-                fault: plan.wire_fault(record.sent),
-                kind: plan.kind,
-                request_latency: plan.request_latency,
-                response_latency: plan.response_latency,
-                delay: plan.delay,
-                has_ended: false,
-            });
         });
-        begun.expect("`note` has run the closure")
+        let (attempt, plan) = {
+            let state = shared.state();
+            (state.records[call].sent, state.records[call].plan.clone())
+        };
+        Self { shared: shared.clone(), call, attempt, plan, has_ended: false }
     }
 
-    /// No caller sets a deadline of zero, so a zero here means that the deadline has passed.
+    fn fault(&self) -> Option<WireFault> {
+        self.plan.wire_fault(self.attempt)
+    }
+
     fn report_zero_deadline(&self) {
         let mut state = self.shared.state();
         let intent = state.records[self.call].intent;
@@ -343,34 +341,6 @@ impl Drop for Sending {
             let now = self.shared.now();
             state.trace.note(now, Some(self.call), Event::TransportDropped);
         }
-    }
-}
-
-/// Receives the response to a request that was delivered later, if there is one.
-#[derive(Clone, Default)]
-struct ResponseSlot(Arc<Mutex<(Option<SendResult>, Option<Waker>)>>);
-
-impl ResponseSlot {
-    fn put(&self, result: SendResult) {
-        let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        inside.0 = Some(result);
-        let waker = inside.1.take();
-        drop(inside);
-        if let Some(waker) = waker {
-            waker.wake();
-        }
-    }
-
-    async fn received(self) -> SendResult {
-        poll_fn(|context| {
-            let mut inside = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(result) = inside.0.take() {
-                return Poll::Ready(result);
-            }
-            inside.1 = Some(context.waker().clone());
-            Poll::Pending
-        })
-        .await
     }
 }
 

@@ -7,12 +7,12 @@ use std::num::NonZeroUsize;
 use clap::ValueEnum as _;
 use payments_simulation::{Failure, Figures, Invariant, Simulation};
 
-/// Takes well under a minute on two idle cores. Only the test runner's limit bounds it.
+/// Enough that every combination occurs, with other seeds too. With 30 000 charges one or two are missing.
 #[test]
-fn hundred_thousand_charges_violate_no_invariant_d20() {
-    let figures = run_without_violation(&Simulation::new(100_000, 1).threads(NonZeroUsize::new(2).unwrap()));
+fn fifty_thousand_charges_violate_no_invariant_d20() {
+    let figures = run_without_violation(&Simulation::new(50_000, 1).threads(NonZeroUsize::new(2).unwrap()));
     println!("{figures}");
-    assert_eq!(figures.charges, 100_000);
+    assert_eq!(figures.charges, 50_000);
     let missing = figures.coverage.missing();
     assert!(
         missing.is_empty(),

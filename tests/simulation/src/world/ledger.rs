@@ -1,6 +1,6 @@
 use std::mem::take;
 
-use payments_core::model::{Amount, TransactionTypeCode};
+use payments_core::model::TransactionTypeCode;
 use payments_fake::{EntryKind, EntryState, Ledger, LedgerEntry};
 
 use super::World;
@@ -176,15 +176,10 @@ impl World {
             let ledger = if is_read { tenant.ledger() } else { Ledger::default() };
             for entry in ledger.entries() {
                 let seen = self.ledgers[index].get(entry.transaction_id().as_str());
-                let is_same = seen.is_some_and(|seen| {
-                    seen.is_void == (entry.kind == EntryKind::Void)
-                        && seen.is_declined == (entry.state == EntryState::Declined)
-                        && (seen.voided_by.is_some() == (entry.state == EntryState::Voided) || seen.is_void)
-                        && Some(&Amount::from_cents(seen.cents)) == entry.record.base_amount.value()
-                });
+                let is_same = seen == Some(&Entry::of(entry));
                 if !is_same {
                     differs = true;
-                    intent = entry.record.base_amount.value().copied().and_then(number_of).unwrap_or(0);
+                    intent = Entry::of(entry).intent.unwrap_or(0);
                 }
             }
             if differs {
