@@ -1,7 +1,5 @@
 //! One valid call of each kind.
 
-use std::fmt;
-
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
 use payments_core::{Client, Error, LookupError, OperationName, Outcome, RetryAfter};
 
@@ -55,49 +53,26 @@ impl Call {
     }
 }
 
-/// The error of a payment, void or lookup.
+/// How a payment, void or lookup failed.
 #[derive(Debug)]
-pub(crate) enum Failed {
-    Payment(Error),
-    Lookup(LookupError),
-}
-
-impl Failed {
-    /// The outcome, for a lookup too, as in the command's JSON document.
-    pub(crate) fn outcome(&self) -> Outcome {
-        match self {
-            Self::Payment(error) => error.outcome(),
-            Self::Lookup(error) if error.failed_call().refused_by().is_some() => Outcome::Rejected,
-            Self::Lookup(_) => Outcome::NotProcessed,
-        }
-    }
-
-    pub(crate) fn retry_after(&self) -> Option<RetryAfter> {
-        match self {
-            Self::Payment(error) => error.retry_after(),
-            Self::Lookup(error) => error.retry_after(),
-        }
-    }
+pub(crate) struct Failed {
+    /// For a lookup too, as in the command's JSON document.
+    pub(crate) outcome: Outcome,
+    pub(crate) retry_after: Option<RetryAfter>,
+    pub(crate) text: String,
 }
 
 impl From<Error> for Failed {
     fn from(error: Error) -> Self {
-        Self::Payment(error)
+        Self { outcome: error.outcome(), retry_after: error.retry_after(), text: error.to_string() }
     }
 }
 
 impl From<LookupError> for Failed {
     fn from(error: LookupError) -> Self {
-        Self::Lookup(error)
-    }
-}
-
-impl fmt::Display for Failed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Payment(error) => error.fmt(f),
-            Self::Lookup(error) => error.fmt(f),
-        }
+        let is_rejected = error.failed_call().refused_by().is_some();
+        let outcome = if is_rejected { Outcome::Rejected } else { Outcome::NotProcessed };
+        Self { outcome, retry_after: error.retry_after(), text: error.to_string() }
     }
 }
 

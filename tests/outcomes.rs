@@ -10,7 +10,7 @@ use payments_core::{Outcome, RetryAfter};
 use payments_fake::{Fault, FaultKind, Phase};
 use payments_tests::{Expectation, LedgerCheck, PHASES, expectation, expectation_over_socket, fault_kinds};
 
-use crate::calls::{Call, Failed};
+use crate::calls::Call;
 use crate::requests::sale;
 use crate::test_setup::{Network, TestSetup};
 
@@ -73,16 +73,20 @@ async fn one_fault(setup: &TestSetup, call: Call, fault: Fault, expected: Expect
     setup.gateway.arm(fault.retry_after("120"));
     let result = call.make(&client.with_lookup_retries(0), &target).await;
 
-    assert_eq!(result.as_ref().err().map(Failed::outcome), expected.result.outcome, "{case}: {result:?}");
+    assert_eq!(
+        result.as_ref().err().map(|failed| failed.outcome),
+        expected.result.outcome,
+        "{case}: {result:?}"
+    );
     let requests = setup.gateway.requests().len();
     let arrives = kind != FaultKind::Refuse;
     assert_eq!(requests, usize::from(arrives), "{case}: number of requests");
     ledger.assert_effect(operation, expected.effect, &case);
     if let (Err(error), FaultKind::Status { .. } | FaultKind::Html { .. }) = (&result, kind) {
         let pause = RetryAfter::Delay(Duration::from_mins(2));
-        assert_eq!(error.retry_after(), Some(pause), "{case}: reported, but not a reason to send it again");
+        assert_eq!(error.retry_after, Some(pause), "{case}: reported, but not a reason to send it again");
     }
-    result.err().map(|error| without_ids(&error.to_string())).unwrap_or_default()
+    result.err().map(|error| without_ids(&error.text)).unwrap_or_default()
 }
 
 /// The fake's transaction ids end in hexadecimal digits, and each transaction has its own.

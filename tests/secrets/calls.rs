@@ -2,15 +2,13 @@
 
 use payments_canary::Canaries;
 use payments_core::model::Void;
-use payments_core::{Client, Error, LookupError, Success, TracingObserver};
-use payments_fake::{DeclineShape, FakeGateway, Fault, Phase, block_on};
-use payments_tests::fault_kinds;
+use payments_core::{Client, Error, FailedCall, LookupError, Success, TracingObserver};
+use payments_fake::{DeclineShape, FakeGateway, Fault, block_on};
+use payments_tests::{PHASES, fault_kinds};
 
 use super::requests::{ach_payment, card_payment};
-use super::transcript::{HasCauses, Transcriber, Transcript, transcribe};
+use super::transcript::{Transcript, transcribe};
 use crate::requests::token;
-
-pub(super) const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
 
 /// The test controls time and randomness, so the output must not depend on the secrets at all.
 #[test]
@@ -96,24 +94,8 @@ pub(super) fn transcribe_result_without_json<T: std::fmt::Debug>(
         Ok(success) => transcribe_success(transcript, success),
         Err(error) => {
             transcribe!(transcript, *error);
-            transcript.write(&error.failed_call().body_snippet().unwrap_or_default());
-            transcript.debug(&(
-                error.reason(),
-                error.failed_call().status_code(),
-                error.request_id(),
-                error.record_status(),
-            ));
-            transcript.debug(&(
-                error.transaction_id(),
-                error.kind(),
-                error.failed_call(),
-                error.failed_call().violations(),
-            ));
-            transcript.debug(&(error.retry_after(), error.record()));
-            if let Some(failed) = error.failed_call().transport_error() {
-                transcribe!(transcript, *failed);
-                Transcriber(failed).causes(transcript);
-            }
+            transcript.debug(&(error.record_status(), error.transaction_id(), error.record()));
+            transcribe_failed_call(transcript, error.failed_call());
         }
     }
 }
@@ -124,19 +106,18 @@ fn transcribe_lookup<T: std::fmt::Debug>(transcript: &Transcript, result: &Resul
         Ok(success) => transcribe_success(transcript, success),
         Err(error) => {
             transcribe!(transcript, *error);
-            transcript.write(&error.failed_call().body_snippet().unwrap_or_default());
-            transcript.debug(&(error.reason(), error.failed_call().status_code(), error.request_id()));
-            transcript.debug(&(
-                error.kind(),
-                error.failed_call(),
-                error.failed_call().violations(),
-                error.retry_after(),
-            ));
-            if let Some(failed) = error.failed_call().transport_error() {
-                transcribe!(transcript, *failed);
-                Transcriber(failed).causes(transcript);
-            }
+            transcribe_failed_call(transcript, error.failed_call());
         }
+    }
+}
+
+fn transcribe_failed_call(transcript: &Transcript, call: &FailedCall) {
+    transcript.write(&call.body_snippet().unwrap_or_default());
+    transcript.debug(call);
+    transcript.debug(&(call.reason(), call.status_code(), call.request_id(), call.kind()));
+    transcript.debug(&(call.violations(), call.retry_after()));
+    if let Some(failed) = call.transport_error() {
+        transcribe!(transcript, *failed);
     }
 }
 

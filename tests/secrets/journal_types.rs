@@ -103,7 +103,6 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
             transcribe!(transcript, *recorded);
         }
         transcribe!(transcript, intent.state);
-        transcribe!(transcript, intent.state.name());
         transcribe!(transcript, serde_json::to_string(intent).unwrap());
     }
 }
@@ -129,7 +128,6 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     );
     let begun = store.apply(first.clone()).await.unwrap();
     transcribe!(transcript, first);
-    transcribe!(transcript, Begin::AfterRejection);
     transcribe!(transcript, begun);
     let end = Change::end(key("one"), attempt, ending, now);
     let ended = store.apply(end.clone()).await.unwrap();
@@ -177,7 +175,6 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, options);
     let charged = row(2, "txn_1", RowStatus::Charged);
     transcribe!(transcript, charged);
-    transcribe!(transcript, charged.status);
     transcribe!(transcript, charged.reference);
     for rows in [
         vec![charged.clone()],

@@ -21,7 +21,6 @@ pub(super) fn transcribe_all(transcript: &Transcript, canaries: &Canaries) {
         transcript.write(verdict.story().unwrap());
     }
     transcribe!(transcript, stack.abilities());
-    transcribe!(transcript, Ability::Sockets);
     transcribe!(transcript, payments_conformance::stack(|_: &Setup| NeverSends));
 }
 

@@ -10,9 +10,9 @@ use payments_core::{Client, TracingObserver};
 use payments_fake::{FakeGateway, Fault, FaultKind};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_sandbox::Sandbox;
-use payments_tests::fault_kinds;
+use payments_tests::{PHASES, fault_kinds};
 
-use super::calls::{PHASES, calls, transcribe_result};
+use super::calls::{calls, transcribe_result};
 use super::requests::{ach_payment, card_payment};
 use super::transcript::{Transcript, transcribe};
 

@@ -13,7 +13,8 @@ fn libraries() -> Vec<String> {
     libraries.map(|folder| folder.file_name().into_string().unwrap()).collect()
 }
 
-/// Structs and enums, each as `crate::Name`. Every `pub` type is public, because the lint `unreachable_pub` is denied.
+/// Structs and enums, each as `crate::Name`, without those that have no field, because they show only constants. Every `pub` type
+/// is public, because the lint `unreachable_pub` is denied.
 ///
 /// The sources show a new type at once. The committed snapshots also show types that macros define.
 pub(super) fn public_types() -> BTreeSet<String> {
@@ -26,6 +27,7 @@ pub(super) fn public_types() -> BTreeSet<String> {
         assert!(!found.public.is_empty(), "no sources found for {library}");
         let snapshot = root().join("tests/api").join(format!("{library}.txt"));
         found.public.extend(fs::read_to_string(snapshot).unwrap().lines().filter_map(type_in_snapshot));
+        found.public.retain(|name| !found.without_fields.contains(name));
         all.extend(found.public.iter().map(|name| format!("{}::{name}", library.replace('-', "_"))));
     }
     all
@@ -85,6 +87,7 @@ fn files_of(library: &str) -> Vec<PathBuf> {
 #[derive(Default)]
 struct Found {
     public: BTreeSet<String>,
+    without_fields: BTreeSet<String>,
     types: Vec<Type>,
     files: usize,
 }
@@ -142,8 +145,12 @@ impl Found {
         attributes: &[syn::Attribute],
         fields: impl Iterator<Item = &'ast syn::Field>,
     ) {
+        let mut fields = fields.peekable();
         if matches!(visibility, syn::Visibility::Public(_)) && !is_unnameable(attributes) {
             self.public.insert(name.to_string());
+            if fields.peek().is_none() {
+                self.without_fields.insert(name.to_string());
+            }
         }
         let mut names = Names::default();
         fields.for_each(|field| names.visit_type(&field.ty));

@@ -104,9 +104,7 @@ impl io::Write for Transcript {
 macro_rules! transcribe {
     ($transcript:expr, $value:expr) => {{
         #[allow(unused_imports, reason = "which of them are used depends on the type")]
-        use $crate::secrets::transcript::{
-            HasCauses, HasDisplay, HasJson, HasNoCauses, HasNoDisplay, HasNoJson, Transcriber,
-        };
+        use $crate::secrets::transcript::{HasCauses, HasDisplay, HasJson, HasNothing, Transcriber};
         let (transcript, value) = ($transcript, &$value);
         transcript.debug(value);
         (&Transcriber(value)).display(transcript);
@@ -129,12 +127,6 @@ impl<T: Display> HasDisplay for Transcriber<'_, T> {
     }
 }
 
-pub(super) trait HasNoDisplay {
-    fn display(&self, _: &Transcript) {}
-}
-
-impl<T> HasNoDisplay for &Transcriber<'_, T> {}
-
 pub(super) trait HasCauses {
     fn causes(&self, transcript: &Transcript);
 }
@@ -149,12 +141,6 @@ impl<T: Error> HasCauses for Transcriber<'_, T> {
     }
 }
 
-pub(super) trait HasNoCauses {
-    fn causes(&self, _: &Transcript) {}
-}
-
-impl<T> HasNoCauses for &Transcriber<'_, T> {}
-
 pub(super) trait HasJson {
     fn json(&self, transcript: &Transcript);
 }
@@ -165,11 +151,14 @@ impl<T: Serialize> HasJson for Transcriber<'_, T> {
     }
 }
 
-pub(super) trait HasNoJson {
+/// Taken where a type lacks the trait.
+pub(super) trait HasNothing {
+    fn display(&self, _: &Transcript) {}
+    fn causes(&self, _: &Transcript) {}
     fn json(&self, _: &Transcript) {}
 }
 
-impl<T> HasNoJson for &Transcriber<'_, T> {}
+impl<T> HasNothing for &Transcriber<'_, T> {}
 
 impl Observer for Transcript {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
