@@ -74,18 +74,7 @@ const PRETTY_PRINTED: &str = r#"{
 "#;
 
 /// A card payment with all 27 fields of the interface.
-pub(crate) const CARD_PAYMENT: &str = concat!(
-    r#"{"Amount":1249.50,"BillingAddress":"12 St James's Square, 2nd floor","BillingCity":"London","#,
-    r#""BillingCountry":"826","BillingCountryCode":"+44","BillingCustomerName":"Ada King, Countess of Lovelace","#,
-    r#""BillingEmail":"ada.lovelace@mail.example.com","BillingPhoneNumber":"020 7946 0958","#,
-    r#""BillingPostalCode":"SW1Y 4JH","BillingState":"Greater London","ShippingSameAsBilling":false,"#,
-    r#""ShippingCustomerName":"Charles Babbage","ShippingEmail":"charles.babbage@mail.example.com","#,
-    r#""ShippingPhoneNumber":"020 7946 0123","ShippingAddress":"1 Dorset Street, Marylebone","#,
-    r#""ShippingCountry":"826","ShippingCity":"London","ShippingState":"Greater London","#,
-    r#""ShippingPostalCode":"W1U 4EG","CardNumber":"4242424242424242","Cvv":"917","ExpiryDate":"1137","#,
-    r#""SuggestedMode":"Card","ConvenienceFeeActive":false,"TransactionType":"1","PaymentTokenization":false,"#,
-    r#""IpAddress":"203.0.113.61"}"#,
-);
+pub(crate) const CARD_PAYMENT: &str = include_str!("../card-payment.json");
 
 #[cfg(test)]
 mod tests {

@@ -5,7 +5,7 @@ mod records;
 use std::future::Future;
 use std::net::SocketAddr;
 
-pub use records::{Charge, Record, Response};
+pub use records::{CARD_PAYMENT, Charge, Record, Response};
 
 /// The transaction that every lookup asks for.
 pub const TRANSACTION: &str = "txn_e220a8397b1dcdaf";

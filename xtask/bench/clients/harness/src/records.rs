@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// The 27 fields of `POST /transaction`.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(rename_all = "PascalCase")]
 pub struct Charge {
     pub amount: f64,
@@ -36,38 +36,14 @@ pub struct Charge {
 }
 
 impl Charge {
+    /// The one in [`CARD_PAYMENT`].
     pub fn example() -> Self {
-        Self {
-            amount: 1249.50,
-            billing_address: "12 St James's Square, 2nd floor".to_owned(),
-            billing_city: "London".to_owned(),
-            billing_country: "826".to_owned(),
-            billing_country_code: "+44".to_owned(),
-            billing_customer_name: "Ada King, Countess of Lovelace".to_owned(),
-            billing_email: "ada.lovelace@mail.example.com".to_owned(),
-            billing_phone_number: "020 7946 0958".to_owned(),
-            billing_postal_code: "SW1Y 4JH".to_owned(),
-            billing_state: "Greater London".to_owned(),
-            shipping_same_as_billing: false,
-            shipping_customer_name: "Charles Babbage".to_owned(),
-            shipping_email: "charles.babbage@mail.example.com".to_owned(),
-            shipping_phone_number: "020 7946 0123".to_owned(),
-            shipping_address: "1 Dorset Street, Marylebone".to_owned(),
-            shipping_country: "826".to_owned(),
-            shipping_city: "London".to_owned(),
-            shipping_state: "Greater London".to_owned(),
-            shipping_postal_code: "W1U 4EG".to_owned(),
-            card_number: "4242424242424242".to_owned(),
-            cvv: "917".to_owned(),
-            expiry_date: "1137".to_owned(),
-            suggested_mode: "Card".to_owned(),
-            convenience_fee_active: false,
-            transaction_type: "1".to_owned(),
-            payment_tokenization: false,
-            ip_address: "203.0.113.61".to_owned(),
-        }
+        serde_json::from_str(CARD_PAYMENT).expect("every field is there")
     }
 }
+
+/// The request that every client sends.
+pub const CARD_PAYMENT: &str = include_str!("../../../card-payment.json");
 
 #[derive(Debug, Deserialize)]
 pub struct Response {
