@@ -23,9 +23,7 @@ macro_rules! __each_theme {
 #[macro_export]
 macro_rules! __contracts_of {
     (requests $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            requests:
+        $crate::$callback! { $arguments requests:
             a_payment_arrives_byte_for_byte,
             a_look_up_arrives_byte_for_byte,
             a_large_payment_arrives_byte_for_byte,
@@ -33,9 +31,7 @@ macro_rules! __contracts_of {
         }
     };
     (answers $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            answers:
+        $crate::$callback! { $arguments answers:
             every_status_from_200_to_599_is_an_answer,
             redirects_are_not_followed,
             bodies_arrive_whole_in_every_framing,
@@ -51,16 +47,12 @@ macro_rules! __contracts_of {
         }
     };
     (gateway_errors $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            gateway_errors:
+        $crate::$callback! { $arguments gateway_errors:
             a_gateway_error_page_is_a_response,
         }
     };
     (broken_answers $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            broken_answers:
+        $crate::$callback! { $arguments broken_answers:
             a_truncated_body_is_answered_and_kept,
             a_chunked_body_without_its_end_is_answered,
             a_broken_chunk_is_answered_and_ends_the_connection,
@@ -72,9 +64,7 @@ macro_rules! __contracts_of {
         }
     };
     (lost_answers $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            lost_answers:
+        $crate::$callback! { $arguments lost_answers:
             fin_after_the_request_is_unknown,
             reset_after_the_request_is_unknown,
             fin_within_the_head_is_unknown,
@@ -86,27 +76,21 @@ macro_rules! __contracts_of {
         }
     };
     (lookups $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            lookups:
+        $crate::$callback! { $arguments lookups:
             a_lookup_follows_no_redirect,
             a_lost_lookup_is_not_repeated,
             a_lookup_is_not_repeated_for_its_status,
         }
     };
     (other_routes $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            other_routes:
+        $crate::$callback! { $arguments other_routes:
             an_alternative_service_is_not_used,
             the_next_address_is_not_tried_after_the_request,
             http2_is_not_spoken_unasked,
         }
     };
     (broken_tls $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            broken_tls:
+        $crate::$callback! { $arguments broken_tls:
             an_alert_after_the_request_is_unknown,
             a_bad_record_after_the_request_is_unknown,
             a_line_cut_within_the_head_is_unknown,
@@ -115,9 +99,7 @@ macro_rules! __contracts_of {
         }
     };
     (never_sent $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            never_sent:
+        $crate::$callback! { $arguments never_sent:
             refused_is_not_processed,
             an_unknown_host_is_not_processed,
             an_untrusted_certificate_is_not_processed,
@@ -129,18 +111,14 @@ macro_rules! __contracts_of {
         }
     };
     (late_connections $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            late_connections:
+        $crate::$callback! { $arguments late_connections:
             a_handshake_after_the_deadline_sends_nothing,
             a_call_dropped_while_connecting_sends_nothing,
             a_request_cut_by_the_deadline_is_never_completed,
         }
     };
     (deadlines $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            deadlines:
+        $crate::$callback! { $arguments deadlines:
             silence_ends_with_the_total_deadline,
             a_dripping_body_ends_with_the_total_deadline,
             a_dripping_head_ends_with_the_total_deadline,
@@ -153,9 +131,7 @@ macro_rules! __contracts_of {
         }
     };
     (limits $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            limits:
+        $crate::$callback! { $arguments limits:
             an_endless_body_is_read_to_the_cap,
             an_endless_head_is_given_up,
             a_hundred_thousand_headers_are_an_answer_or_an_error,
@@ -164,9 +140,7 @@ macro_rules! __contracts_of {
         }
     };
     (connections $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            connections:
+        $crate::$callback! { $arguments connections:
             a_connection_is_used_again,
             a_connection_seen_to_be_closed_is_replaced,
             what_has_arrived_on_an_idle_connection_is_seen,
@@ -181,26 +155,20 @@ macro_rules! __contracts_of {
         }
     };
     (environment $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            environment:
+        $crate::$callback! { $arguments environment:
             the_proxy_of_the_environment_is_ignored,
             no_runtime_is_no_panic,
             a_call_does_not_block_its_thread,
         }
     };
     (secrecy $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            secrecy:
+        $crate::$callback! { $arguments secrecy:
             what_comes_back_shows_no_secret,
             what_is_logged_shows_no_secret,
         }
     };
     (http2 $callback:ident $arguments:tt) => {
-        $crate::$callback! {
-            $arguments
-            http2:
+        $crate::$callback! { $arguments http2:
             refused_stream_is_not_processed,
             refused_stream_after_the_head_is_answered,
             any_other_reset_of_the_stream_is_unknown,
