@@ -1,6 +1,6 @@
 use std::env;
 use std::panic::resume_unwind;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::thread;
 
 use rustls::pki_types::CertificateDer;
@@ -47,15 +47,16 @@ impl Child {
     pub(crate) const NEEDS_A_TEST: &str =
         "it needs a separate process, which only a test created by `contract_tests!` can start";
 
-    /// A command that runs only this test, for this contract.
-    pub(crate) fn command(
+    /// Runs only this test, for this contract, in another process with a changed environment.
+    pub(crate) fn run(
         contract: &str,
         test: &str,
         base_url: &str,
         setup: &Setup,
-    ) -> Result<Command, Violation> {
-        let program = env::current_exe()
-            .map_err(|error| Violation::new(format!("cannot find the test's executable: {error}")))?;
+        change: impl FnOnce(&mut Command),
+    ) -> Result<Output, Violation> {
+        let cannot_start = |error| Violation::new(format!("cannot start the test again: {error}"));
+        let program = env::current_exe().map_err(cannot_start)?;
         let mut child = Command::new(program);
         // The test may be marked `#[ignore]`.
         child.args([test, "--exact", "--nocapture", "--include-ignored"]);
@@ -63,7 +64,8 @@ impl Child {
         if setup.wants_http2() {
             child.env(HTTP2, "1");
         }
-        Ok(child)
+        change(&mut child);
+        child.output().map_err(cannot_start)
     }
 
     /// Makes one call to the parent's server.

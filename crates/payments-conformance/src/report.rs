@@ -78,8 +78,8 @@ impl fmt::Display for Report {
         let mut printed = None;
         for verdict in &self.verdicts {
             let theme = verdict.theme();
-            if let Some(theme) = theme.as_ref().filter(|_| theme != printed) {
-                writeln!(f, "{}. {}", theme.number, theme.title())?;
+            if let Some((number, title)) = theme.as_ref().filter(|_| theme != printed) {
+                writeln!(f, "{number}. {title}")?;
             }
             writeln!(f, "{verdict}")?;
             printed = theme;
@@ -155,11 +155,11 @@ impl Verdict {
         self.contract
     }
 
-    /// `None` if there is no such contract.
-    fn theme(&self) -> Option<Theme> {
+    /// The number of its theme, from 1 in the order in which to fix them, and the title. `None` if there is no such contract.
+    fn theme(&self) -> Option<(usize, String)> {
         let (name, _) = names().into_iter().find(|(_, contract)| *contract == self.contract)?;
         let number = themes().into_iter().position(|theme| theme == name)? + 1;
-        Some(Theme { name, number })
+        Some((number, name.replace('_', " ")))
     }
 
     /// Whether the stack keeps the contract.
@@ -205,8 +205,8 @@ impl Verdict {
     #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
         if let Status::Broken { message } = &self.status {
-            let theme = self.theme().map(|theme| {
-                let (number, title, count) = (theme.number, theme.title(), themes().len());
+            let theme = self.theme().map(|(number, title)| {
+                let count = themes().len();
                 format!(
                     "\n  theme:          {number} of {count}, {title}; fix failures of earlier themes first"
                 )
@@ -214,21 +214,6 @@ impl Verdict {
             panic!("\n\n{message}{}\n", theme.unwrap_or_default());
         }
         println!("{self}");
-    }
-}
-
-/// What a group of contracts is about.
-#[derive(PartialEq, Eq)]
-struct Theme {
-    /// The module of the contracts.
-    name: &'static str,
-    /// Its place in the order in which to fix them, from 1.
-    number: usize,
-}
-
-impl Theme {
-    fn title(&self) -> String {
-        self.name.replace('_', " ")
     }
 }
 

@@ -40,17 +40,15 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
             let setup = harness.setup(run.journal.clone(), None);
-            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
-            for name in ["http_proxy", "https_proxy", "all_proxy"] {
-                let address = format!("http://{}", proxy.address);
-                child.env(name, &address).env(name.to_ascii_uppercase(), address);
-            }
-            for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
-                child.env_remove(name);
-            }
-            let output = child
-                .output()
-                .map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
+            let output = Child::run(name, &test, &run.base_url, &setup, |child| {
+                for name in ["http_proxy", "https_proxy", "all_proxy"] {
+                    let address = format!("http://{}", proxy.address);
+                    child.env(name, &address).env(name.to_ascii_uppercase(), address);
+                }
+                for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
+                    child.env_remove(name);
+                }
+            })?;
             ensure!(
                 proxy.journal.connections() == 0,
                 "the transport connected to the proxy in the environment; it must ignore those variables"

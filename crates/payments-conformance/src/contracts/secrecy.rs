@@ -88,10 +88,9 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
             let setup = harness.setup(run.journal.clone(), None);
-            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
-            child.env("SSLKEYLOGFILE", &key_log);
-            let output =
-                child.output().map_err(|error| Violation::new(format!("cannot start the process: {error}")))?;
+            let output = Child::run(name, &test, &run.base_url, &setup, |child| {
+                child.env("SSLKEYLOGFILE", &key_log);
+            })?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
             let (said, logged) =
