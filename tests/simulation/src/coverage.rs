@@ -1,5 +1,4 @@
 use std::collections::HashMap;
-use std::fmt;
 
 use payments_core::OperationName;
 
@@ -51,25 +50,5 @@ impl Coverage {
     pub fn missing(&self) -> Vec<(OperationName, Cause, Ending)> {
         let missing = self.required().filter(|(.., count)| *count == 0);
         missing.map(|(operation, cause, ending, _)| (operation, cause, ending)).collect()
-    }
-}
-
-/// A table with a line for each operation and cause, and a column for each ending.
-impl fmt::Display for Coverage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:<18}{:<40}", "operation", "cause")?;
-        for ending in Ending::ALL {
-            write!(f, "{ending:>15}")?;
-        }
-        let order = |operation| OperationName::ALL.iter().position(|own| *own == operation);
-        let mut rows: Vec<_> = self.0.iter().collect();
-        rows.sort_by_key(|((operation, cause), _)| (order(*operation), *cause));
-        for ((operation, cause), counts) in rows {
-            write!(f, "\n{:<18}{:<40}", operation.as_str(), cause.to_string())?;
-            for count in counts {
-                if *count == 0 { write!(f, "{:>15}", "-")? } else { write!(f, "{count:>15}")? }
-            }
-        }
-        Ok(())
     }
 }

@@ -14,7 +14,7 @@ use payments_simulation::Simulation;
 struct Options {
     #[command(flatten)]
     simulation: Simulation,
-    /// Print how often each combination of operation, fault, phase and ending occurred.
+    /// Print each combination of operation, fault, phase and ending that did not occur.
     #[arg(long)]
     coverage: bool,
 }
@@ -25,7 +25,6 @@ fn main() -> ExitCode {
     match simulation.run() {
         Ok(figures) => {
             if coverage {
-                println!("{}\n", figures.coverage);
                 for (operation, cause, ending) in figures.coverage.missing() {
                     println!("did not occur: {operation} {ending} after {cause}");
                 }
