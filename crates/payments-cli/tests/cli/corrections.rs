@@ -1,145 +1,109 @@
 //! After `payments journal retry` a key takes a corrected request: the same payment with another token or card.
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
-use std::fs;
+#![cfg(unix)]
 
 use serde_json::{Value, json};
 
-use crate::batch_runs::{Billing, counts};
-use crate::journaled_charges::Workspace;
-use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT, authorization, declined_payment};
+use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT, authorization, has};
+use crate::workspace::Workspace;
 
-const HEADER: &str = "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
-
-impl Billing {
-    fn rows(&self, rows: &str) {
-        fs::write(self.path("rows.csv"), format!("{HEADER}{rows}")).unwrap();
-    }
-
-    /// The rules that the file breaks.
+impl Workspace {
+    /// The lines and rules that the billing file breaks.
     #[track_caller]
-    fn refused(&self) -> Vec<(Value, String)> {
-        let error = self.run(&[]).failed(2);
-        let violations = error["violations"].as_array().unwrap();
-        violations.iter().map(|it| (it["line"].clone(), it["rule"].as_str().unwrap().to_owned())).collect()
-    }
-
-    fn journal(&self, arguments: &[&str]) {
-        self.workspace.journal_command(arguments).exits(0);
+    fn broken_rules(&self) -> Vec<(Value, String)> {
+        let error = self.bills("").failed(2);
+        let violations = error["violations"].as_array().expect("a list");
+        let rule = |it: &Value| it["rule"].as_str().expect("a text").to_owned();
+        violations.iter().map(|it| (it["line"].clone(), rule(it))).collect()
     }
 }
 
 /// A typing error in the tokens of a whole file, whose rows have references.
 #[test]
 fn corrected_file_is_charged_with_its_keys_after_a_retry_d44() {
-    let billing = Billing::open();
-    billing.rows("k1,tok_mistyped,1.01,false,order 1\nk2,tok_mistyped,2.01,false,order  2\nk3,tok_approved,3.01,false,order 3\n");
-    assert_eq!(counts(&billing.run(&[])), json!({"processed": 1, "rejected": 2, "total": 3}));
-    let corrected = "k1,tok_approved,1.01,false,order 1\nk2,tok_approved,2.01,false,order 2\nk3,tok_approved,3.01,false,order 3\n";
-    billing.rows(corrected);
+    let workspace = Workspace::open();
+    let rows =
+        "k1,TOKEN,1.01,false,order 1\nk2,TOKEN,2.01,false,order  2\nk3,tok_approved,3.01,false,order 3\n";
+    workspace.rows(rows.replace("TOKEN", "tok_mistyped"));
+    workspace.bills("").counts(&json!({"processed": 1, "rejected": 2, "total": 3}));
+    workspace.rows(rows.replace("TOKEN", "tok_approved").replace("order  2", "order 2"));
     // Before a person has decided it, the file is refused, and says how.
-    let refused = billing.refused();
+    let refused = workspace.broken_rules();
     assert_eq!(refused.len(), 2, "{refused:?}");
-    assert!(
-        refused[0].1.contains("another token") && refused[0].1.contains("payments journal retry"),
-        "{refused:?}"
-    );
+    has(&refused[0].1, ["another token", "payments journal retry"]);
 
-    billing.journal(&["retry", "--status", "400"]);
-    let sent = billing.workspace.requests();
-    assert_eq!(counts(&billing.run(&[])), json!({"processed": 2, "processed_earlier": 1, "total": 3}));
-    assert_eq!((billing.charged().len(), billing.workspace.requests()), (3, sent + 2));
-    assert_eq!(counts(&billing.run(&[])), json!({"processed_earlier": 3, "total": 3}));
+    workspace.journals("retry --status 400").exits(0);
+    let sent = workspace.requests();
+    workspace.bills("").counts(&json!({"processed": 2, "processed_earlier": 1, "total": 3}));
+    assert_eq!((workspace.charged().len(), workspace.requests()), (3, sent + 2));
+    workspace.bills("").counts(&json!({"processed_earlier": 3, "total": 3}));
 }
 
 #[test]
 fn reopened_key_takes_no_other_payment_d44() {
-    let billing = Billing::open();
-    billing.rows("k1,tok_mistyped,1.01,false,order 1\n");
-    billing.run(&[]);
-    billing.journal(&["retry", "--status", "400"]);
-    let sent = billing.workspace.requests();
-    for (other, difference) in [
-        ("k1,tok_approved,1.02,false,order 1\n", "amount"),
-        ("k1,tok_approved,1.01,true,order 1\n", "convenience fee"),
-        // Another order of the same amount.
-        ("k1,tok_approved,1.01,false,order 2\n", "reference"),
-        ("k1,tok_approved,1.01,false,\n", "reference"),
+    let workspace = Workspace::open();
+    workspace.rows("k1,tok_mistyped,1.01,false,order 1\n");
+    workspace.bills("").exits(4);
+    let sent = workspace.requests();
+    for (reopen, rows) in [
+        (
+            "--status 400",
+            &[
+                ("k1,tok_approved,1.02,false,order 1\n", "another amount"),
+                ("k1,tok_approved,1.01,true,order 1\n", "another convenience fee"),
+                // Another order of the same amount.
+                ("k1,tok_approved,1.01,false,order 2\n", "another reference"),
+                ("k1,tok_approved,1.01,false,\n", "another reference"),
+            ][..],
+        ),
+        // Naming the key does not allow another order either.
+        ("--key k1", &[("k1,tok_approved,1.01,false,order 2\n", "another reference")]),
     ] {
-        billing.rows(other);
-        let refused = billing.refused();
-        assert!(refused[0].1.contains(&format!("another {difference}")), "{other}: {refused:?}");
+        workspace.journals(format!("retry {reopen}")).exits(0);
+        for (row, difference) in rows {
+            workspace.rows(row);
+            has(&workspace.broken_rules()[0].1, [difference]);
+        }
     }
-    // Naming the key does not allow another order either.
-    billing.journal(&["retry", "--key", "k1"]);
-    billing.rows("k1,tok_approved,1.01,false,order 2\n");
-    assert!(billing.refused()[0].1.contains("another reference"));
-    assert_eq!(billing.workspace.requests(), sent);
+    assert_eq!(workspace.requests(), sent);
 }
 
 #[test]
 fn key_without_a_reference_takes_a_correction_only_if_it_was_named_d44() {
-    let billing = Billing::open();
-    billing.rows("k1,tok_mistyped,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
-    billing.run(&[]);
-    billing.journal(&["retry", "--status", "400"]);
-    billing.rows("k1,tok_approved,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
-    let refused = billing.refused();
+    let workspace = Workspace::open();
+    workspace.rows("k1,tok_mistyped,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
+    workspace.bills("").exits(4);
+    workspace.journals("retry --status 400").exits(0);
+    workspace.rows("k1,tok_approved,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
+    let refused = workspace.broken_rules();
     assert_eq!((refused.len(), &refused[0].0), (1, &json!(2)));
-    assert!(refused[0].1.contains("payments journal retry --key"), "{refused:?}");
+    has(&refused[0].1, ["payments journal retry --key"]);
     // It is already reopened, and now also named.
-    billing.journal(&["retry", "--key", "k1"]);
-    assert_eq!(counts(&billing.run(&[])), json!({"processed": 1, "rejected": 1, "total": 2}));
-    assert_eq!(billing.charged().len(), 1);
+    workspace.journals("retry --key k1").exits(0);
+    workspace.bills("").counts(&json!({"processed": 1, "rejected": 1, "total": 2}));
+    assert_eq!(workspace.charged().len(), 1);
 }
 
 #[test]
-fn correction_is_used_up_by_one_call_d44() {
+fn correction_of_a_single_charge_is_used_up_by_one_call_d44() {
     let workspace = Workspace::open();
-    let with = |token: &str| TOKEN_PAYMENT.replace("tok_approved", token);
-    workspace.charging("k", &with("tok_declined")).end().failed(4);
-    assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).code, Some(0));
-    workspace.charging("k", &with("tok_lost_card")).end().failed(4);
+    let with = |token: &str| workspace.charging("k", &TOKEN_PAYMENT.replace("tok_approved", token)).end();
+    with("tok_declined").failed(4);
+    workspace.journals("retry --key k").exits(0);
+    with("tok_lost_card").failed(4);
     // The corrected request is now the key's.
-    assert_eq!(workspace.charging("k", &with("tok_lost_card")).end().json()["recorded"], true);
+    assert_eq!(with("tok_lost_card").json()["recorded"], true);
     for token in ["tok_declined", "tok_approved"] {
-        assert_eq!(workspace.charging("k", &with(token)).end().failed(2)["kind"], "key_reused");
+        with(token).failed_as(2, "key_reused");
     }
     assert_eq!(workspace.requests(), 2);
-}
 
-#[test]
-fn card_is_corrected_after_a_retry_by_key_d44() {
-    let workspace = Workspace::open();
     let declined = CARD_PAYMENT.replace("378282246310005", "4000000000000002").replace("7391", "739");
-    let charging = |request: &str| workspace.creating("k").stdin(request);
-    let charge = |request: &str| charging(request).end();
+    let charging = |request: &str| workspace.creating("card").stdin(request);
     charging(&declined).env("PAYMENTS_API_KEY", "wrong").end().failed(6);
-    assert_eq!(workspace.journal_command(&["retry", "--status", "401"]).json()["reopened"]["count"], 1);
-    assert_eq!(charge(CARD_PAYMENT).failed(2)["kind"], "key_reused");
-    assert_eq!(workspace.journal_command(&["retry", "--key", "k"]).json()["reopened"]["count"], 1);
-    assert_eq!(charge(&authorization()).failed(2)["kind"], "key_reused");
-    assert_eq!(charge(&TOKEN_PAYMENT.replace("45.00", "10.50")).failed(2)["kind"], "validation");
-    charge(CARD_PAYMENT).processed();
-    assert_eq!(workspace.requests(), 2);
-}
-
-#[test]
-fn retry_by_key_reopens_any_rejection_and_nothing_else_d44() {
-    let workspace = Workspace::open();
-    workspace.charge("paid").processed();
-    workspace.lose_response("lost");
-    let declined = declined_payment();
-    workspace.charging("declined", &declined).end().failed(4);
-    for key in ["paid", "lost"] {
-        assert_eq!(workspace.journal_command(&["retry", "--key", key]).failed(2)["kind"], "not_rejected_so");
-    }
-    assert_eq!(
-        workspace.journal_command(&["retry", "--key", "declined", "--status", "401"]).failed(2)["kind"],
-        "not_rejected_so"
-    );
-    workspace.journal_command(&["retry", "--key", "nobody"]).failed(2);
-    workspace.journal_command(&["retry"]).failed(2);
-    assert_eq!(workspace.journal_command(&["retry", "--key", "declined"]).json()["reopened"]["count"], 1);
-    assert_eq!(workspace.show("declined")["state"], "not_processed");
+    workspace.journals("retry --status 401").exits(0);
+    charging(CARD_PAYMENT).end().failed_as(2, "key_reused");
+    workspace.journals("retry --key card").exits(0);
+    charging(&authorization()).end().failed_as(2, "key_reused");
+    charging(CARD_PAYMENT).end().processed();
+    assert_eq!(workspace.requests(), 4);
 }

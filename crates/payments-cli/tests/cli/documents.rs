@@ -134,7 +134,7 @@ fn assert_session<'a>(
     let start = lines.next().expect("it starts a sandbox");
     let options = start.strip_prefix("$ payments sandbox ").and_then(|rest| rest.strip_suffix(" &"));
     let options = options.unwrap_or_else(|| panic!("{start}")).replace(shown_address, "127.0.0.1:0");
-    let running = payments(["sandbox"]).arguments(options.split(' ')).in_folder(folder);
+    let running = payments("sandbox").with(&options).in_folder(folder);
     let mut running = running.start();
     let ready = running.first_line();
     let address = ready.split('/').nth(2).expect("an address").to_owned();

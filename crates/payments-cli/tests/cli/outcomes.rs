@@ -1,11 +1,11 @@
-//! Every outcome of every command: the exit code, JSON and text.
+//! What a call with a response of each kind sends and shows: the exit code, JSON and text.
 
 use serde_json::{Value, json};
 
 use crate::cases::every_command;
 use crate::support::{
-    CARD, CARD_PAYMENT, CHARGE, CREATE, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment, begins,
-    payments_at, response, responses,
+    CARD, CARD_PAYMENT, CHARGE, CREATE, GET, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment,
+    begins, has, message, payments, payments_at, response, responses,
 };
 
 fn body(request: &str) -> Value {
@@ -16,7 +16,7 @@ fn body(request: &str) -> Value {
 fn card_payment_is_processed_without_losing_fields_d05_d60() {
     let peer = Peer::responding("200 OK", responses::RECORD);
     let file = TemporaryFile::new(CARD_PAYMENT);
-    let ended = payments_at(&peer.base_url, ["transaction", "create", "--file", file.path()]).end();
+    let ended = payments_at(&peer.base_url, format!("transaction create --file {}", file.path())).end();
     ended.processed();
     assert_eq!(
         ended.stdout,
@@ -27,54 +27,55 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
     );
     let request = peer.request();
     begins(&request, "POST /api/v1/public/transaction HTTP/1.1\r\n");
-    assert!(request.contains(&format!("authorization: {KEY}\r\n")), "{request}");
+    has(&request, [format!("authorization: {KEY}\r\n")]);
     assert_eq!(body(&request)["CardNumber"], "378282246310005");
     assert_eq!(peer.requests_left(), 0);
 }
 
 #[test]
-fn ach_payment_is_processed_with_its_account_fields_d39() {
-    let peer = Peer::responding("200 OK", responses::RECORD);
-    let ended = payments_at(&peer.base_url, CREATE).stdin(ach_payment()).end();
-    assert_eq!(ended.processed()["TransactionId"], "txn_1");
-    let sent = body(&peer.request());
-    assert_eq!((&sent["AccountNumber"], &sent["SuggestedMode"]), (&json!("000123456789"), &json!("ach")));
-    assert_eq!(sent.get("CardNumber"), None);
+fn every_other_command_sends_its_request_and_shows_its_data_d39_d66() {
+    let ach = ach_payment();
+    let (void, customer) = ("void txn_1 --reason 'ordered twice'", "customer get cus_1");
+    for (line, stdin, response, head, member) in [
+        (CREATE, &*ach, responses::RECORD, "POST /api/v1/public/transaction ", ("TransactionId", "txn_1")),
+        (
+            CHARGE,
+            TOKEN_PAYMENT,
+            responses::RECEIPT,
+            "POST /api/v1/public/token-transaction ",
+            ("TransactionId", "txn_2"),
+        ),
+        // The response to a void may name another transaction.
+        (void, "", responses::VOIDED, "POST /api/v1/public/void ", ("TransactionId", "txn_3")),
+        (GET, "", responses::TRANSACTION_FOUND, "GET /api/v1/public/transaction/txn_1 ", ("Status", "1")),
+        (
+            customer,
+            "",
+            responses::CUSTOMER_FOUND,
+            "GET /api/v1/public/customer/cus_1 ",
+            ("CustomerName", "Grace Hopper"),
+        ),
+    ] {
+        let peer = Peer::responding("200 OK", response);
+        let data = payments_at(&peer.base_url, line).stdin(stdin).end().processed();
+        assert_eq!(data[member.0], member.1, "{line}");
+        let request = peer.request();
+        begins(&request, head);
+        if stdin == ach {
+            let sent = body(&request);
+            assert_eq!(
+                (&sent["AccountNumber"], &sent["SuggestedMode"]),
+                (&"000123456789".into(), &"ach".into())
+            );
+            assert_eq!(sent.get("CardNumber"), None);
+        } else if line == void {
+            let sent = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
+            assert_eq!(body(&request), sent);
+        }
+    }
 }
 
-#[test]
-fn token_payment_is_processed() {
-    let peer = Peer::responding("200 OK", responses::RECEIPT);
-    let run = payments_at(&peer.base_url, CHARGE).stdin(TOKEN_PAYMENT);
-    assert_eq!(run.end().processed(), json!({"TransactionId": "txn_2"}));
-    assert!(peer.request().starts_with("POST /api/v1/public/token-transaction "));
-}
-
-#[test]
-fn void_response_may_name_another_transaction_d66() {
-    let peer = Peer::responding("200 OK", responses::VOIDED);
-    let ended = payments_at(&peer.base_url, ["void", "txn_1", "--reason", "ordered twice"]).end();
-    assert_eq!(ended.processed(), json!({"TransactionId": "txn_3"}));
-    let request = peer.request();
-    begins(&request, "POST /api/v1/public/void ");
-    let sent = json!({"TransactionId": "txn_1", "TransactionFor": "Void", "Reason": "ordered twice"});
-    assert_eq!(body(&request), sent);
-}
-
-#[test]
-fn lookups_find() {
-    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
-    let ended = payments_at(&peer.base_url, ["transaction", "get", "txn_1"]).end();
-    assert_eq!(ended.processed()["Status"], "1");
-    assert!(peer.request().starts_with("GET /api/v1/public/transaction/txn_1 "));
-
-    let peer = Peer::responding("200 OK", responses::CUSTOMER_FOUND);
-    let ended = payments_at(&peer.base_url, ["customer", "get", "cus_1"]).end();
-    assert_eq!(ended.processed()["CountryId"], 840);
-    assert!(peer.request().starts_with("GET /api/v1/public/customer/cus_1 "));
-}
-
-/// The exit codes of every command are in the table of faults.
+/// The exit codes of every command are in the table of statuses, and a sample is in the table of faults.
 #[test]
 fn failures_have_their_kind_and_reason_d03_d09_d11_d20_d23() {
     let responding = |status, body| Then::Respond(response(status, body));
@@ -82,6 +83,7 @@ fn failures_have_their_kind_and_reason_d03_d09_d11_d20_d23() {
         (Then::Close, 5, "closed", None),
         (Then::Wait, 5, "timeout", None),
         (responding("502 Bad Gateway", "<html>"), 5, "intermediary", Some("Bad Gateway")),
+        (responding("400 Bad Request", ""), 4, "intermediary", Some("Bad Request")),
         (
             responding("401 Unauthorized", responses::UNAUTHORIZED),
             6,
@@ -92,65 +94,54 @@ fn failures_have_their_kind_and_reason_d03_d09_d11_d20_d23() {
         (responding("400 Bad Request", responses::POSTAL_CODE), 4, "rejected", Some("invalid postal code")),
     ] {
         let peer = Peer::new(then);
-        let ended = payments_at(&peer.base_url, ["void", "txn_1", "--timeout", "3.5"]).end();
+        let ended = payments_at(&peer.base_url, "void txn_1 --timeout 2").end();
         peer.request();
         let is_unknown = code == 5;
-        let error = ended.failed(code);
-        assert_eq!((&error["kind"], error.get("reason")), (&json!(kind), reason.map(Value::from).as_ref()));
+        let error = ended.failed_as(code, kind);
+        assert_eq!(error.get("reason"), reason.map(Value::from).as_ref());
         assert_eq!(error["transaction_id"], json!(is_unknown.then_some("txn_1")), "{error}");
         assert_eq!((error["violations"].clone(), error.get("amount")), (json!([]), None), "{error}");
-        let message = error["message"].as_str().expect("a message");
-        assert_eq!(message.ends_with("look up transaction txn_1"), is_unknown, "{message}");
+        assert_eq!(message(&error).ends_with("look up transaction txn_1"), is_unknown, "{error}");
+        assert!(kind != "intermediary" || error.get("body_snippet").is_none(), "{error}");
         assert_eq!(peer.requests_left(), 0, "a charge is never sent twice");
     }
 }
 
 #[test]
-fn declined_card_is_rejected_with_its_transaction_d06() {
+fn what_a_refusal_says_is_reported_d06_d64() {
     let declined =
         r#"{"status":"failed","status_code":200,"message":"declined","data":{"TransactionId":"txn_9"}}"#;
     let peer = Peer::responding("200 OK", declined);
-    let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-    let error = run.end().failed(4);
+    let error = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT).end().failed(4);
     assert_eq!((&error["transaction_id"], &error["status_code"]), (&json!("txn_9"), &json!(200)));
-}
 
-#[test]
-fn retry_after_and_request_id_are_reported_d64() {
     let body = responses::POSTAL_CODE;
     let response = format!(
         "HTTP/1.1 429 Too Many Requests\r\nretry-after: 7\r\nx-request-id: req_5\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     let peer = Peer::new(Then::Respond(response.into_bytes()));
-    let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-    let error = run.end().failed(4);
+    let error = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT).end().failed(4);
     assert_eq!((&error["retry_after_seconds"], &error["request_id"]), (&json!(7), &json!("req_5")));
 }
 
 #[test]
-fn encoded_or_cut_refusal_is_unknown_and_names_the_coding_d10() {
+fn encoded_or_cut_refusal_is_unknown_d10() {
     let body = responses::POSTAL_CODE;
-    for (head, what) in [
-        ("content-encoding: gzip", "the response is gzip-encoded although identity was asked for, HTTP 400"),
-        ("content-encoding: exi", "the response is exi-encoded although identity was asked for, HTTP 400"),
-    ] {
-        let response =
-            format!("HTTP/1.1 400 Bad Request\r\n{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        let peer = Peer::new(Then::Respond(response.into_bytes()));
-        let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-        let error = run.end().fails(5, what);
-        assert_eq!(error.get("body_snippet"), None, "{error}");
-    }
-    for (head, body) in [
-        (format!("content-length: {}", body.len() + 1), body),
-        ("transfer-encoding: chunked".to_owned(), "5\r\n{\"sta\r\n"),
-        ("connection: close".to_owned(), &body[..body.len() - 1]),
+    for (head, body, what) in [
+        (
+            format!("content-encoding: exi\r\ncontent-length: {}", body.len()),
+            body,
+            "the response is exi-encoded although identity was asked for, HTTP 400",
+        ),
+        (format!("content-length: {}", body.len() + 1), body, "the response was truncated"),
+        ("transfer-encoding: chunked".to_owned(), "5\r\n{\"sta\r\n", "the response was truncated"),
+        ("connection: close".to_owned(), &body[..body.len() - 1], "the response was truncated"),
     ] {
         let response = format!("HTTP/1.1 400 Bad Request\r\n{head}\r\n\r\n{body}");
         let peer = Peer::new(Then::RespondAndClose(response.into_bytes()));
-        let run = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT);
-        run.end().fails(5, "the response was truncated");
+        let error = payments_at(&peer.base_url, CREATE).stdin(CARD_PAYMENT).end().fails(5, what);
+        assert!(!head.contains("exi") || error.get("body_snippet").is_none(), "{error}");
     }
 }
 
@@ -159,16 +150,11 @@ fn refusal_has_its_body_masked_d63_d64() {
     let body = format!(r#"{{"status":"failed","fault":{{"why":"card blocked"}},"echo":"{CARD} {KEY}"}}"#);
     for case in every_command() {
         let peer = Peer::responding("400 Bad Request", &body);
-        let ended = case.run(&peer.base_url, &[]);
-        let error = ended.failed(4);
-        let snippet = error["body_snippet"].as_str().expect("a body").to_owned();
-        begins(&snippet, r#"{"status":"failed","fault":{"why":"card blocked"}"#);
-        assert!(!ended.stdout.contains(CARD) && !ended.stdout.contains(KEY), "{ended:?}");
-    }
-    for (status, body, code) in [("400 Bad Request", "", 4), ("502 Bad Gateway", "<html>", 5)] {
-        let peer = Peer::responding(status, body);
-        let error = payments_at(&peer.base_url, ["void", "txn_1"]).end().failed(code);
-        assert_eq!((error.get("body_snippet"), &error["kind"]), (None, &json!("intermediary")), "{error}");
+        let ended = case.run(&peer.base_url, "--verbose");
+        let start = r#"{"status":"failed","fault":{"why":"card blocked"}"#;
+        begins(ended.failed(4)["body_snippet"].as_str().expect("a body"), start);
+        has(&ended.stderr, [format!("attempt 1 was refused with the body: {start}")]);
+        ended.hides([CARD, KEY]);
     }
 }
 
@@ -180,31 +166,179 @@ fn redirect_is_not_followed_d20() {
         let redirect =
             format!("HTTP/1.1 307 Temporary Redirect\r\nlocation: {target}\r\ncontent-length: 0\r\n\r\n");
         let peer = Peer::new(Then::Respond(redirect.into_bytes()));
-        let ended = case.run(&peer.base_url, &[]);
         let code = if case.moves_money() { 5 } else { 3 };
-        assert_eq!(ended.failed(code)["http_status"], 307);
+        assert_eq!(case.run(&peer.base_url, "").failed(code)["http_status"], 307);
     }
     assert_eq!(elsewhere.requests_left(), 0);
 }
 
-/// An RFC 3339 time in UTC.
-fn is_utc_time(text: &Value) -> bool {
-    text.as_str().is_some_and(|text| humantime::parse_rfc3339(text).is_ok() && text.ends_with('Z'))
+#[test]
+fn unknown_outcome_reports_what_to_reconcile_by_and_no_retry_after() {
+    let with_reference = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843 sk_canary_8Zk3Qw"}"#);
+    let busy = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 7\r\ncontent-length: 0\r\n\r\n";
+    for (line, stdin, amount, reference) in [
+        (CREATE, CARD_PAYMENT, "10.50", Value::Null),
+        (CREATE, &ach_payment(), "10.50", Value::Null),
+        (CHARGE, &with_reference, "45.00", json!("invoice 1843 [redacted]")),
+    ] {
+        let peer = Peer::new(Then::Respond(busy.to_vec()));
+        let run = || payments_at(&peer.base_url, line).stdin(stdin);
+        let ended = run().end();
+        let error = ended.failed(5);
+        has(&ended.stdout, [format!("\"amount\":{amount},")]);
+        assert_eq!(error["reference"], reference, "{error}");
+        let sent_at = error["sent_at"].as_str().expect("a time");
+        assert!(humantime::parse_rfc3339(sent_at).is_ok() && sent_at.ends_with('Z'), "{error}");
+        let text = run().text().stderr;
+        has(&text, [&*format!("  amount       {amount}\n"), "  sent at      2"]);
+        assert_eq!(text.contains("  reference    invoice 1843 [redacted]\n"), stdin == with_reference);
+        assert!(!text.contains("retry after"), "{text}");
+    }
+    let peer = Peer::new(Then::Respond(busy.to_vec()));
+    has(payments_at(&peer.base_url, GET).with("--timeout 5").text().stderr, ["  retry after  7 s\n"]);
+}
+
+/// The first line and a later part of the text.
+#[test]
+fn text_says_what_to_do_about_each_kind_of_failure() {
+    let responding = |status, body| Then::Respond(response(status, body));
+    let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
+    let refused =
+        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
+    let reconcile = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
+                     and time (";
+    let base_path =
+        "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    let only_voidable = "only an authorization that is not yet voided can be voided";
+    let (void, customer) = ("void txn_1", "customer get cus_1");
+    for (then, line, headline, part, absent) in [
+        (
+            responding("404 Not Found", responses::NOT_FOUND),
+            GET,
+            "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
+            "",
+            // This is how the service reports an unknown transaction.
+            "hint",
+        ),
+        // Not in the service's format, so from a proxy.
+        (
+            responding("404 Not Found", "<html>"),
+            GET,
+            "LOOKUP REJECTED, which says nothing about the payment (",
+            "",
+            "PROCESSED",
+        ),
+        (Then::Close, customer, "NOT LOOKED UP, it is safe to run it again (", "", "PROCESSED"),
+        (
+            responding("404 Not Found", responses::NOT_FOUND),
+            customer,
+            "NOT FOUND (exit code 7)",
+            "",
+            "PROCESSED",
+        ),
+        (Then::Close, CREATE, reconcile, "", "look it up"),
+        // An id that a lookup refuses must not be part of a command to paste.
+        (
+            responding("200 OK", r#"{"status":"pending","data":{"TransactionId":"$(reboot)/.."}}"#),
+            CREATE,
+            reconcile,
+            "",
+            "look it up",
+        ),
+        // Any other id is quoted for the shell.
+        (
+            responding("200 OK", r#"{"status":"pending","data":{"TransactionId":"$(reboot) 'now'"}}"#),
+            CREATE,
+            "OUTCOME UNKNOWN",
+            r"payments transaction get '$(reboot) '\''now'\'''",
+            "reconcile",
+        ),
+        // A void's own request names the transaction.
+        (
+            Then::Close,
+            void,
+            "OUTCOME UNKNOWN, do not run it again: look it up (",
+            "look it up  payments transaction get txn_1\n",
+            "reconcile",
+        ),
+        (responding("404 Not Found", elsewhere), CREATE, "REJECTED (exit code 7)", base_path, only_voidable),
+        (responding("404 Not Found", "<html>"), void, "REJECTED (exit code 7)", base_path, only_voidable),
+        (responding("400 Bad Request", refused), void, "REJECTED (exit code 4)", only_voidable, base_path),
+        (responding("400 Bad Request", responses::POSTAL_CODE), void, "REJECTED", "", only_voidable),
+    ] {
+        let peer = Peer::new(then);
+        let text = payments_at(&peer.base_url, line).stdin(CARD_PAYMENT).text().stderr;
+        begins(&text, headline);
+        has(&text, [part]);
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
 }
 
 #[test]
-fn unknown_outcome_reports_amount_reference_and_time() {
-    let token_payment = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"invoice 1843 sk_canary_8Zk3Qw"}"#);
-    for (arguments, stdin, amount, reference) in [
-        (CREATE, CARD_PAYMENT, "10.50", Value::Null),
-        (CREATE, &ach_payment(), "10.50", Value::Null),
-        (CHARGE, &token_payment, "45.00", json!("invoice 1843 [redacted]")),
-    ] {
-        let peer = Peer::new(Then::Close);
-        let ended = payments_at(&peer.base_url, arguments).stdin(stdin).end();
-        let error = ended.failed(5);
-        assert!(ended.stdout.contains(&format!("\"amount\":{amount},")), "exactly: {}", ended.stdout);
-        assert_eq!(error["reference"], reference, "{error}");
-        assert!(is_utc_time(&error["sent_at"]), "{error}");
+fn found_record_is_no_proof_and_may_be_of_another_transaction() {
+    let peer = Peer::responding("200 OK", responses::TRANSACTION_FOUND);
+    let text = payments_at(&peer.base_url, GET).text().quiet(0).stdout;
+    let note = "  a record is not proof of a charge: the meaning of Status is not published";
+    begins(text, format!("FOUND (HTTP 200)\n{note}\n"));
+    let other = || payments_at(&peer.base_url, "transaction get txn_2");
+    assert_eq!(
+        other().text().exits(0).stderr,
+        "WARNING: the record belongs to another transaction: requested txn_2, received txn_1\n"
+    );
+    other().end().processed();
+    let peer = Peer::responding("200 OK", responses::CUSTOMER_FOUND);
+    let text = payments_at(&peer.base_url, "customer get cus_1").text().quiet(0).stdout;
+    begins(text, "FOUND (HTTP 200)\n  CustomerId ");
+}
+
+#[test]
+fn result_without_a_reader_goes_to_stderr_or_keeps_its_exit_code() {
+    let written = |then: &str, body: &str, line: &str| {
+        let peer = Peer::responding(then, body);
+        payments_at(&peer.base_url, line).stdin(CARD_PAYMENT).end_unread()
+    };
+    for shape in ["json", "text"] {
+        let ended = written("200 OK", responses::RECORD, &format!("{CREATE} --output {shape}")).exits(1);
+        has(&ended.stderr, ["PROCESSED", "The money moved: do not run it again", "TransactionId txn_1"]);
+    }
+    let ended = written("200 OK", responses::TRANSACTION_FOUND, GET).exits(1);
+    begins(&ended.stderr, "found, but the result could not be written");
+    written("502 Bad Gateway", "", CREATE).exits(5);
+    begins(written("200 OK", "", "void txn_1 --dry-run").exits(1).stderr, "nothing was sent");
+    written("404 Not Found", responses::NOT_FOUND, "check").quiet(1);
+    written("401 Unauthorized", responses::UNAUTHORIZED, "check").exits(6);
+    payments("pay").end_unread().exits(2).hides(["internal error"]);
+    // As `payments help settings | head -1` does.
+    for line in ["--help", "help settings", "completions zsh", "sandbox magic", "sandbox openapi", "demo"] {
+        payments(line).end_unread().quiet(1);
+    }
+    // A disk that is full is not a reader that has seen enough.
+    #[cfg(unix)]
+    for line in ["--help", "completions bash", "sandbox openapi"] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").expect("it can be opened");
+        let ended = payments(line).stdout(full).end_with_given_stdout().exits(1);
+        has(&ended.stderr, ["could not be written to stdout"]);
+    }
+}
+
+#[test]
+fn services_text_is_exact_in_json_and_shown_without_control_characters() {
+    let record = "{\"status_code\":200,\"message\":\"ok\",\"data\":{\"TransactionId\":\"txn_1\",\"Status\":\"\\u001b[2J\",\
+                  \"BillingCity\":\"\u{9b}31mX\u{202e}\\u001b é\",\"New\\u001b\":\"\\r\\nPROCESSED\"}}";
+    let refusal =
+        "{\"status\":\"failed\",\"status_code\":400,\"msg\":\"\\u001b[2J\u{9b}1m\u{202e}\\r\\nPROCESSED\"}";
+    for (status, body) in [("200 OK", record), ("400 Bad Request", refusal)] {
+        let peer = Peer::responding(status, body);
+        let run = || payments_at(&peer.base_url, GET);
+        let in_json = run().end();
+        for ended in [&in_json, &run().text()] {
+            let shown = ended.shown();
+            let treacherous = |letter: char| (letter.is_control() && letter != '\n') || letter == '\u{202e}';
+            assert!(!shown.is_empty() && !shown.contains(treacherous), "{shown:?}");
+            ended.hides(["\nPROCESSED\n"]);
+        }
+        if body == record {
+            assert_eq!(in_json.processed()["BillingCity"], "\u{9b}31mX\u{202e}\u{1b} é");
+        }
     }
 }

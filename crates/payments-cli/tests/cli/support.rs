@@ -1,6 +1,6 @@
 //! The command as a child process, and servers that do one thing.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
@@ -61,8 +61,9 @@ pub(crate) fn started(run: Run) -> (Running, Value) {
 }
 
 /// The payment of the request on stdin.
-pub(crate) const CREATE: [&str; 4] = ["transaction", "create", "--file", "-"];
-pub(crate) const CHARGE: [&str; 4] = ["token-transaction", "create", "--file", "-"];
+pub(crate) const CREATE: &str = "transaction create --file -";
+pub(crate) const CHARGE: &str = "token-transaction create --file -";
+pub(crate) const GET: &str = "transaction get txn_1";
 
 /// A sandbox in this process, with the key of the tests.
 pub(crate) fn sandbox() -> BlockingSandbox {
@@ -115,17 +116,60 @@ pub(crate) struct Ended {
     pub(crate) stderr: String,
 }
 
-/// The command with these arguments and without settings.
-pub(crate) fn payments(arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
+/// A command line: one text, in which single quotes hold a word together, or its words.
+pub(crate) trait Line {
+    fn words(&self) -> Vec<OsString>;
+}
+
+impl Line for str {
+    fn words(&self) -> Vec<OsString> {
+        let mut words = Vec::new();
+        for (number, piece) in self.split('\'').enumerate() {
+            if number % 2 == 1 {
+                words.push(piece.into());
+            } else {
+                words.extend(piece.split_whitespace().map(OsString::from));
+            }
+        }
+        words
+    }
+}
+
+impl Line for String {
+    fn words(&self) -> Vec<OsString> {
+        (**self).words()
+    }
+}
+
+impl<W: AsRef<OsStr>> Line for [W] {
+    fn words(&self) -> Vec<OsString> {
+        self.iter().map(|word| word.as_ref().to_owned()).collect()
+    }
+}
+
+impl<W: AsRef<OsStr>, const N: usize> Line for [W; N] {
+    fn words(&self) -> Vec<OsString> {
+        self[..].words()
+    }
+}
+
+impl<L: Line + ?Sized> Line for &L {
+    fn words(&self) -> Vec<OsString> {
+        (**self).words()
+    }
+}
+
+/// The command with this line and without settings.
+pub(crate) fn payments(line: impl Line) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
-    command.args(arguments);
+    command.args(line.words());
     remove_settings(&mut command);
     Run { command, stdin: None, is_typed: false }
 }
 
-/// The command with these arguments, the key of the tests, and the service at `base_url`.
-pub(crate) fn payments_at(base_url: &str, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Run {
-    payments(arguments).env("PAYMENTS_BASE_URL", base_url).env("PAYMENTS_API_KEY", KEY)
+/// The command with this line, the key of the tests, and the service at `base_url`.
+pub(crate) fn payments_at(base_url: &str, line: impl Line) -> Run {
+    payments(line).at(base_url).env("PAYMENTS_API_KEY", KEY)
 }
 
 impl Run {
@@ -134,8 +178,14 @@ impl Run {
         self
     }
 
-    pub(crate) fn arguments(mut self, arguments: impl IntoIterator<Item = impl AsRef<OsStr>>) -> Self {
-        self.command.args(arguments);
+    /// With the service at this base URL.
+    pub(crate) fn at(self, base_url: &str) -> Self {
+        self.env("PAYMENTS_BASE_URL", base_url)
+    }
+
+    /// With this after the other words.
+    pub(crate) fn with(mut self, line: impl Line) -> Self {
+        self.command.args(line.words());
         self
     }
 
@@ -198,7 +248,7 @@ impl Run {
 
     /// Runs to completion with text output.
     pub(crate) fn text(self) -> Ended {
-        self.arguments(["--output", "text"]).end()
+        self.with("--output text").end()
     }
 
     /// Runs to completion with a stdout that has no reader.
@@ -422,6 +472,14 @@ impl Ended {
         error.clone()
     }
 
+    /// [`Self::failed`] with this kind.
+    #[track_caller]
+    pub(crate) fn failed_as(&self, code: i32, kind: &str) -> Value {
+        let error = self.failed(code);
+        assert_eq!(error["kind"], kind, "{self:?}");
+        error
+    }
+
     /// [`Self::failed`] with a message that contains this.
     #[track_caller]
     pub(crate) fn fails(&self, code: i32, part: impl AsRef<str>) -> Value {
@@ -442,6 +500,65 @@ impl Ended {
         message(&self.failed(2)).to_owned()
     }
 
+    /// Both streams.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}{}", self.stdout, self.stderr)
+    }
+
+    /// Checks that none of these is in any stream.
+    #[track_caller]
+    pub(crate) fn hides<S: AsRef<str>>(&self, secrets: impl IntoIterator<Item = S>) {
+        for secret in secrets {
+            assert!(!self.shown().contains(secret.as_ref()), "{}: {self:?}", secret.as_ref());
+        }
+    }
+
+    /// Checks how a billing run ended that was not stopped.
+    #[track_caller]
+    pub(crate) fn ends(&self, code: i32, outcome: &str) -> &Self {
+        self.ended_by(code, outcome, None)
+    }
+
+    /// Checks how a billing run ended, and why it was stopped.
+    #[track_caller]
+    pub(crate) fn stops(&self, code: i32, outcome: &str, reason: &str) -> &Self {
+        self.ended_by(code, outcome, Some(reason))
+    }
+
+    #[track_caller]
+    fn ended_by(&self, code: i32, outcome: &str, stopped: Option<&str>) -> &Self {
+        assert_eq!(self.code, Some(code), "{self:?}");
+        let document = self.json();
+        let reason = document["stopped"].get("reason").and_then(Value::as_str);
+        assert_eq!((document["outcome"].as_str(), reason), (Some(outcome), stopped), "{self:?}");
+        self
+    }
+
+    /// The number of rows of a billing run with this outcome.
+    #[track_caller]
+    pub(crate) fn count(&self, outcome: &str) -> u64 {
+        self.json()["rows"][outcome]["count"].as_u64().unwrap_or_else(|| panic!("{outcome}: {self:?}"))
+    }
+
+    /// Checks the number of rows of each outcome that has any, and that every row is counted once.
+    #[track_caller]
+    pub(crate) fn counts(&self, expected: &Value) {
+        let document = self.json();
+        let rows = document["rows"].as_object().expect("an object");
+        let mut seen: serde_json::Map<_, _> = rows
+            .iter()
+            .filter(|(_, tally)| tally["count"] != 0)
+            .map(|(name, tally)| (name.clone(), tally["count"].clone()))
+            .collect();
+        assert_eq!(Value::from(seen.clone()), *expected, "{document}");
+        let total = seen.remove("total").expect("a total");
+        assert_eq!(
+            seen.values().map(|count| count.as_u64().expect("a count")).sum::<u64>(),
+            total,
+            "{document}"
+        );
+    }
+
     /// Checks the exit code.
     #[track_caller]
     pub(crate) fn exits(self, code: i32) -> Self {
@@ -456,10 +573,13 @@ impl Ended {
         self
     }
 
-    /// The transaction of a success.
+    /// The transaction of a success, of this call or of an earlier one.
     #[track_caller]
     pub(crate) fn paid_id(&self) -> String {
-        self.processed()["TransactionId"].as_str().expect("it has an id").to_owned()
+        assert_eq!(self.code, Some(0), "{self:?}");
+        let document = self.json();
+        assert_eq!(document["outcome"], "processed", "{self:?}");
+        document["data"]["TransactionId"].as_str().expect("it has an id").to_owned()
     }
 
     /// Checks that a success is well formed, and returns its data.

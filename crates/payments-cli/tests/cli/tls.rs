@@ -11,10 +11,10 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use crate::batch_runs::{Billing, counts, ends};
 use crate::support::{
-    CARD_PAYMENT, CREATE, TemporaryFile, begins, has, payments_at, read_request, response, responses,
+    CARD_PAYMENT, CREATE, TemporaryFile, begins, has, message, payments_at, read_request, response, responses,
 };
+use crate::workspace::Workspace;
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.
@@ -76,43 +76,19 @@ pub(crate) fn authority() -> String {
     certificate.expect("one").pem()
 }
 
-/// The text of a charge, and the sentence of a check, of a server with this certificate.
-fn texts((base_url, pem): &(String, String)) -> (String, String) {
+/// The texts of a charge and of a check at a server with this certificate.
+fn texts((base_url, pem): &(String, String)) -> [String; 2] {
     let file = TemporaryFile::new(pem);
-    let options = ["--ca-cert", file.path(), "--output", "text"];
-    let charge = payments_at(base_url, CREATE).arguments(options);
-    let check = payments_at(base_url, ["check"]).arguments(options);
-    (charge.stdin(CARD_PAYMENT).end().stderr, check.end().stdout)
+    [CREATE, "check"].map(|line| {
+        let run = payments_at(base_url, line).with(["--ca-cert", file.path()]);
+        run.stdin(CARD_PAYMENT).text().shown()
+    })
 }
 
-#[test]
-fn certificate_with_invalid_dates_is_named_as_that_d56() {
-    let answer = || response("200 OK", responses::TRANSACTION_FOUND);
-    for (year, expected) in
-        [(2020, "has expired: check this machine's clock"), (2199, "is not valid yet: check this")]
-    {
-        let server = https_with(
-            answer(),
-            |params| {
-                (params.not_before, params.not_after) =
-                    (date_time_ymd(year, 1, 1), date_time_ymd(year + 1, 1, 1));
-            },
-            false,
-        );
-        let (charged, checked) = texts(&server);
-        for text in [charged, checked] {
-            assert!(text.contains(expected) && !text.contains("check the host name"), "{text}");
-        }
-    }
-}
-
-#[test]
-fn server_that_requires_a_client_certificate_is_named_as_that_d56() {
-    let server = https_with(response("200 OK", responses::TRANSACTION_FOUND), |_| {}, true);
-    let (charged, checked) = texts(&server);
-    for text in [charged, checked] {
-        has(&text, ["the server wants a client certificate, which this command cannot present"]);
-        assert!(!text.contains("check the host name"), "{text}");
+/// Valid for this year only.
+fn valid_in(year: i32) -> impl FnOnce(&mut CertificateParams) {
+    move |params| {
+        (params.not_before, params.not_after) = (date_time_ymd(year, 1, 1), date_time_ymd(year + 1, 1, 1));
     }
 }
 
@@ -131,73 +107,82 @@ fn responding_to_hello(then: &'static [u8]) -> String {
 }
 
 #[test]
-fn failed_negotiation_is_not_called_a_client_certificate_d56() {
+fn failed_handshake_is_named_by_its_cause_d56() {
     const NOTHING_IN_COMMON: &str = "the server has no TLS version or cipher in common with this command";
-    for (alert, why) in [
-        (&[21, 3, 3, 0, 2, 2, 40], format!("{NOTHING_IN_COMMON}, or it requires a client certificate")),
-        (&[21, 3, 3, 0, 2, 2, 70], NOTHING_IN_COMMON.to_owned()),
-        (&[21, 3, 3, 0, 2, 2, 71], NOTHING_IN_COMMON.to_owned()),
+    const CLIENT_CERTIFICATE: &str =
+        "the server wants a client certificate, which this command cannot present";
+    let found = || response("200 OK", responses::TRANSACTION_FOUND);
+    let alert = |bytes| (responding_to_hello(bytes), authority());
+    for (server, expected) in [
+        (https_with(found(), valid_in(2020), false), "has expired: check this machine's clock"),
+        (https_with(found(), valid_in(2199), false), "is not valid yet: check this machine's clock"),
+        (https_with(found(), |_| {}, true), CLIENT_CERTIFICATE),
+        (
+            alert(&[21, 3, 3, 0, 2, 2, 40]),
+            &*format!("{NOTHING_IN_COMMON}, or it requires a client certificate\n"),
+        ),
+        (alert(&[21, 3, 3, 0, 2, 2, 70]), &*format!("{NOTHING_IN_COMMON}\n")),
+        (alert(&[21, 3, 3, 0, 2, 2, 71]), &*format!("{NOTHING_IN_COMMON}\n")),
     ] {
-        let (charged, checked) = texts(&(responding_to_hello(alert), authority()));
-        for text in [charged, checked] {
-            assert!(text.lines().any(|line| line.ends_with(&why)), "{text}");
-            assert!(!text.contains("the server wants"), "{text}");
+        for text in texts(&server) {
+            has(&text, [expected]);
+            assert!(!text.contains("check the host name"), "{text}");
+            assert_eq!(text.contains("the server wants"), expected == CLIENT_CERTIFICATE, "{text}");
         }
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
-    let answer = || response("200 OK", responses::RECEIPT);
-    let dates = |params: &mut CertificateParams| {
-        (params.not_before, params.not_after) = (date_time_ymd(2020, 1, 1), date_time_ymd(2021, 1, 1));
-    };
+    let receipt = || response("200 OK", responses::RECEIPT);
     let plain = responding_to_hello(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     for ((base_url, pem), cause, hint) in [
         (
-            https_with(answer(), dates, false),
+            https_with(receipt(), valid_in(2020), false),
             "certificate",
             "the certificate has expired: check this machine's",
         ),
         ((plain, authority()), "corrupt message", "does the server speak TLS there?"),
-        (https_with(answer(), |_| {}, true), "requires a client certificate", "the server wants a client"),
+        (https_with(receipt(), |_| {}, true), "requires a client certificate", "the server wants a client"),
     ] {
-        let billing = Billing::open();
-        billing.good(20);
+        let workspace = Workspace::open();
+        workspace.good(20);
         let authority = TemporaryFile::new(pem);
-        let options = ["--concurrency", "1", "--ca-cert", authority.path()];
+        let run = || {
+            let run = workspace.billing("--concurrency 1").at(&base_url);
+            run.with(["--ca-cert", authority.path()])
+        };
         let begun = Instant::now();
-        let ended = billing.command_at(&base_url, &options).end();
+        let ended = run().end();
         assert!(begun.elapsed() < Duration::from_mins(1), "it waited: {ended:?}");
         // Whether the request was sent before a server with TLS 1.3 asks for a certificate is a race.
         if ended.code == Some(5) {
-            ends(&ended, 5, "unknown", Some("outage"));
-            assert_eq!(
-                (counts(&ended)["unknown"].as_u64(), cause),
-                (Some(1), "requires a client certificate")
-            );
+            ended.stops(5, "unknown", "outage");
+            assert_eq!((ended.count("unknown"), cause), (1, "requires a client certificate"));
         } else {
-            ends(&ended, 3, "unfinished", Some("outage"));
-            let text = billing.command_at(&base_url, &[&options[..], &["--output", "text"]].concat()).end();
+            ended.stops(3, "unfinished", "outage");
+            let text = run().text();
             if text.code == Some(3) {
                 begins(&text.stdout, "UNFINISHED, fix the cause, then run");
                 has(&text.stdout, ["once the cause is fixed, run the same command again"]);
                 assert!(!text.stdout.contains("safe"), "{text:?}");
             }
         }
-        let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-        begins(&message, "the service cannot be reached, and waiting does not help: ");
-        has(&message, [cause, hint]);
+        let stopped = ended.json()["stopped"].clone();
+        begins(message(&stopped), "the service cannot be reached, and waiting does not help: ");
+        has(message(&stopped), [cause, hint]);
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn run_waits_for_a_server_that_closes_during_the_handshake() {
-    let billing = Billing::open();
-    billing.good(1);
-    let ended = billing.command_at(&responding_to_hello(b""), &["--patience", "1"]).end();
-    ends(&ended, 3, "unfinished", Some("outage"));
-    let message = ended.json()["stopped"]["message"].as_str().unwrap_or_default().to_owned();
-    begins(&message, "the service is unreachable or does not respond as it should: ");
-    assert!(message.contains("tls handshake eof"), "{message}");
+    let workspace = Workspace::open();
+    workspace.good(1);
+    let ended = workspace.billing("--patience 1").at(&responding_to_hello(b"")).end();
+    ended.stops(3, "unfinished", "outage");
+    let stopped = ended.json()["stopped"].clone();
+    begins(message(&stopped), "the service is unreachable or does not respond as it should: ");
+    has(message(&stopped), ["tls handshake eof"]);
 }

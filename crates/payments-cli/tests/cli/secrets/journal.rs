@@ -13,7 +13,7 @@ use serde_json::json;
 use super::process::files_in;
 use super::{Place, assert_clean_places, card_payment};
 use crate::http::Http;
-use crate::support::{Ended, Peer, payments, started};
+use crate::support::{Ended, Line, Peer, payments, started};
 
 #[test]
 fn s5_journal_and_billing_run_leak_no_secret() {
@@ -31,11 +31,11 @@ struct Workspace {
 }
 
 impl Workspace {
-    fn payments(&mut self, arguments: &[&str], stdin: &str) -> Ended {
+    fn payments(&mut self, line: impl Line, stdin: &str) -> Ended {
         let journal = self.folder.join("journal.db");
-        let run = payments(arguments.iter())
-            .arguments(["--journal", journal.to_str().unwrap()])
-            .env("PAYMENTS_BASE_URL", &self.base_url)
+        let run = payments(line)
+            .with(["--journal", journal.to_str().unwrap()])
+            .at(&self.base_url)
             .env("PAYMENTS_API_KEY", &self.key)
             .env("TMPDIR", self.folder.to_str().unwrap());
         let ended = run.stdin(stdin).end();
@@ -52,7 +52,7 @@ impl Workspace {
     fn batch(&mut self, name: &str, content: &str, results: &str) -> Ended {
         let (file, results) = (self.file(name), self.file(results));
         fs::write(&file, content).unwrap();
-        let ended = self.payments(&["batch", "run", &file, "--results", &results, "--timeout", "2"], "");
+        let ended = self.payments(format!("batch run {file} --results {results} --timeout 2"), "");
         // The input file itself does not count as a leak.
         fs::remove_file(file).unwrap();
         ended
@@ -65,7 +65,7 @@ const FAULTS: [&str; 9] =
 
 fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let folder = tempfile::tempdir().unwrap();
-    let (_sandbox, ready) = started(payments(["sandbox", "--log", "off", "--api-key", canaries.key()]));
+    let (_sandbox, ready) = started(payments(format!("sandbox --log off --api-key {}", canaries.key())));
     let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
     let mut arm = |kind: &str| {
         let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});
@@ -92,9 +92,8 @@ fn places_after_use(canaries: &Canaries) -> Vec<Place> {
             let key = format!("{command}-{number}-{kind}");
             let shape = if number % 2 == 0 { "json" } else { "text" };
             let timeout = if *fault == "stall" { "0.2" } else { "30" };
-            let line =
-                [command, "create", "--file", "-", "--key", &key, "--timeout", timeout, "--output", shape];
-            workspace.payments(&[&line[..], &["--verbose"][..]].concat(), payment);
+            let options = format!("--key {key} --timeout {timeout} --output {shape} --verbose");
+            workspace.payments(format!("{command} create --file - {options}"), payment);
         }
     }
     for fault in FAULTS {
@@ -207,8 +206,7 @@ fn charge_with_a_service_that_repeats_the_request(
         let peer = Peer::responding("400 Bad Request", &body);
         let base_url = std::mem::replace(&mut workspace.base_url, peer.base_url.clone());
         let journal_key = format!("echo-{number}");
-        let line = [*command, "create", "--file", "-", "--key", &journal_key];
-        assert_eq!(workspace.payments(&line, payment).code, Some(4));
+        workspace.payments(format!("{command} create --file - --key {journal_key}"), payment).exits(4);
         let file = format!("{HEADER}echo-batch-{number},tok_approved,1.00,false,order 17\n");
         if number == 2 {
             assert_eq!(workspace.batch("echo.csv", &file, "results.jsonl").code, Some(4));
@@ -222,21 +220,19 @@ fn charge_with_secret_keys(canaries: &Canaries, workspace: &mut Workspace, payme
     let (command, payment) = &payments[1];
     let within = format!("a-{}-b", canaries.card());
     for key in [canaries.card(), canaries.account(), &within] {
-        let ended = workspace.payments(&[*command, "create", "--file", "-", "--key", key], payment);
+        let ended = workspace.payments(format!("{command} create --file - --key {key}"), payment);
         assert!([Some(2), Some(3)].contains(&ended.code), "{ended:?}");
     }
 }
 
 fn list_everything(workspace: &mut Workspace) {
     for shape in ["json", "text"] {
-        for list in
-            [&["list"][..], &["list", "--unresolved"], &["show", "transaction-0-0"], &["show", "wrong-1"]]
-        {
-            workspace.payments(&[&["journal"], list, &["--output", shape]].concat(), "");
+        for list in ["list", "list --unresolved", "show transaction-0-0", "show wrong-1"] {
+            workspace.payments(format!("journal {list} --output {shape}"), "");
         }
     }
     for format in ["jsonl", "csv"] {
-        let ended = workspace.payments(&["journal", "export", "--format", format], "");
-        assert!(ended.code == Some(0) && ended.stdout.contains("wrong-1"), "{ended:?}");
+        let ended = workspace.payments(format!("journal export --format {format}"), "").exits(0);
+        assert!(ended.stdout.contains("wrong-1"), "{ended:?}");
     }
 }

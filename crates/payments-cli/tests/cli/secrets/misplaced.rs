@@ -5,7 +5,7 @@
 use payments_canary::Canaries;
 
 use super::card_payment;
-use crate::support::payments;
+use crate::support::{CREATE, GET, payments};
 
 /// `{}` stands for a secret, and `~` for a space. None of these command lines opens a connection. `--ca-cert` is not included: its path is not
 /// mistaken for a key's, and the error must name a mistyped path.
@@ -59,9 +59,10 @@ fn s5_secrets_on_the_command_line_are_not_repeated() {
     for secret in [canaries.card(), canaries.key()] {
         for line in COMMAND_LINES {
             for shape in ["json", "text"] {
-                let words = line.split(' ').map(|word| word.replace('~', " ").replace("{}", secret));
+                let words: Vec<_> =
+                    line.split(' ').map(|word| word.replace('~', " ").replace("{}", secret)).collect();
                 let ended = payments(["--output", shape])
-                    .arguments(words)
+                    .with(&words[..])
                     .env("PAYMENTS_API_KEY", canaries.key())
                     .stdin("")
                     .end();
@@ -83,12 +84,11 @@ fn s5_secrets_in_settings_are_not_repeated() {
     let mut shown = String::new();
     for name in "PAYMENTS_BASE_URL PAYMENTS_API_KEY_FILE PAYMENTS_MERCHANT PAYMENTS_TIMEOUT PAYMENTS_CA_CERT PAYMENTS_PROXY".split(' ') {
         for value in [key.to_owned(), canaries.card().to_owned(), format!("https://{key}@localhost")] {
-            let ended = payments(["transaction", "get", "txn_1"]).env(name, &value).end();
+            let ended = payments(GET).env(name, &value).end();
             shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
         }
     }
-    let ended =
-        payments(["transaction", "get", "txn_1"]).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
+    let ended = payments(GET).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
     shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
     canaries.assert_absent("the output for wrong settings", shown.as_bytes());
 }
@@ -109,9 +109,9 @@ fn s5_secrets_in_invalid_requests_are_not_repeated() {
     }
     let mut shown = String::new();
     for request in requests {
-        for arguments in [&["--verbose", "--output", "text"][..], &["--dry-run"]] {
-            let run = payments(["transaction", "create", "--file", "-", "--base-url", "http://127.0.0.1:1"]);
-            let run = run.arguments(arguments.iter()).env("PAYMENTS_API_KEY", canaries.key());
+        for options in ["--verbose --output text", "--dry-run"] {
+            let run = payments(CREATE).at("http://127.0.0.1:1").with(options);
+            let run = run.env("PAYMENTS_API_KEY", canaries.key());
             let ended = run.stdin(request.clone()).end();
             assert_eq!(ended.code, Some(2), "{request}: {ended:?}");
             shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);

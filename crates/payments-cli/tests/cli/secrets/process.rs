@@ -8,7 +8,7 @@ use std::{fs, io};
 use payments_canary::Canaries;
 
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{Peer, Then, payments};
+use crate::support::{CREATE, Peer, Then, payments};
 
 #[test]
 fn s5_running_command_exposes_no_secret() {
@@ -25,9 +25,9 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     let home = folder.path().join("home");
     fs::create_dir(&home).unwrap();
     let peer = Peer::new(Then::Wait);
-    let mut run = payments(["transaction", "create", "--file", "-", "--verbose", "--output", shape])
-        .arguments(["--base-url", &peer.base_url, "--api-key-file", key_file.to_str().unwrap()])
-        .stdin(payment(canaries));
+    let options = format!("--verbose --output {shape} --base-url {}", peer.base_url);
+    let mut run = payments(CREATE).with(&options).with(["--api-key-file", key_file.to_str().unwrap()]);
+    run = run.stdin(payment(canaries));
     for name in ["HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
         run = run.env(name, home.to_str().unwrap());
     }

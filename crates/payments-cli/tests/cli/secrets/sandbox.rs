@@ -204,7 +204,7 @@ fn admin_responses(service: &Service) -> Vec<u8> {
 #[test]
 fn s5_fault_header_of_these_tests_works() {
     // Otherwise the faults above would prove nothing.
-    let (_running, ready) = started(payments(["sandbox", "--log", "off"]));
+    let (_running, ready) = started(payments("sandbox --log off"));
     let service = Service::of(&ready);
     let canaries = Canaries::set(0);
     let response = service.post(

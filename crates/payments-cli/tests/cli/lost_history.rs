@@ -1,0 +1,140 @@
+//! `payments journal accept-history`: a journal that was restored from an older copy, and what a person says about the lost time.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
+use std::fs;
+
+use http::StatusCode;
+use payments_fake::Fault;
+use serde_json::json;
+
+use crate::support::{KEY, has};
+use crate::workspace::{TOKENS, Workspace};
+
+/// A journal with the key `kept`, restored from a copy after these keys were charged. Returns their transactions too.
+fn restored<const N: usize>(keys: [&str; N]) -> (Workspace, [String; N]) {
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = fs::read(workspace.journal()).unwrap();
+    let ids = keys.map(|key| workspace.charge(key).paid_id());
+    fs::write(workspace.journal(), copy).unwrap();
+    (workspace, ids)
+}
+
+fn charges(workspace: &Workspace) -> usize {
+    workspace.sandbox.gateway().ledger().entries().len()
+}
+
+#[test]
+fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
+    let (workspace, _) = restored(["lost"]);
+    for key in ["lost", "new"] {
+        workspace.charge(key).fails(5, "payments journal accept-history");
+    }
+    // It must name the keys that were sent.
+    workspace.journals("accept-history --by ada").exits(2);
+    let ended = workspace.accept("Order,Key\n17,lost\n18,kept\n").exits(0);
+    assert_eq!(ended.json(), json!({ "named": 2, "unknown": 1 }));
+    workspace.charge("new").processed();
+    workspace.charge("kept").exits(0);
+    workspace.charge("lost").failed(5);
+    assert_eq!(charges(&workspace), 3);
+}
+
+/// The natural list of the keys that were sent is a file that this command wrote, and some of its keys look like formulas.
+#[test]
+fn accepted_keys_are_read_as_this_command_writes_them_d49() {
+    let odd = ["+1", "a;=b"];
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = fs::read(workspace.journal()).unwrap();
+    for key in odd {
+        workspace.charge(key).processed();
+    }
+    let exported = workspace.csv("");
+    fs::write(workspace.journal(), copy).unwrap();
+    assert_eq!(workspace.accept(exported).json(), json!({ "named": 3, "unknown": 2 }));
+    for key in odd {
+        workspace.charge(key).failed(5);
+    }
+    assert_eq!(charges(&workspace), 3);
+
+    // Semicolons are read too, and the API key is not.
+    let refused = workspace.accept(format!("Key\n{KEY}\n")).exits(2);
+    has(refused.shown(), ["must not hold the API key"]);
+    refused.hides([KEY]);
+    let accepted = workspace.accept("Order;Key;Amount\n17;another;1,50\n");
+    assert_eq!(accepted.json(), json!({ "named": 1, "unknown": 1 }), "{accepted:?}");
+    assert!(!workspace.export().contains(KEY));
+}
+
+#[test]
+fn retry_reopens_nothing_that_may_have_been_charged_in_the_lost_time_d49() {
+    let workspace = Workspace::open();
+    let refuse = || workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS));
+    refuse();
+    workspace.charge("refused").failed(4);
+    workspace.accept("Key\nother\n").exits(0);
+    refuse();
+    workspace.charge("later").failed(4);
+    let document = workspace.journals("retry --status 429").exits(5).json();
+    assert_eq!((&document["reopened"]["count"], &document["unknown"]["count"]), (&json!(1), &json!(1)));
+    workspace.charge("later").processed();
+    workspace.charge("refused").failed(5);
+}
+
+/// The way back from a loss: what the service knows is found there, and belongs to it from then on.
+#[test]
+fn lost_keys_are_resolved_at_their_service_d47_d49() {
+    let (workspace, [one, two]) = restored(["one", "two"]);
+    let accepted = workspace.accept("Key\none\ntwo\nthree\nfour\nfive\n");
+    assert_eq!(accepted.json()["unknown"], 5, "{accepted:?}");
+    let kept = workspace.shown("kept", "transaction_id").as_str().unwrap().to_owned();
+    let refused = |rows: String, rule: &str| {
+        let error = workspace.resolving(rows).end().failed_as(2, "resolve_file");
+        has(error["violations"][0]["rule"].as_str().unwrap(), [rule]);
+    };
+    refused(format!("Key,TransactionId,Note\none,{kept},\n"), "already belongs to kept");
+    refused(
+        "Key,TransactionId,Verdict,Note\nthree,,rejected,declined there\n".to_owned(),
+        "cannot be resolved from a file: the entry of this key was lost, so the journal does not know its service: \
+         name it, as for a call",
+    );
+    let found = format!(
+        "Key,TransactionId,Verdict,Note\none,{one},processed,\ntwo,{two},processed,\nthree,,rejected,declined there\n"
+    );
+    workspace.resolving(found).end().exits(0);
+    for key in ["one", "two", "three"] {
+        assert!(workspace.shown(key, "service").is_string(), "{key}");
+    }
+    workspace.charge("one").exits(0);
+    workspace.charge("three").failed(4);
+
+    // A verdict without a lookup needs the name of the service.
+    for (key, verdict) in [("four", "--processed txn_9 --unverified"), ("five", "--rejected --note declined")]
+    {
+        let resolve = || workspace.run(format!("journal resolve {key} --by ada {verdict}"));
+        let nowhere = resolve().at("").end();
+        nowhere.failed(2);
+        has(nowhere.shown(), ["does not know its service"]);
+        resolve().with("--merchant toys").end().exits(0);
+        assert!(workspace.shown(key, "service").as_str().unwrap().ends_with("#toys"));
+        workspace.charge(key).failed(5);
+    }
+    assert_eq!(charges(&workspace), 3);
+}
+
+/// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
+#[test]
+fn variant_of_a_lost_key_is_not_charged_again_d49() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.bills("").ends(0, "processed");
+    workspace.accept("Key\nInv-7\n").exits(0);
+    workspace.rows("inv-7,tok_approved,1.01,false,\n");
+    let error = workspace.bills("").failed(2);
+    has(
+        error["violations"][0]["rule"].as_str().unwrap(),
+        ["which may have been sent in a lost time, is in the journal under the key Inv-7:"],
+    );
+}
