@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::fmt::Write as _;
 use std::process::Command;
 
 use serde_json::Value;
@@ -164,68 +165,66 @@ fn lines_are_counted_with_any_line_ends() {
     }
 }
 
-/// The headings of a file whose row is right.
+/// HEADER and ROW are good ones, and UNKNOWN is the rule for an unknown heading.
 #[test]
 fn header_is_checked() {
-    let body = "a,t,1,false";
-    let unknown = |heading: &str| format!("1 {heading} {NO_COLUMN}");
-    let separated =
-        |name: &str| format!("1 header has columns separated by {name}; they must be separated by commas");
-    let spaces = |heading: &str, name: &str| {
-        format!("1 \"{heading}\" has white space around the name {name}: remove it")
-    };
+    let semicolons = "1 header has columns separated by semicolons; they must be separated by commas";
+    let tabs = "1 header has columns separated by tabs; they must be separated by commas";
     let preceded =
         "1 header is preceded by a line sep=…, which is a note for a spreadsheet: remove that line";
     let long = "x".repeat(41);
+    let shortened = format!("1 \"{}…\" UNKNOWN", "x".repeat(40));
     for (content, problems) in [
         (
-            format!("Key,TokenId,Amount,amount,TokenId\n{body}"),
-            vec![
-                unknown("amount"),
-                "1 TokenId is a column more than once".to_owned(),
-                "1 ConvenienceFeeActive is missing in the header".to_owned(),
-            ],
+            "Key,TokenId,Amount,amount,TokenId\nROW",
+            &[
+                "1 amount UNKNOWN",
+                "1 TokenId is a column more than once",
+                "1 ConvenienceFeeActive is missing in the header",
+            ][..],
         ),
         (
-            format!("TokenId,Amount,ConvenienceFeeActive,4111111111111111\n{body}"),
-            vec![unknown("\"****************\""), "1 Key or ReferenceNo is missing in the header".to_owned()],
+            "TokenId,Amount,ConvenienceFeeActive,4111111111111111\nROW",
+            &["1 \"****************\" UNKNOWN", "1 Key or ReferenceNo is missing in the header"],
         ),
         // The rows are checked even if a column is unknown. A name is shown as it is written, without a card number.
+        ("HEADER,Note\na,t,0,false,x", &["1 Note UNKNOWN", "2 Amount must be above zero"]),
+        ("HEADER,Größe\nROW,x", &["1 \"Größe\" UNKNOWN"]),
+        ("HEADER,Token Id\nROW,x", &["1 \"Token Id\" UNKNOWN"]),
+        ("HEADER,4111 1111 1111 1111\nROW,x", &["1 \"**** **** **** ****\" UNKNOWN"]),
+        (&format!("HEADER,{long}\nROW,x"), &[&shortened]),
         (
-            format!("{SHORT},Note\na,t,0,false,x"),
-            vec![unknown("Note"), "2 Amount must be above zero".to_owned()],
-        ),
-        (format!("{SHORT},Größe\n{body},x"), vec![unknown("\"Größe\"")]),
-        (format!("{SHORT},Token Id\n{body},x"), vec![unknown("\"Token Id\"")]),
-        (format!("{SHORT},4111 1111 1111 1111\n{body},x"), vec![unknown("\"**** **** **** ****\"")]),
-        (format!("{SHORT},{long}\n{body},x"), vec![unknown(&format!("\"{}…\"", "x".repeat(40)))]),
-        (format!("{SHORT}, Description\n{body},x"), vec![spaces(" Description", "Description")]),
-        (format!("{SHORT},ReferenceNo\u{a0}\n{body},x"), vec![spaces("ReferenceNo\\u{a0}", "ReferenceNo")]),
-        // It is not reported as missing as well.
-        (format!("Key, TokenId,Amount,ConvenienceFeeActive\n{body}"), vec![spaces(" TokenId", "TokenId")]),
-        (
-            format!("{SHORT},\n{body},x"),
-            vec!["2 row has a value in column 5, which has no name".to_owned()],
-        ),
-        // The cells of such a row are not checked, because their columns are unclear.
-        (
-            format!("{SHORT}\na,t,12,50,false"),
-            vec![
-                "2 row has 5 cells, and the header has 4; a value with a comma needs quotes, and an amount needs a point \
-                 and not a comma"
-                    .to_owned(),
+            "HEADER, Description,ReferenceNo\u{a0}\nROW,x,x",
+            &[
+                "1 \" Description\" has white space around the name Description: remove it",
+                "1 \"ReferenceNo\\u{a0}\" has white space around the name ReferenceNo: remove it",
             ],
         ),
-        (format!("{SHORT}\n{body}").replace(',', ";"), vec![separated("semicolons")]),
-        (format!("{SHORT}\n{body}").replace(',', "\t"), vec![separated("tabs")]),
-        (format!("sep=;\n{SHORT}\n{body}").replace(',', ";"), vec![separated("semicolons")]),
-        (format!("sep=,\n{SHORT}\n{body}"), vec![preceded.to_owned()]),
-        (format!("SEP=|\n{SHORT}\n{body}"), vec![preceded.to_owned()]),
-        ("\n\r".to_owned(), vec!["1 header is missing: the file is empty".to_owned()]),
-        (SHORT.to_owned(), vec!["1 file has no rows".to_owned()]),
-        (format!("{SHORT}\n,,,\n"), vec!["1 file has no rows".to_owned()]),
+        // It is not reported as missing as well.
+        (
+            "Key, TokenId,Amount,ConvenienceFeeActive\nROW",
+            &["1 \" TokenId\" has white space around the name TokenId: remove it"],
+        ),
+        ("HEADER,\nROW,x", &["2 row has a value in column 5, which has no name"]),
+        // The cells of such a row are not checked, because their columns are unclear.
+        (
+            "HEADER\na,t,12,50,false",
+            &[
+                "2 row has 5 cells, and the header has 4; a value with a comma needs quotes, and an amount needs a point \
+               and not a comma",
+            ],
+        ),
+        ("Key;TokenId;Amount;ConvenienceFeeActive\na;t;1;false", &[semicolons]),
+        ("Key\tTokenId\tAmount\tConvenienceFeeActive\na\tt\t1\tfalse", &[tabs]),
+        ("sep=;\nKey;TokenId;Amount;ConvenienceFeeActive\na;t;1;false", &[semicolons]),
+        ("sep=,\nHEADER\nROW", &[preceded]),
+        ("SEP=|\nHEADER\nROW", &[preceded]),
+        ("\n\r", &["1 header is missing: the file is empty"]),
+        ("HEADER", &["1 file has no rows"]),
+        ("HEADER\n,,,\n", &["1 file has no rows"]),
     ] {
-        refuses(format!("{content}\n"), problems);
+        let content = content.replace("HEADER", SHORT).replace("ROW", "a,t,1,false");
+        refuses(content + "\n", problems.iter().map(|problem| problem.replace("UNKNOWN", NO_COLUMN)));
     }
 }
 
@@ -296,55 +295,37 @@ fn only_a_regular_csv_file_that_fits_into_memory_is_read() {
     has(dry_run_of("-", |run| run).refusal(), ["must be a regular file"]);
 }
 
-/// Checks the problems of rows with these keys, tokens, descriptions and references.
+/// Checks rows of a key, a token, a description and a reference, each with a field that breaks this rule, or none.
 #[track_caller]
-fn refuses_texts(rows: &[[&str; 4]], expected: &[&str], rules: &[(&str, &str)]) {
-    let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let row = |[key, token, description, reference]: &[&str; 4]| {
-        let [key, token, description, reference] = [key, token, description, reference].map(|it| quoted(it));
-        format!("{key},{token},,1.00,false,{description},{reference}\n")
-    };
-    let rows: String = rows.iter().map(row).collect();
-    // The last word is the name of a rule.
-    let rule = |problem: &&str| {
-        let (place, name) = problem.rsplit_once(' ').unwrap();
-        let (_, rule) = rules.iter().find(|(it, _)| *it == name).unwrap();
-        format!("{place} {rule}")
-    };
-    refuses(format!("{HEADER}{rows}"), expected.iter().map(rule));
+fn refuses_texts(rows: &[([&str; 4], &str, &str)]) {
+    let (mut content, mut problems) = (HEADER.to_owned(), Vec::new());
+    for (line, (texts, field, rule)) in (2..).zip(rows) {
+        let [key, token, description, reference] =
+            texts.map(|text| format!("\"{}\"", text.replace('"', "\"\"")));
+        writeln!(content, "{key},{token},,1.00,false,{description},{reference}").unwrap();
+        problems.extend((!field.is_empty()).then(|| format!("{line} {field} {rule}")));
+    }
+    refuses(content, problems);
 }
 
 #[test]
 fn white_space_around_a_text_is_refused_everywhere_d53() {
     let rule = "must not begin or end with white space";
-    refuses_texts(
-        &[
-            ["b", "tok_approved ", "d", "r"],
-            ["c", "t", "\td", "r"],
-            ["d", "t", "d", "r\u{a0}"],
-            ["e", "\u{feff}t", "d", "r"],
-            ["f", "t", "d\u{200b}", "r"],
-            ["g", "t", "d", "\u{3000}r"],
-            [" h", "t", "d", "r"],
-            ["i\u{a0}", "t", "d", "r"],
-            // An emoji ends with a character that is not shown.
-            ["j", "t", "thanks \u{2764}\u{fe0f}", "r"],
-            // A reference that is the key is reported once.
-            ["", "t", "d", " r"],
-        ],
-        &[
-            "2 TokenId space",
-            "3 Description space",
-            "4 ReferenceNo space",
-            "5 TokenId space",
-            "6 Description space",
-            "7 ReferenceNo space",
-            "8 Key key",
-            "9 Key key",
-            "11 ReferenceNo space",
-        ],
-        &[("space", rule), ("key", "must consist of visible ASCII characters, without spaces")],
-    );
+    let key_rule = "must consist of visible ASCII characters, without spaces";
+    refuses_texts(&[
+        (["b", "tok_approved ", "d", "r"], "TokenId", rule),
+        (["c", "t", "\td", "r"], "Description", rule),
+        (["d", "t", "d", "r\u{a0}"], "ReferenceNo", rule),
+        (["e", "\u{feff}t", "d", "r"], "TokenId", rule),
+        (["f", "t", "d\u{200b}", "r"], "Description", rule),
+        (["g", "t", "d", "\u{3000}r"], "ReferenceNo", rule),
+        ([" h", "t", "d", "r"], "Key", key_rule),
+        (["i\u{a0}", "t", "d", "r"], "Key", key_rule),
+        // An emoji ends with a character that is not shown.
+        (["j", "t", "thanks \u{2764}\u{fe0f}", "r"], "", ""),
+        // A reference that is the key is reported once.
+        (["", "t", "d", " r"], "ReferenceNo", rule),
+    ]);
     let rows =
         "a,t,gc_1 ,1,false,,\nb,t,, 1.00,false,,\nc,t,,1.00 ,false,,\nd,t,,1, false,,\ne,t,,1,TRUE\u{a0},,\n";
     let fields =
@@ -355,44 +336,24 @@ fn white_space_around_a_text_is_refused_everywhere_d53() {
 #[test]
 fn spreadsheet_errors_and_formulas_are_no_key_id_or_reference_d53() {
     let error = "must not be an error value of a spreadsheet";
-    refuses_texts(
-        &[
-            ["#REF!", "t", "#N/A", "r"],
-            ["b", "#N/A", "=1", "r"],
-            ["c", "t", "d", "#BEZUG!"],
-            ["=\"00123\"", "t", "d", "r"],
-            ["e", "=A1", "d", "r"],
-            ["f", "t", "d", "=A1"],
-            ["1.23457E+11", "t", "d", "r"],
-            ["g", "1,23457E+11", "d", "r"],
-            ["h", "t", "1.2E+11", "1E+15"],
-            ["#n/a", "t", "d", "r"],
-            ["i", "{=A1}", "#n/a", "r"],
-            ["j", "t", "d", "#Loading..."],
-            ["", "t", "d", "#REF!"],
-        ],
-        &[
-            "2 Key error",
-            "3 TokenId error",
-            "4 ReferenceNo error",
-            "5 Key formula",
-            "6 TokenId formula",
-            "7 ReferenceNo formula",
-            "8 Key rounded",
-            "9 TokenId rounded",
-            "10 ReferenceNo rounded",
-            "11 Key error",
-            "12 TokenId formula",
-            "13 ReferenceNo error",
-            "14 ReferenceNo key",
-        ],
-        &[
-            ("error", error),
-            ("formula", "must not be a formula of a spreadsheet"),
-            ("rounded", "must not be a number that a spreadsheet has shortened: format the column as text"),
-            ("key", &format!("{error}, because it is the key of a row without Key")),
-        ],
-    );
+    let error_as_key = format!("{error}, because it is the key of a row without Key");
+    let formula = "must not be a formula of a spreadsheet";
+    let rounded = "must not be a number that a spreadsheet has shortened: format the column as text";
+    refuses_texts(&[
+        (["#REF!", "t", "#N/A", "r"], "Key", error),
+        (["b", "#N/A", "=1", "r"], "TokenId", error),
+        (["c", "t", "d", "#BEZUG!"], "ReferenceNo", error),
+        (["=\"00123\"", "t", "d", "r"], "Key", formula),
+        (["e", "=A1", "d", "r"], "TokenId", formula),
+        (["f", "t", "d", "=A1"], "ReferenceNo", formula),
+        (["1.23457E+11", "t", "d", "r"], "Key", rounded),
+        (["g", "1,23457E+11", "d", "r"], "TokenId", rounded),
+        (["h", "t", "1.2E+11", "1E+15"], "ReferenceNo", rounded),
+        (["#n/a", "t", "d", "r"], "Key", error),
+        (["i", "{=A1}", "#n/a", "r"], "TokenId", formula),
+        (["j", "t", "d", "#Loading..."], "ReferenceNo", error),
+        (["", "t", "d", "#REF!"], "ReferenceNo", &error_as_key),
+    ]);
 }
 
 #[test]

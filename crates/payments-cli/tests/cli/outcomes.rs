@@ -198,79 +198,54 @@ fn unknown_outcome_reports_what_to_reconcile_by_and_no_retry_after() {
     has(payments_at(&peer.base_url, GET).with("--timeout 5").text().stderr, ["  retry after  7 s\n"]);
 }
 
-/// The first line and a later part of the text.
+/// The first line of the text, and a later part of it. Of two hints, only the one that fits is given.
 #[test]
 fn text_says_what_to_do_about_each_kind_of_failure() {
-    let responding = |status, body| Then::Respond(response(status, body));
-    let elsewhere = r#"{"status":"failed","status_code":404,"msg":"Path not found"}"#;
-    let refused =
-        r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid transaction id"}"#;
+    let pending = |id: &str| format!(r#"{{"status":"pending","data":{{"TransactionId":"{id}"}}}}"#);
+    let refused = |message: &str| format!(r#"{{"status":"failed","status_code":400,"msg":"{message}"}}"#);
+    let [not_found, html, nothing, postal_code] =
+        [responses::NOT_FOUND, "<html>", "", responses::POSTAL_CODE].map(str::to_owned);
+    let (strange, quoted) = (pending("$(reboot)/.."), pending("$(reboot) 'now'"));
+    let (elsewhere, no_such_id) = (refused("Path not found"), refused("invalid transaction id"));
     let reconcile = "OUTCOME UNKNOWN, do not run it again: reconcile by amount, last four digits, payer's name \
                      and time (";
+    let look_up = "OUTCOME UNKNOWN, do not run it again: look it up (";
+    let (no_proof, rejected) = (
+        "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
+        "LOOKUP REJECTED, which says nothing about the payment (",
+    );
     let base_path =
         "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
-    let only_voidable = "only an authorization that is not yet voided can be voided";
+    let voidable = "only an authorization that is not yet voided can be voided";
+    let get = "payments transaction get";
     let (void, customer) = ("void txn_1", "customer get cus_1");
-    for (then, line, headline, part, absent) in [
-        (
-            responding("404 Not Found", responses::NOT_FOUND),
-            GET,
-            "NOT FOUND, which does not prove that nothing was or will be charged (exit code 7)",
-            "",
-            // This is how the service reports an unknown transaction.
-            "hint",
-        ),
+    // With the status 0, the connection is closed.
+    for (status, body, line, headline, part) in [
+        (404, &not_found, GET, no_proof, ""),
         // Not in the service's format, so from a proxy.
-        (
-            responding("404 Not Found", "<html>"),
-            GET,
-            "LOOKUP REJECTED, which says nothing about the payment (",
-            "",
-            "PROCESSED",
-        ),
-        (Then::Close, customer, "NOT LOOKED UP, it is safe to run it again (", "", "PROCESSED"),
-        (
-            responding("404 Not Found", responses::NOT_FOUND),
-            customer,
-            "NOT FOUND (exit code 7)",
-            "",
-            "PROCESSED",
-        ),
-        (Then::Close, CREATE, reconcile, "", "look it up"),
-        // An id that a lookup refuses must not be part of a command to paste.
-        (
-            responding("200 OK", r#"{"status":"pending","data":{"TransactionId":"$(reboot)/.."}}"#),
-            CREATE,
-            reconcile,
-            "",
-            "look it up",
-        ),
-        // Any other id is quoted for the shell.
-        (
-            responding("200 OK", r#"{"status":"pending","data":{"TransactionId":"$(reboot) 'now'"}}"#),
-            CREATE,
-            "OUTCOME UNKNOWN",
-            r"payments transaction get '$(reboot) '\''now'\'''",
-            "reconcile",
-        ),
+        (404, &html, GET, rejected, ""),
+        (404, &not_found, customer, "NOT FOUND (exit code 7)", ""),
+        (0, &nothing, customer, "NOT LOOKED UP, it is safe to run it again (", ""),
+        (0, &nothing, CREATE, reconcile, ""),
+        // An id that a lookup refuses must not be part of a command to paste. Any other id is quoted for the shell.
+        (200, &strange, CREATE, reconcile, ""),
+        (200, &quoted, CREATE, look_up, &format!(r"{get} '$(reboot) '\''now'\'''")),
         // A void's own request names the transaction.
-        (
-            Then::Close,
-            void,
-            "OUTCOME UNKNOWN, do not run it again: look it up (",
-            "look it up  payments transaction get txn_1\n",
-            "reconcile",
-        ),
-        (responding("404 Not Found", elsewhere), CREATE, "REJECTED (exit code 7)", base_path, only_voidable),
-        (responding("404 Not Found", "<html>"), void, "REJECTED (exit code 7)", base_path, only_voidable),
-        (responding("400 Bad Request", refused), void, "REJECTED (exit code 4)", only_voidable, base_path),
-        (responding("400 Bad Request", responses::POSTAL_CODE), void, "REJECTED", "", only_voidable),
+        (0, &nothing, void, look_up, &format!("{get} txn_1\n")),
+        (404, &elsewhere, CREATE, "REJECTED (exit code 7)", base_path),
+        (404, &html, void, "REJECTED (exit code 7)", base_path),
+        (400, &no_such_id, void, "REJECTED (exit code 4)", voidable),
+        (400, &postal_code, void, "REJECTED (exit code 4)", ""),
     ] {
+        let then =
+            if status == 0 { Then::Close } else { Then::Respond(response(&format!("{status} x"), body)) };
         let peer = Peer::new(then);
         let text = payments_at(&peer.base_url, line).stdin(CARD_PAYMENT).text().stderr;
         begins(&text, headline);
         has(&text, [part]);
-        assert!(!text.contains(absent), "{absent}: {text}");
+        for other in [get, base_path, voidable] {
+            assert!(part.starts_with(other) || !text.contains(other), "{other}: {text}");
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::Value;
@@ -379,59 +379,52 @@ impl Running {
     }
 
     /// Like [`Self::wait_without_reading`], and sends this signal repeatedly, because the test cannot see when the command listens.
-    pub(crate) fn signal_until_ended(mut self, name: &str) -> Option<i32> {
-        let last = std::time::Instant::now() + Duration::from_mins(1);
-        while std::time::Instant::now() < last {
-            if let Some(status) = self.0.try_wait().expect("it can be waited for") {
-                return status.code();
-            }
-            // Until it has been waited for, a signal succeeds even if the process has ended.
-            self.signal(name);
-            thread::sleep(Duration::from_millis(20));
-        }
-        None
+    pub(crate) fn signal_until_ended(self, name: &str) -> Option<i32> {
+        // Until it has been waited for, a signal succeeds even if the process has ended.
+        self.wait_while(|running| running.signal(name))
     }
 
     /// Waits for the end without reading the streams. Returns no code if the command hangs.
-    pub(crate) fn wait_without_reading(mut self) -> Option<i32> {
+    pub(crate) fn wait_without_reading(self) -> Option<i32> {
+        self.wait_while(|_| ())
+    }
+
+    fn wait_while(mut self, repeat: impl Fn(&Self)) -> Option<i32> {
         // Only a hang takes this long.
-        let last = std::time::Instant::now() + Duration::from_mins(1);
-        while std::time::Instant::now() < last {
+        let last = Instant::now() + Duration::from_mins(1);
+        while Instant::now() < last {
             if let Some(status) = self.0.try_wait().expect("it can be waited for") {
                 return status.code();
             }
-            thread::sleep(Duration::from_millis(5));
+            repeat(&self);
+            thread::sleep(Duration::from_millis(10));
         }
         None
     }
 
     /// Like [`Self::wait_without_reading`], but reads stdout and returns it.
     pub(crate) fn wait_reading_stdout(mut self) -> (Option<i32>, String) {
-        let mut pipe = self.0.stdout.take().expect("stdout is piped");
-        let stdout = thread::spawn(move || {
-            let mut text = String::new();
-            pipe.read_to_string(&mut text).expect("stdout is text");
-            text
-        });
+        let stdout = read(self.0.stdout.take());
         (self.wait_without_reading(), stdout.join().expect("stdout was read"))
     }
 
     pub(crate) fn end(mut self) -> Ended {
-        let stderr = self.0.stderr.take();
-        let stderr = thread::spawn(move || {
-            let mut text = String::new();
-            if let Some(mut stderr) = stderr {
-                stderr.read_to_string(&mut text).expect("stderr is text");
-            }
-            text
-        });
-        let mut stdout = String::new();
-        if let Some(mut pipe) = self.0.stdout.take() {
-            pipe.read_to_string(&mut stdout).expect("stdout is text");
-        }
+        let (stdout, stderr) = (read(self.0.stdout.take()), read(self.0.stderr.take()));
         let code = self.0.wait().expect("the command ends").code();
-        Ended { code, stdout, stderr: stderr.join().expect("stderr was read") }
+        let [stdout, stderr] = [stdout, stderr].map(|stream| stream.join().expect("it was read"));
+        Ended { code, stdout, stderr }
     }
+}
+
+/// Reads a stream to its end, in another thread, so that none of them fills up.
+fn read(stream: Option<impl Read + Send + 'static>) -> JoinHandle<String> {
+    thread::spawn(move || {
+        let mut text = String::new();
+        if let Some(mut stream) = stream {
+            stream.read_to_string(&mut text).expect("it is text");
+        }
+        text
+    })
 }
 
 impl Drop for Running {
@@ -544,19 +537,12 @@ impl Ended {
     #[track_caller]
     pub(crate) fn counts(&self, expected: &Value) {
         let document = self.json();
-        let rows = document["rows"].as_object().expect("an object");
-        let mut seen: serde_json::Map<_, _> = rows
-            .iter()
-            .filter(|(_, tally)| tally["count"] != 0)
-            .map(|(name, tally)| (name.clone(), tally["count"].clone()))
-            .collect();
-        assert_eq!(Value::from(seen.clone()), *expected, "{document}");
-        let total = seen.remove("total").expect("a total");
-        assert_eq!(
-            seen.values().map(|count| count.as_u64().expect("a count")).sum::<u64>(),
-            total,
-            "{document}"
-        );
+        let rows = document["rows"].as_object().expect("an object").iter();
+        let counts = rows.map(|(name, tally)| (name.clone(), tally["count"].clone()));
+        let seen: serde_json::Map<_, _> = counts.filter(|(_, count)| *count != 0).collect();
+        let sum: u64 = seen.values().map(|count| count.as_u64().expect("a count")).sum();
+        assert_eq!(sum, 2 * self.count("total"), "{document}");
+        assert_eq!(Value::from(seen), *expected, "{document}");
     }
 
     /// Checks the exit code.
@@ -576,23 +562,17 @@ impl Ended {
     /// The transaction of a success, of this call or of an earlier one.
     #[track_caller]
     pub(crate) fn paid_id(&self) -> String {
-        assert_eq!(self.code, Some(0), "{self:?}");
         let document = self.json();
-        assert_eq!(document["outcome"], "processed", "{self:?}");
+        assert_eq!((self.code, &document["outcome"]), (Some(0), &"processed".into()), "{self:?}");
         document["data"]["TransactionId"].as_str().expect("it has an id").to_owned()
     }
 
     /// Checks that a success is well formed, and returns its data.
     #[track_caller]
     pub(crate) fn processed(&self) -> Value {
-        assert_eq!(self.code, Some(0), "{self:?}");
         let document = self.json();
-        assert_eq!(
-            (&document["outcome"], &document["http_status"]),
-            (&"processed".into(), &200.into()),
-            "{self:?}"
-        );
-        assert_eq!(self.diagnostics(), "");
+        assert_eq!((self.code, &document["outcome"]), (Some(0), &"processed".into()), "{self:?}");
+        assert_eq!((&document["http_status"], self.diagnostics()), (&200.into(), ""), "{self:?}");
         document["data"].clone()
     }
 
