@@ -1,4 +1,5 @@
 //! `payments journal export` with filters, and `payments journal resolve --from` with a completed export.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::process::Stdio;
