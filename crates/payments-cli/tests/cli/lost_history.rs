@@ -31,10 +31,17 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     for key in ["lost", "new"] {
         workspace.charge(key).fails(5, "payments journal accept-history");
     }
+    // What only reads shows what is there, and says that it may be old.
+    for (line, code) in [("list", 0), ("show lost", 2), ("summary", 0), ("export", 0)] {
+        let read = workspace.journals(line).exits(code);
+        has(&read.stderr, ["a key that it does not show may have been charged: the journal"]);
+        assert!(!read.stdout.contains("may be old"), "{read:?}");
+    }
     // It must name the keys that were sent.
     workspace.journals("accept-history --by ada").exits(2);
     let ended = workspace.accept("Order,Key\n17,lost\n18,kept\n").exits(0);
     assert_eq!(ended.json(), json!({ "named": 2, "unknown": 1 }));
+    assert_eq!(workspace.journals("list").stderr, "");
     workspace.charge("new").processed();
     workspace.charge("kept").exits(0);
     workspace.charge("lost").failed(5);
@@ -122,6 +129,31 @@ fn lost_keys_are_resolved_at_their_service_d47_d49() {
         workspace.charge(key).failed(5);
     }
     assert_eq!(charges(&workspace), 3);
+}
+
+/// What a dry run counts would be charged again, and the run sends none of it.
+#[test]
+fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.bills("").ends(0, "processed");
+    let copy = fs::read(workspace.journal()).unwrap();
+    workspace.good(2);
+    workspace.bills("").ends(0, "processed");
+    fs::write(workspace.journal(), copy).unwrap();
+    workspace.good(1);
+    for options in ["", "--dry-run"] {
+        workspace.bills(options).exits(0);
+    }
+    workspace.good(3);
+    let charged = workspace.charged();
+    workspace.bills("").stops(3, "unfinished", "journal");
+    let error = workspace.bills("--dry-run").fails(2, "lacks its newest entries");
+    has(error["message"].as_str().unwrap(), ["payments journal accept-history"]);
+    assert_eq!(workspace.charged(), charged);
+    // Nor is a journal that is missing beside its witness a new one.
+    fs::remove_file(workspace.journal()).unwrap();
+    workspace.bills("--dry-run").fails(2, "put it back");
 }
 
 /// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
