@@ -1,5 +1,7 @@
 //! The command line. No argument is a secret.
 
+#![allow(clippy::doc_markdown, rustdoc::invalid_html_tags, reason = "clap prints these comments as they are")]
+
 pub(crate) mod batch;
 mod global;
 pub(crate) mod journal;
@@ -130,7 +132,8 @@ pub(crate) enum TransactionCommand {
     /// Look up a transaction (GET /transaction/{id})
     #[command(long_about = help!("transaction_get"), after_long_help = end(help!("look_up_codes"), "payments transaction get txn_1"))]
     Get {
-        #[arg(value_name = "ID", help = "TransactionId of the transaction")]
+        /// TransactionId of the transaction
+        #[arg(value_name = "ID")]
         id: String,
     },
 }
@@ -147,7 +150,8 @@ pub(crate) enum CustomerCommand {
     /// Look up a customer (GET /customer/{id})
     #[command(long_about = help!("customer_get"), after_long_help = end(help!("look_up_codes"), "payments customer get cus_1"))]
     Get {
-        #[arg(value_name = "ID", help = "CustomerId of the customer")]
+        /// CustomerId of the customer
+        #[arg(value_name = "ID")]
         id: String,
     },
 }
@@ -164,7 +168,8 @@ pub(crate) struct Payment {
 
 #[derive(Args)]
 pub(crate) struct VoidArguments {
-    #[arg(value_name = "ID", help = "TransactionId of the authorization to void")]
+    /// TransactionId of the authorization to void
+    #[arg(value_name = "ID")]
     pub(crate) id: String,
 
     /// Reason, as free text for the service's records

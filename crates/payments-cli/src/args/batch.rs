@@ -23,10 +23,8 @@ pub(crate) enum BatchCommand {
 
 #[derive(Args)]
 pub(crate) struct BatchArguments {
-    #[arg(
-        value_name = "FILE",
-        help = "CSV file with a row for each charge: a regular file of at most 256 MiB"
-    )]
+    /// CSV file with a row for each charge: a regular file of at most 256 MiB
+    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
     #[command(flatten)]

@@ -21,56 +21,29 @@ pub(crate) struct GlobalOptions {
 #[derive(Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct ClientOptions {
-    // A help text that is not valid Markdown is a string and not a doc comment.
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        help = "Base URL of the service [env: PAYMENTS_BASE_URL]"
-    )]
+    /// Base URL of the service [env: PAYMENTS_BASE_URL]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) base_url: Option<String>,
 
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help = "File with the API key [env: PAYMENTS_API_KEY (the key itself), PAYMENTS_API_KEY_FILE]"
-    )]
+    /// File with the API key [env: PAYMENTS_API_KEY (the key itself), PAYMENTS_API_KEY_FILE]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) api_key_file: Option<PathBuf>,
 
-    #[arg(
-        long,
-        global = true,
-        value_name = "LABEL",
-        help = "Your name for the merchant that the key is of, if the journal has several [env: PAYMENTS_MERCHANT]"
-    )]
+    /// Your name for the merchant that the key is of, if the journal has several [env: PAYMENTS_MERCHANT]
+    #[arg(long, global = true, value_name = "LABEL")]
     pub(crate) merchant: Option<String>,
 
     // Negative numbers are accepted here so that `timeout` refuses them with its own message.
-    #[arg(
-        long,
-        global = true,
-        value_name = "SECONDS",
-        value_parser = timeout,
-        allow_negative_numbers = true,
-        help = "Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]"
-    )]
+    /// Deadline of the whole call in seconds, decimals allowed [env: PAYMENTS_TIMEOUT] [default: 60]
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = timeout, allow_negative_numbers = true)]
     pub(crate) timeout: Option<Duration>,
 
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help = "PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]"
-    )]
+    /// PEM file with an additional certificate authority to trust [env: PAYMENTS_CA_CERT]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) ca_cert: Option<PathBuf>,
 
-    #[arg(
-        long,
-        global = true,
-        value_name = "URL",
-        help = "Egress proxy as http://host:port; set one with a password in the variable [env: PAYMENTS_PROXY]"
-    )]
+    /// Egress proxy as http://host:port; set one with a password in the variable [env: PAYMENTS_PROXY]
+    #[arg(long, global = true, value_name = "URL")]
     pub(crate) proxy: Option<String>,
 
     /// Show the request, redacted, and send nothing

@@ -14,20 +14,12 @@ use crate::help::{end, help};
 /// Where the journal is.
 #[derive(Args)]
 pub(crate) struct PlaceOptions {
-    #[arg(
-        long,
-        global = true,
-        value_name = "PLACE",
-        help = "Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]"
-    )]
+    /// Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]
+    #[arg(long, global = true, value_name = "PLACE")]
     pub(crate) journal: Option<OsString>,
 
-    #[arg(
-        long,
-        global = true,
-        value_name = "FILE",
-        help = "File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]"
-    )]
+    /// File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]
+    #[arg(long, global = true, value_name = "FILE")]
     pub(crate) witness: Option<PathBuf>,
 }
 
@@ -41,7 +33,8 @@ pub(crate) struct IntentOptions {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 
-    #[arg(long, requires = "key", help = "Accept a key that looks like a card number")]
+    /// Accept a key that looks like a card number
+    #[arg(long, requires = "key")]
     pub(crate) ids_are_not_cards: bool,
 
     /// Make one new attempt with a key that was rejected or not processed, such as with another card
@@ -149,13 +142,8 @@ pub(crate) struct ListArguments {
 
 #[derive(Args)]
 pub(crate) struct States {
-    #[arg(
-        long = "state",
-        value_name = "STATE,…",
-        value_delimiter = ',',
-        value_parser = state,
-        help = "Only these states: sending, processed, rejected, not_processed, unknown, resolved"
-    )]
+    /// Only these states: sending, processed, rejected, not_processed, unknown, resolved
+    #[arg(long = "state", value_name = "STATE,…", value_delimiter = ',', value_parser = state)]
     states: Vec<StateName>,
 }
 
@@ -175,12 +163,8 @@ pub(crate) struct ExportArguments {
     #[command(flatten)]
     pub(crate) states: States,
 
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = time,
-        help = "Only intents sent at that time or later, by begun_at: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00"
-    )]
+    /// Only intents sent at that time or later, by begun_at: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00
+    #[arg(long, value_name = "TIME", value_parser = time)]
     pub(crate) since: Option<SystemTime>,
 
     /// Only the keys in this file, which is the file of a billing run or of its --results
@@ -209,21 +193,12 @@ pub(crate) struct ResolveArguments {
     #[command(flatten)]
     pub(crate) resolution: ResolutionOptions,
 
-    #[arg(
-        long,
-        value_name = "N",
-        requires = "key",
-        value_parser = clap::value_parser!(u32).range(1..),
-        help = "The attempt, as list, show and export print it; required if the key has more than one"
-    )]
+    /// The attempt, as list, show and export print it; required if the key has more than one
+    #[arg(long, value_name = "N", requires = "key", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) attempt: Option<u32>,
 
-    #[arg(
-        long,
-        value_name = "WHAT",
-        requires = "key",
-        help = "What an earlier resolution said: its transaction's id, rejected or not-processed; required to replace it"
-    )]
+    /// What an earlier resolution said: its transaction's id, rejected or not-processed; required to replace it
+    #[arg(long, value_name = "WHAT", requires = "key")]
     pub(crate) replace: Option<String>,
 
     /// Record the id without looking it up: only your word stands for it
@@ -246,22 +221,12 @@ pub(crate) struct ResolveArguments {
 #[derive(Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct ResolutionOptions {
-    #[arg(
-        long,
-        value_name = "TRANSACTION_ID",
-        requires = "key",
-        help = "It was processed as this transaction, which is looked up first"
-    )]
+    /// It was processed as this transaction, which is looked up first
+    #[arg(long, value_name = "TRANSACTION_ID", requires = "key")]
     pub(crate) processed: Option<String>,
 
-    #[arg(
-        long,
-        value_name = "TRANSACTION_ID",
-        num_args = 0..=1,
-        require_equals = true,
-        requires_all = ["key", "note"],
-        help = "It was declined or failed at the service: no run sends it again. Requires --note"
-    )]
+    /// It was declined or failed at the service: no run sends it again. Requires --note
+    #[arg(long, value_name = "TRANSACTION_ID", num_args = 0..=1, require_equals = true, requires_all = ["key", "note"])]
     #[allow(clippy::option_option, reason = "the option may be absent, or have no id, or have one")]
     pub(crate) rejected: Option<Option<String>>,
 
@@ -269,12 +234,8 @@ pub(crate) struct ResolutionOptions {
     #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
 
-    #[arg(
-        long,
-        value_name = "FILE",
-        conflicts_with = "key",
-        help = "CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up"
-    )]
+    /// CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up
+    #[arg(long, value_name = "FILE", conflicts_with = "key")]
     pub(crate) from: Option<PathBuf>,
 }
 

@@ -14,63 +14,32 @@ pub(crate) struct ReconcileArguments {
     #[arg(value_name = "REPORT")]
     pub(crate) report: PathBuf,
 
-    #[arg(
-        long = "column",
-        value_name = "NAME=HEADING,…",
-        value_delimiter = ',',
-        value_parser = column,
-        help = "Columns with other headings: id, amount, reference, last-four, time, status"
-    )]
+    /// Columns with other headings: id, amount, reference, last-four, time, status
+    #[arg(long = "column", value_name = "NAME=HEADING,…", value_delimiter = ',', value_parser = column)]
     pub(crate) columns: Vec<(String, String)>,
 
-    #[arg(
-        long = "charged-status",
-        value_name = "WORD,…",
-        value_delimiter = ',',
-        help = "Words of the status that mean that the money moved"
-    )]
+    /// Words of the status that mean that the money moved
+    #[arg(long = "charged-status", value_name = "WORD,…", value_delimiter = ',')]
     pub(crate) charged_statuses: Vec<String>,
 
-    #[arg(
-        long = "declined-status",
-        value_name = "WORD,…",
-        value_delimiter = ',',
-        help = "Words of the status that mean that it was declined or failed"
-    )]
+    /// Words of the status that mean that it was declined or failed
+    #[arg(long = "declined-status", value_name = "WORD,…", value_delimiter = ',')]
     pub(crate) declined_statuses: Vec<String>,
 
-    #[arg(
-        long,
-        value_name = "ORDER",
-        help = "The order in dates with slashes: dmy (day first) or mdy (month first)",
-        hide_possible_values = true
-    )]
+    /// The order in dates with slashes: dmy (day first) or mdy (month first)
+    #[arg(long, value_name = "ORDER", hide_possible_values = true)]
     pub(crate) dates: Option<DateOrder>,
 
-    #[arg(
-        long,
-        value_name = "ZONE",
-        value_parser = zone,
-        allow_hyphen_values = true,
-        help = "The zone of times without one: UTC, or an offset such as +01:00 [default: any]"
-    )]
+    /// The zone of times without one: UTC, or an offset such as +01:00 [default: any]
+    #[arg(long, value_name = "ZONE", value_parser = zone, allow_hyphen_values = true)]
     pub(crate) zone: Option<i64>,
 
-    #[arg(
-        long,
-        value_name = "SPAN",
-        value_parser = humantime::parse_duration,
-        help = "How long after a payment ended the report may show it [default: 24h]"
-    )]
+    /// How long after a payment ended the report may show it [default: 24h]
+    #[arg(long, value_name = "SPAN", value_parser = humantime::parse_duration)]
     pub(crate) within: Option<Duration>,
 
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = time,
-        requires = "complete_to",
-        help = "The report has every payment from that time on: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00"
-    )]
+    /// The report has every payment from that time on: 2026-11-01 (UTC) or 2026-11-01T08:00:00+01:00
+    #[arg(long, value_name = "TIME", value_parser = time, requires = "complete_to")]
     pub(crate) complete_from: Option<SystemTime>,
 
     /// The report has every payment until that time
@@ -81,11 +50,8 @@ pub(crate) struct ReconcileArguments {
     #[arg(long)]
     pub(crate) journal_is_complete: bool,
 
-    #[arg(
-        long,
-        value_name = "NAME",
-        help = "The service that the report is from, as `list` prints it; required if the journal has several"
-    )]
+    /// The service that the report is from, as `list` prints it; required if the journal has several
+    #[arg(long, value_name = "NAME")]
     pub(crate) service: Option<String>,
 
     /// New CSV file for what was found, which `resolve --from` takes
