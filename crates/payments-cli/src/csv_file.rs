@@ -1,9 +1,8 @@
 //! CSV files (RFC 4180).
 
 use std::borrow::Cow;
-use std::io;
+use std::{io, mem};
 
-use csv_core::{ReadRecordResult, Reader, ReaderBuilder};
 use zeroize::Zeroizing;
 
 use crate::report::problems::Problem;
@@ -55,7 +54,7 @@ impl<'a> Table<'a> {
                 Err("is preceded by a line sep=…, which is a note for a spreadsheet: remove that line"
                     .to_owned())
             }
-            Some(Ok(())) if records.count == 1 => {
+            Some(Ok(())) if records.ends.len() == 1 => {
                 let name = records.cell(0).unwrap_or_default();
                 let others = [(';', "semicolons"), ('\t', "tabs")];
                 match others.iter().find(|(separator, _)| name.contains(*separator)) {
@@ -67,8 +66,9 @@ impl<'a> Table<'a> {
             }
             Some(read) => read,
         };
-        let headings =
-            (0..records.count).map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned()).collect();
+        let headings = (0..records.ends.len())
+            .map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned())
+            .collect();
         match is_whole {
             Ok(()) => Ok(Self { records, headings, may_hide_rows: false }),
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
@@ -91,19 +91,20 @@ impl<'a> Table<'a> {
         let rule = loop {
             match records.next()? {
                 Err(rule) => break rule,
-                Ok(()) if records.quotes.may_hide_a_row(headings.len()) => {
+                Ok(()) if records.separators.may_hide_a_row(headings.len()) => {
                     break HIDES_A_ROW.to_owned();
                 }
-                Ok(()) if records.length == 0 => {}
+                Ok(()) if records.text.is_empty() => {}
                 Ok(()) => {
-                    let extra = (headings.len()..records.count).any(|index| records.cell(index) != Some(""));
+                    let extra =
+                        (headings.len()..records.ends.len()).any(|index| records.cell(index) != Some(""));
                     if !extra {
                         return Some(Ok(()));
                     }
                     let rule = format!(
                         "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
                          point and not a comma",
-                        records.count,
+                        records.ends.len(),
                         headings.len()
                     );
                     return Some(Err(Problem::new(records.begun_at, "row", rule)));
@@ -156,84 +157,58 @@ impl LineCounter {
     }
 }
 
-/// Where the quotation marks of a record are. One that is missing or too many lets a cell continue until the next one, and the
-/// rows between them vanish without a trace.
-#[derive(Default)]
-struct Quotes {
-    place: Place,
-    /// Whether some text follows a closing mark: `"Monitor 12"5`.
-    has_text_after: bool,
-    /// Separators in the current line of the file.
-    separators: usize,
-    /// Separators in the first line, if the record has several.
-    first: Option<usize>,
-    /// The most separators in a later line.
-    most: usize,
+/// CSV records, each with its first line.
+///
+/// Not by the `csv` crate: this reader wipes the cells when it is dropped, and sees the places of the quotation marks. One that is
+/// missing or too many lets a cell continue until the next one, and the rows between them vanish without a trace.
+struct Records<'a> {
+    rest: &'a [u8],
+    separator: u8,
+    lines: LineCounter,
+    begun_at: u64,
+    /// The text of the cells, without quotation marks around them.
+    text: Zeroizing<Vec<u8>>,
+    /// Where each cell ends.
+    ends: Vec<usize>,
+    separators: Separators,
 }
 
+/// How many separators the lines of one record have, also within quotation marks.
 #[derive(Default)]
+struct Separators {
+    current: usize,
+    first: Option<usize>,
+    most_later: Option<usize>,
+}
+
+impl Separators {
+    fn end_line(&mut self) {
+        let count = Some(mem::take(&mut self.current));
+        match self.first {
+            None => self.first = count,
+            Some(_) => self.most_later = self.most_later.max(count),
+        }
+    }
+
+    /// Whether the first line has as many cells as a row of so many columns, and so has a later one.
+    fn may_hide_a_row(&self, columns: usize) -> bool {
+        let lines = self.first.zip(self.most_later);
+        lines.is_some_and(|(first, later)| first.min(later) + 1 >= columns)
+    }
+}
+
+/// What stands before the next byte of a record.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum Place {
-    #[default]
-    BeforeCell,
+    CellBegins,
     Unquoted,
     Quoted,
     /// The mark closes the cell, or is the first half of a doubled one.
     AfterMark,
 }
 
-impl Quotes {
-    fn read(&mut self, bytes: &[u8], separator: u8) {
-        for byte in bytes {
-            self.separators += usize::from(*byte == separator);
-            self.place = match (&self.place, byte) {
-                (Place::Quoted, b'"') => Place::AfterMark,
-                (Place::Quoted, byte) => {
-                    if matches!(byte, b'\r' | b'\n') {
-                        self.end_line();
-                        self.first.get_or_insert(self.separators);
-                        self.separators = 0;
-                    }
-                    Place::Quoted
-                }
-                (Place::BeforeCell | Place::AfterMark, b'"') => Place::Quoted,
-                (_, byte) if *byte == separator || matches!(byte, b'\r' | b'\n') => Place::BeforeCell,
-                (Place::AfterMark, _) => {
-                    self.has_text_after = true;
-                    Place::Unquoted
-                }
-                (Place::BeforeCell | Place::Unquoted, _) => Place::Unquoted,
-            };
-        }
-    }
-
-    fn end_line(&mut self) {
-        if self.first.is_some() {
-            self.most = self.most.max(self.separators);
-        }
-    }
-
-    /// Whether the first line has as many cells as a row of so many columns, and so has a later one.
-    fn may_hide_a_row(&self, columns: usize) -> bool {
-        self.first.is_some_and(|first| first.min(self.most) + 1 >= columns)
-    }
-}
-
 const HIDES_A_ROW: &str = "has a line within quotation marks that looks like a row of its own, which would be left out: is a \
                            quotation mark missing, or one too many?";
-
-/// CSV records, each with its first line.
-struct Records<'a> {
-    rest: &'a [u8],
-    reader: Reader,
-    separator: u8,
-    quotes: Quotes,
-    lines: LineCounter,
-    begun_at: u64,
-    cells: Zeroizing<Vec<u8>>,
-    length: usize,
-    ends: Vec<usize>,
-    count: usize,
-}
 
 /// Chosen by this command: twice the largest request that the SDK sends.
 const LONGEST_ROW: usize = 128 * 1024;
@@ -243,72 +218,105 @@ const MOST_CELLS: usize = 256;
 
 impl<'a> Records<'a> {
     fn new(text: &'a [u8], separator: u8) -> Self {
-        let reader = ReaderBuilder::new().delimiter(separator).build();
-        let (cells, ends) = (Zeroizing::new(vec![0; LONGEST_ROW]), vec![0; MOST_CELLS]);
-        let lines = LineCounter::new();
-        let quotes = Quotes::default();
-        Self { rest: text, reader, separator, quotes, lines, begun_at: 1, cells, length: 0, ends, count: 0 }
+        Self {
+            rest: text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text),
+            separator,
+            lines: LineCounter::new(),
+            begun_at: 1,
+            // Full capacity from the start: a growing vector leaves earlier copies in memory, unwiped.
+            text: Zeroizing::new(Vec::with_capacity(LONGEST_ROW)),
+            ends: Vec::with_capacity(MOST_CELLS),
+            separators: Separators::default(),
+        }
     }
 
     /// Reads the next record; `None` at the end. The error is the rule that the record breaks, whose rest was skipped.
     fn next(&mut self) -> Option<Result<(), String>> {
-        let breaks = self.rest.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-        self.lines.count(&self.rest[..breaks]);
-        self.rest = &self.rest[breaks..];
+        use Place::{AfterMark, CellBegins, Quoted, Unquoted};
+
+        let is_break = |byte: u8| matches!(byte, b'\r' | b'\n');
+        let breaks = self.rest.iter().take_while(|byte| is_break(**byte)).count();
+        self.skip(breaks);
         if self.rest.is_empty() {
             return None;
         }
         self.begun_at = self.lines.line;
-        (self.length, self.count, self.quotes) = (0, 0, Quotes::default());
-        let mut is_too_large = false;
-        loop {
-            let is_at_the_end = self.rest.is_empty();
-            // A quoted cell continues after a line break, so one more line break ends only a complete record.
-            let input = if is_at_the_end { b"\n" } else { self.rest };
-            let (cells, ends) = (&mut self.cells[self.length..], &mut self.ends[self.count..]);
-            let (result, read, written, ended) = self.reader.read_record(input, cells, ends);
-            if !is_at_the_end {
-                self.lines.count(&input[..read]);
-                self.quotes.read(&input[..read], self.separator);
-                self.rest = &input[read..];
-            }
-            self.length += written;
-            self.count += ended;
-            match result {
-                ReadRecordResult::Record if is_too_large => {
-                    let rule = format!("must be at most {} KiB in {MOST_CELLS} cells", LONGEST_ROW / 1024);
-                    return Some(Err(rule));
-                }
-                ReadRecordResult::Record => {
-                    self.quotes.end_line();
-                    if self.quotes.has_text_after {
-                        let rule = "has text after a closing quotation mark: is one missing, or not doubled?";
-                        return Some(Err(rule.to_owned()));
+        self.separators = Separators::default();
+        self.text.clear();
+        self.ends.clear();
+        let (rest, mut place, mut fits, mut has_text_after) = (self.rest, CellBegins, true, false);
+        let mut length = rest.len();
+        for (index, &byte) in rest.iter().enumerate() {
+            let is_separator = byte == self.separator;
+            self.separators.current += usize::from(is_separator);
+            place = match (place, byte) {
+                (Quoted, b'"') => AfterMark,
+                (CellBegins, b'"') => Quoted,
+                (Quoted, _) | (AfterMark, b'"') => {
+                    if is_break(byte) {
+                        self.separators.end_line();
                     }
-                    return Some(Ok(()));
+                    fits &= self.push(byte);
+                    Quoted
                 }
-                ReadRecordResult::InputEmpty if is_at_the_end => {
-                    // The file ends here.
-                    self.reader.reset();
-                    let rule = "has a quotation mark that is not closed before the end of the file";
-                    return Some(Err(rule.to_owned()));
+                _ if is_break(byte) => {
+                    length = index;
+                    break;
                 }
-                ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
-                    is_too_large = true;
-                    (self.length, self.count) = (0, 0);
+                _ if is_separator => {
+                    fits &= self.end_cell();
+                    CellBegins
                 }
-                ReadRecordResult::InputEmpty | ReadRecordResult::End => {}
-            }
+                (before, _) => {
+                    has_text_after |= before == AfterMark;
+                    fits &= self.push(byte);
+                    Unquoted
+                }
+            };
         }
+        self.skip(length);
+        self.separators.end_line();
+        fits &= self.end_cell();
+        Some(if place == Quoted {
+            Err("has a quotation mark that is not closed before the end of the file".to_owned())
+        } else if !fits {
+            Err(format!("must be at most {} KiB in {MOST_CELLS} cells", LONGEST_ROW / 1024))
+        } else if has_text_after {
+            Err("has text after a closing quotation mark: is one missing, or not doubled?".to_owned())
+        } else {
+            Ok(())
+        })
+    }
+
+    fn skip(&mut self, length: usize) {
+        let (skipped, rest) = self.rest.split_at(length);
+        self.lines.count(skipped);
+        self.rest = rest;
+    }
+
+    /// Returns whether there was room for it.
+    fn push(&mut self, byte: u8) -> bool {
+        let fits = self.text.len() < LONGEST_ROW;
+        if fits {
+            self.text.push(byte);
+        }
+        fits
+    }
+
+    /// The same for a cell.
+    fn end_cell(&mut self) -> bool {
+        let fits = self.ends.len() < MOST_CELLS;
+        if fits {
+            self.ends.push(self.text.len());
+        }
+        fits
     }
 
     /// The cell, if it is valid UTF-8. A missing cell is empty.
     fn cell(&self, index: usize) -> Option<&str> {
-        if index >= self.count {
-            return Some("");
-        }
+        let Some(end) = self.ends.get(index) else { return Some("") };
         let start = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-        str::from_utf8(&self.cells[start..self.ends[index]]).ok()
+        str::from_utf8(&self.text[start..*end]).ok()
     }
 }
 
