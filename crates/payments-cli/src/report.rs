@@ -33,6 +33,7 @@ pub(crate) enum Report {
     /// The steps of a check, with any outcome.
     Check(Box<CheckReport>),
     /// A billing run, with any outcome.
+    #[serde(serialize_with = "run::document")]
     Batch(Box<Summary>),
     /// A file with errors, of which no row is sent or written.
     InvalidFile(Box<Problems>),

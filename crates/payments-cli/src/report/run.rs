@@ -1,11 +1,211 @@
-//! How a billing run ended.
+//! How a billing run ended: its result, and the JSON document of it. [`text`] writes it for people.
 
-mod json;
 mod stop;
-mod summary;
 mod tally;
 mod text;
 
+use std::fmt;
+
+use payments_core::Outcome;
+use payments_model::Amount;
+use payments_model::unversioned::as_number;
+use serde::{Serialize, Serializer};
+
 pub(crate) use self::stop::Stop;
-pub(crate) use self::summary::{DuplicateTransaction, KnownOutcome, Summary, UnresolvedRow};
+use self::tally::RejectedByStatus;
 pub(crate) use self::tally::{Tallies, Tally};
+use crate::report::exit_code::ExitCode;
+
+/// The result of a run. Every row of the file is counted in exactly one place, with its amount. Other programs read its document,
+/// whose member names are fixed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct Summary {
+    #[serde(rename = "stopped")]
+    pub(crate) stop: Option<Stop>,
+    #[serde(rename = "rows")]
+    pub(crate) tallies: Tallies,
+    /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
+    pub(crate) not_recorded: Tally,
+    /// The first rows whose outcome is unknown, or not recorded in the journal, in the order of the file.
+    pub(crate) unresolved: Vec<UnresolvedRow>,
+    /// The first rows for which the service returned a transaction that another key already has.
+    pub(crate) same_transaction: Vec<DuplicateTransaction>,
+    /// The warnings about keys of which several attempts may have been charged.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) second_charges: Vec<String>,
+    /// Why the file of `--results` is incomplete.
+    #[serde(rename = "results_incomplete")]
+    pub(crate) incomplete_results: Option<String>,
+    /// The whole place of the journal, if the run created it.
+    #[serde(rename = "journal_created")]
+    pub(crate) created_journal: Option<String>,
+    /// A charge was started.
+    #[serde(skip)]
+    pub(crate) has_begun: bool,
+    /// `--dry-run`: nothing was sent.
+    #[serde(skip)]
+    pub(crate) is_dry_run: bool,
+}
+
+impl Summary {
+    /// Keeps the first reason, unless a later one decides the exit code. Returns whether this is the first.
+    pub(crate) fn stop(&mut self, stop: Stop) -> bool {
+        if let Some(first) = &mut self.stop {
+            first.replace_first(stop);
+            return false;
+        }
+        self.stop = Some(stop);
+        true
+    }
+
+    /// Whether a panic, which may have damaged the counts, happened after the first charge began.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
+    }
+
+    /// Whether the run ended without waiting for the charges in flight.
+    pub(crate) fn is_given_up(&self) -> bool {
+        matches!(self.stop, Some(Stop::GivenUp { .. }))
+    }
+
+    /// The member `outcome`.
+    pub(crate) fn outcome(&self) -> &'static str {
+        match ExitCode::of_run_without_second_charges(self) {
+            _ if self.is_dry_run => "dry_run",
+            ExitCode::Unauthorized | ExitCode::Rejected => "rejected",
+            ExitCode::Unknown => "unknown",
+            ExitCode::NotProcessed => "unfinished",
+            _ => "processed",
+        }
+    }
+}
+
+/// The document of a run.
+#[allow(clippy::borrowed_box, reason = "serde passes a field by reference")]
+pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    struct Document<'a> {
+        outcome: &'static str,
+        #[serde(flatten)]
+        run: &'a Summary,
+        rejected_by_status: &'a RejectedByStatus,
+    }
+
+    let (outcome, rejected_by_status) = (run.outcome(), &run.tallies.rejected_by_status);
+    Document { outcome, run, rejected_by_status }.serialize(serializer)
+}
+
+/// A row whose outcome is unknown, or known and not recorded in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct UnresolvedRow {
+    /// The row's place in the file, from 1: its line is for people.
+    #[serde(skip)]
+    pub(crate) number: u64,
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    #[serde(serialize_with = "as_number")]
+    pub(crate) amount: Amount,
+    /// The transaction to look up, if one is known.
+    pub(crate) transaction_id: Option<String>,
+    /// The outcome, if it is known and could not be recorded in the journal, which will list it as unknown.
+    #[serde(rename = "outcome", serialize_with = "outcome")]
+    pub(crate) unrecorded: Option<KnownOutcome>,
+    /// The reason as one word.
+    pub(crate) kind: String,
+}
+
+/// A row for which the service returned the transaction of another intent in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct DuplicateTransaction {
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    pub(crate) transaction_id: String,
+    /// The key of the other intent.
+    pub(crate) same_transaction_as: String,
+}
+
+/// An outcome that is not unknown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum KnownOutcome {
+    Processed,
+    Rejected,
+    NotProcessed,
+}
+
+impl KnownOutcome {
+    /// The outcome of the failed call, or `None` for a success.
+    pub(crate) const fn of_failure(self) -> Option<Outcome> {
+        match self {
+            Self::Processed => None,
+            Self::Rejected => Some(Outcome::Rejected),
+            Self::NotProcessed => Some(Outcome::NotProcessed),
+        }
+    }
+}
+
+impl UnresolvedRow {
+    /// Chosen by this command: how many are listed with a known outcome, and how many without one.
+    /// `payments journal list --unresolved` lists them all.
+    pub(crate) const MOST_LISTED: usize = 100;
+}
+
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
+fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result<S::Ok, S::Error> {
+    match ended {
+        Some(ended) => ended.serialize(serializer),
+        None => serializer.serialize_str("unknown"),
+    }
+}
+
+impl fmt::Display for UnresolvedRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number: _, line, key, amount, transaction_id, unrecorded, kind } = self;
+        let word = match unrecorded {
+            Some(KnownOutcome::Processed) => "PROCESSED",
+            Some(KnownOutcome::Rejected) => "rejected",
+            Some(KnownOutcome::NotProcessed) => "not processed",
+            None => kind,
+        };
+        write!(f, "line {line}: {key}, {amount} ({word}")?;
+        if let Some(id) = transaction_id {
+            write!(f, ", TransactionId {id}")?;
+        }
+        f.write_str(")")
+    }
+}
+
+impl fmt::Display for DuplicateTransaction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { line, key, transaction_id, same_transaction_as } = self;
+        write!(
+            f,
+            "line {line}: {key} and {same_transaction_as} are both processed as transaction {transaction_id}"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn panic_and_refused_key_replace_the_reason_of_a_stop() {
+        let mut summary = Summary::default();
+        assert!(summary.stop(Stop::Interrupted("SIGINT")));
+        for (stop, reason) in [
+            (Stop::TooManyRejected(1), "interrupted"),
+            (Stop::Unauthorized(Outcome::Rejected), "unauthorized"),
+            (Stop::Internal, "internal"),
+            (Stop::Unauthorized(Outcome::Rejected), "internal"),
+        ] {
+            assert!(!summary.stop(stop));
+            assert_eq!(summary.stop.as_ref().map(Stop::reason), Some(reason));
+        }
+        let after = Box::new(Stop::Outage(String::new()));
+        let mut summary =
+            Summary { stop: Some(Stop::GivenUp { signal: "SIGINT", after }), ..Summary::default() };
+        summary.stop(Stop::Internal);
+        assert!(summary.is_given_up() && summary.stop.as_ref().is_some_and(Stop::is_internal));
+    }
+}

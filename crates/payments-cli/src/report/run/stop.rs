@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
@@ -99,6 +100,16 @@ impl Stop {
             Self::Results(_) => "results",
             Self::Internal => "internal",
         }
+    }
+}
+
+/// For programs.
+impl Serialize for Stop {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut object = serializer.serialize_struct("Stop", 2)?;
+        object.serialize_field("reason", self.reason())?;
+        object.serialize_field("message", &self.to_string())?;
+        object.end()
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use super::stop::{NextRun, Stop};
-use super::summary::{Summary, UnresolvedRow};
 use super::tally::{RejectedByStatus, Tallies, Tally};
+use super::{Summary, UnresolvedRow};
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};

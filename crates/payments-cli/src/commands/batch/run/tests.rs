@@ -22,6 +22,7 @@ use crate::args::journal::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::progress::Shown;
 use crate::failure::{Failure, Purpose};
+use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::run::{Tallies, Tally, UnresolvedRow};
 use crate::settings::JournalPlace;
@@ -701,7 +702,7 @@ async fn transaction_returned_twice_is_reported_with_both_keys() {
     let text = summary.lines(Style::Plain);
     let line = "line 3: k3 and k2 are both processed as transaction txn_same\n";
     assert!(text.contains(line), "{text}");
-    let document = serde_json::to_value(&summary).expect("a document");
+    let document = serde_json::to_value(Report::Batch(Box::new(summary))).expect("a document");
     assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
 }
 
@@ -839,7 +840,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("OUTCOME UNKNOWN"), "{text}");
-        let document = serde_json::to_value(&summary).expect("a document");
+        let document = serde_json::to_value(Report::Batch(Box::new(summary.clone()))).expect("a document");
         assert_eq!(document["unresolved"][0]["outcome"], word.to_lowercase());
         assert_eq!(document["not_recorded"]["count"], 1);
         assert_eq!(document["not_recorded"]["sum"].to_string(), "1.0");
@@ -852,7 +853,7 @@ async fn row_that_was_not_reached_is_tried_again_only_if_that_is_recorded() {
     let summary = setup.run(1).complete(never).await;
     assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
     assert_eq!((setup.failures(), summary.not_recorded.count), (1, 1));
-    let document = serde_json::to_value(&summary).expect("a document");
+    let document = serde_json::to_value(Report::Batch(Box::new(summary))).expect("a document");
     assert_eq!(document["unresolved"][0]["outcome"], "not_processed");
     setup.assert_charged(0);
 }
