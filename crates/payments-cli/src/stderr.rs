@@ -35,7 +35,7 @@ pub(crate) fn style() -> Style {
 
 /// Writes `text`, which includes its line breaks. Never waits: if the queue is full, the text is dropped and counted.
 pub(crate) fn write(text: impl Into<String>) {
-    push(Item::Text(text.into()), MOST_WAITING);
+    show(Item::Text(text.into()));
 }
 
 /// The same for a final message, which is never dropped.
@@ -43,14 +43,10 @@ pub(crate) fn write_last(text: impl Into<String>) {
     push(Item::Text(text.into()), usize::MAX);
 }
 
-/// Draws the progress bar below everything else, on a terminal.
-pub(crate) fn draw(bar: BarState) {
-    push(Item::Bar(bar), MOST_WAITING);
-}
-
-/// Removes the bar.
-pub(crate) fn end_bar() {
-    push(Item::NoBar, usize::MAX);
+/// Shows the item after everything that waits. Text and bars are dropped if the queue is full.
+pub(crate) fn show(item: Item) {
+    let is_dropped = matches!(item, Item::Text(_) | Item::Bar(_));
+    push(item, if is_dropped { MOST_WAITING } else { usize::MAX });
 }
 
 /// Waits until everything is written, but at most a second.
@@ -98,9 +94,12 @@ struct Queue {
     unread_after: AtomicUsize,
 }
 
-enum Item {
+/// What the thread shows.
+pub(crate) enum Item {
     Text(String),
+    /// The progress bar below everything else, on a terminal.
     Bar(BarState),
+    /// Removes the bar.
     NoBar,
     /// Everything before it is written.
     Mark(Sender<()>),

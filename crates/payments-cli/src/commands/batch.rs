@@ -23,6 +23,7 @@ use tokio::time::{Instant, timeout};
 
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
+use self::counting::Counting;
 use self::inspection::{Inspected, Rules, inspect};
 use self::known_intents::{KnownIntents, with_earlier_runs};
 use self::progress::Progress;
@@ -128,15 +129,13 @@ async fn end(
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Failure::interrupted_before_sending(signal));
     }
-    let run = Run {
-        client: JournaledClient::new(client, journal),
-        rows: Box::new(file.unsettled(inspected.is_settled, settings.keys())),
-        throttle: Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
-        max_rejected: arguments.max_rejected,
-        results,
-        progress: Progress::begin(&summary.tallies, Instant::now()),
-        summary,
-    };
+    let run = Run::new(
+        JournaledClient::new(client, journal),
+        file.unsettled(inspected.is_settled, settings.keys()),
+        Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
+        Counting::new(summary, results, arguments.max_rejected),
+        Progress::begin(&tallies, Instant::now()),
+    );
     has_begun.set(true);
     let summary = run_and_close(run, place, &mut interrupt).await;
     Ok(Report::Batch(Box::new(summary)))

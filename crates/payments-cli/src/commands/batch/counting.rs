@@ -18,8 +18,8 @@ use crate::report::run::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tall
 /// The summary so far, and what is needed to complete it.
 pub(super) struct Counting<'a> {
     pub(super) summary: Summary,
-    results: Option<Results<'a>>,
-    max_rejected: Option<u64>,
+    pub(super) results: Option<Results<'a>>,
+    pub(super) max_rejected: Option<u64>,
     /// The rows that were started and are not counted yet, by number: they are unknown if the run is abandoned.
     in_flight: HashMap<u64, Arc<Row>>,
     /// Rows whose known outcome the journal could not record.

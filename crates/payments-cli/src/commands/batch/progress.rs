@@ -5,24 +5,17 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::report::run::Tallies;
-use crate::stderr::{self, BarState};
+use crate::stderr::{self, BarState, Item};
 
 /// Shows the progress.
 pub(super) struct Progress {
     is_bar: bool,
-    screen: Box<dyn Fn(Shown)>,
+    screen: Box<dyn Fn(Item)>,
     begun: Instant,
     /// The number of rows that had ended before the run.
     before: u64,
     last: Instant,
     pause: Duration,
-}
-
-/// What a person sees.
-pub(super) enum Shown {
-    Bar(BarState),
-    NoBar,
-    Line(String),
 }
 
 /// What the run may be waiting for.
@@ -47,20 +40,10 @@ const BETWEEN_LINES: Duration = Duration::from_secs(5);
 impl Progress {
     /// On stderr.
     pub(super) fn begin(tallies: &Tallies, now: Instant) -> Self {
-        let screen = |shown| match shown {
-            Shown::Bar(bar) => stderr::draw(bar),
-            Shown::NoBar => stderr::end_bar(),
-            Shown::Line(text) => stderr::write(text + "\n"),
-        };
-        Self::on(stderr::is_terminal(), screen, tallies, now)
+        Self::on(stderr::is_terminal(), stderr::show, tallies, now)
     }
 
-    pub(super) fn on(
-        is_bar: bool,
-        screen: impl Fn(Shown) + 'static,
-        tallies: &Tallies,
-        now: Instant,
-    ) -> Self {
+    pub(super) fn on(is_bar: bool, screen: impl Fn(Item) + 'static, tallies: &Tallies, now: Instant) -> Self {
         let pause = if is_bar { Duration::ZERO } else { BETWEEN_LINES };
         Self { is_bar, screen: Box::new(screen), begun: now, before: ended(tallies), last: now, pause }
     }
@@ -73,22 +56,22 @@ impl Progress {
         let (ended, total) = (ended(tallies), tallies.total.count);
         let message = self.message(tallies, now, wait_state);
         (self.screen)(if self.is_bar {
-            Shown::Bar(BarState { ended, total, message })
+            Item::Bar(BarState { ended, total, message })
         } else {
-            Shown::Line(format!("{ended} of {total}: {message}"))
+            Item::Text(format!("{ended} of {total}: {message}\n"))
         });
         self.last = now;
     }
 
     /// Prints a line that is not replaced.
     pub(super) fn print_line(&self, text: &str) {
-        (self.screen)(Shown::Line(text.to_owned()));
+        (self.screen)(Item::Text(format!("{text}\n")));
     }
 
     /// Removes the bar before the summary is shown.
     pub(super) fn end(&self) {
         if self.is_bar {
-            (self.screen)(Shown::NoBar);
+            (self.screen)(Item::NoBar);
         }
     }
 

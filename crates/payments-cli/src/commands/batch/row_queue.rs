@@ -17,7 +17,7 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 
 /// The rows that are neither in flight nor counted.
 pub(super) struct RowQueue<'a> {
-    rows: Box<dyn Iterator<Item = Row> + 'a>,
+    pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
     all_rows_read: bool,
     /// Rows that did not reach the service, to be tried again.
     waiting: VecDeque<FinishedCharge>,

@@ -16,7 +16,6 @@ use super::billing_file::Row;
 use super::charge_result::FinishedCharge;
 use super::counting::Counting;
 use super::progress::{Progress, WaitState};
-use super::results::Results;
 use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, decide};
 use super::throttle::{Start, Throttle};
@@ -24,32 +23,11 @@ use crate::call::catch_panic;
 use crate::journaled_call::LAST_WRITES;
 use crate::report::run::{Stop, Summary};
 
-/// A run, ready to start.
+/// A run: what is left to send, what is in flight, and what is counted.
 pub(super) struct Run<'a> {
-    pub(super) client: JournaledClient,
-    /// The rows to send, in order.
-    pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
-    pub(super) throttle: Throttle,
-    pub(super) max_rejected: Option<u64>,
-    pub(super) results: Option<Results<'a>>,
-    pub(super) progress: Progress,
-    pub(super) summary: Summary,
-}
-
-/// How often the progress is updated.
-const SHOW_EVERY: Duration = Duration::from_millis(200);
-
-impl Run<'_> {
-    /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
-    pub(super) async fn complete(self, interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
-        Scheduler::new(self).complete(interrupted).await
-    }
-}
-
-struct Scheduler<'a> {
     client: JournaledClient,
-    throttle: Throttle,
     queue: RowQueue<'a>,
+    throttle: Throttle,
     in_flight: JoinSet<FinishedCharge>,
     counting: Counting<'a>,
     progress: Progress,
@@ -59,22 +37,32 @@ struct Scheduler<'a> {
     quiet_since: Instant,
 }
 
-impl<'a> Scheduler<'a> {
-    fn new(run: Run<'a>) -> Self {
-        let Run { client, rows, throttle, max_rejected, results, progress, summary } = run;
+/// How often the progress is updated.
+const SHOW_EVERY: Duration = Duration::from_millis(200);
+
+impl<'a> Run<'a> {
+    /// Sends the rows in their order.
+    pub(super) fn new(
+        client: JournaledClient,
+        rows: impl Iterator<Item = Row> + 'a,
+        throttle: Throttle,
+        counting: Counting<'a>,
+        progress: Progress,
+    ) -> Self {
         Self {
             client,
+            queue: RowQueue::new(Box::new(rows)),
             throttle,
-            queue: RowQueue::new(rows),
             in_flight: JoinSet::new(),
-            counting: Counting::new(summary, results, max_rejected),
+            counting,
             progress,
             last_problem: "",
             quiet_since: Instant::now(),
         }
     }
 
-    async fn complete(mut self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
+    /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
+    pub(super) async fn complete(mut self, mut interrupted: impl AsyncFnMut() -> &'static str) -> Summary {
         if catch_panic(self.send_all(&mut interrupted)).await.is_none() {
             self.wait_after_panic(&mut interrupted).await;
         }

@@ -20,12 +20,13 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::args::journal::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
-use crate::commands::batch::progress::Shown;
+use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::run::{Tallies, Tally, UnresolvedRow};
 use crate::settings::JournalPlace;
+use crate::stderr::Item;
 use crate::style::Style;
 
 const TOKENS: OperationName = OperationName::TokenTransaction;
@@ -106,15 +107,13 @@ impl TestRun {
             let payment = payment.reference_no(key.to_string()).build().expect("a payment");
             all.push(Row { number: line - 1, line, key, payment });
         }
-        Run {
-            client: self.client.clone(),
-            rows: Box::new(all.into_iter()),
-            throttle: Throttle::new(8, None, Duration::from_mins(5)),
-            max_rejected: None,
-            results: None,
-            progress: Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
-            summary: Summary { tallies, ..Summary::default() },
-        }
+        Run::new(
+            self.client.clone(),
+            all.into_iter(),
+            Throttle::new(8, None, Duration::from_mins(5)),
+            Counting::new(Summary { tallies, ..Summary::default() }, None, None),
+            Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
+        )
     }
 
     /// Keeps the payment with this key in flight elsewhere for this time.
@@ -359,9 +358,11 @@ async fn max_rejected_stops_each_run_alone() {
         let setup = TestRun::reliable().await;
         let mut run = setup.run_of("tok_declined", 20);
         run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        run.max_rejected = Some(limit);
+        run.counting.max_rejected = Some(limit);
         // Those of earlier runs do not count, because a person who starts it again wants to continue.
-        for tally in [&mut run.summary.tallies.earlier.rejected, &mut run.summary.tallies.total] {
+        for tally in
+            [&mut run.counting.summary.tallies.earlier.rejected, &mut run.counting.summary.tallies.total]
+        {
             tally.add(Amount::from_cents(1));
         }
         let summary = run.complete(never).await;
@@ -451,7 +452,7 @@ async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
     let mut run = setup.run(50);
     run.throttle = Throttle::new(4, None, Duration::from_mins(5));
-    run.rows = Box::new(run.rows.map(|row| Row { line: 1, ..row }));
+    run.queue = RowQueue::new(Box::new(run.queue.rows.map(|row| Row { line: 1, ..row })));
     let (mut signals_left, begun) = (2, Instant::now());
     let signal = async || {
         if signals_left == 0 {
@@ -545,11 +546,11 @@ async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summ
     let now = Instant::now();
     let rate = (bug == Bug::Rate).then_some(Duration::MAX);
     run.throttle = Throttle::new(8, rate, Duration::from_mins(5));
-    run.results = Some(results(&folder.path().join("results.jsonl"), move |line| {
+    run.counting.results = Some(results(&folder.path().join("results.jsonl"), move |line| {
         assert!(bug != Bug::Describe || line != THIRD_LINE, "a bug");
     }));
     if bug == Bug::Progress {
-        let screen = |shown| assert!(!matches!(shown, Shown::Bar(_)), "a bug");
+        let screen = |shown| assert!(!matches!(shown, Item::Bar(_)), "a bug");
         run.progress = Progress::on(true, screen, &Tallies::default(), now);
     }
     let signal = async || {
@@ -605,12 +606,12 @@ async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
 #[tokio::test(start_paused = true)]
 async fn row_whose_task_panics_is_unknown_d54() {
     let setup = TestRun::reliable().await;
-    let mut scheduler = Scheduler::new(setup.run(6));
-    let row = scheduler.queue.next(Instant::now(), true, Duration::ZERO, &scheduler.progress);
+    let mut run = setup.run(6);
+    let row = run.queue.next(Instant::now(), true, Duration::ZERO, &run.progress);
     let Next::Row(row) = row else { panic!("there are rows") };
-    scheduler.counting.begin(&row);
-    scheduler.in_flight.spawn(async { unreachable!("a bug") });
-    let summary = scheduler.complete(never).await;
+    run.counting.begin(&row);
+    run.in_flight.spawn(async { unreachable!("a bug") });
+    let summary = run.complete(never).await;
     assert_complete(&setup, &summary, ExitCode::Unknown);
     let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
     assert_eq!(rows, [(2, "in_flight")]);
@@ -654,7 +655,7 @@ async fn row_that_the_journal_cannot_record_is_not_started_d43() {
     let setup = TestRun::new(|_| false, failing_after(4)).await;
     let mut run = setup.run(50);
     run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-    run.results = Some(results(&path, |_| {}));
+    run.counting.results = Some(results(&path, |_| {}));
     let summary = run.complete(never).await;
     assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
     let tallies = summary.tallies;
@@ -828,7 +829,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             unrecorded: None,
             kind: "crash".to_owned(),
         };
-        run.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
+        run.counting.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
         let summary = run.complete(never).await;
         assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
         let text = summary.lines(Style::Plain);
