@@ -45,7 +45,7 @@ fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let status = call.http_status().map(|status| status.as_u16());
     let moves_money = error.as_payment().is_some();
     if status == Some(401) {
-        hints.push(settings.key_source.hint());
+        hints.push(settings.key_hint());
     }
     // The service itself never responds to a payment or a void with 404.
     if moves_money && status == Some(404) {

@@ -19,23 +19,23 @@ pub(crate) use self::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, Ope
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
+pub(crate) use self::source::Source;
 use self::source::{
     API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable, variable,
 };
-pub(crate) use self::source::{KeySource, Source};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
 
-/// The validated settings of a call.
-#[derive(Debug)]
+/// The validated settings of a call. They hold secrets, so none of these types has `Debug`.
 pub(crate) struct Settings {
-    endpoint: Endpoint,
-    keys: KnownKeys,
+    /// With the base URL, and the service that a key belongs to which is sent with these settings.
+    pub(crate) endpoint: Endpoint,
+    pub(crate) keys: KnownKeys,
     /// The base URL with the key masked, in case the user put it there.
     pub(crate) shown_base_url: String,
     pub(crate) base_url_source: Source,
-    pub(crate) key_source: KeySource,
+    pub(crate) key_source: Source,
     merchant: Option<Merchant>,
     /// The deadline of the whole call.
     pub(crate) timeout: Duration,
@@ -47,7 +47,6 @@ pub(crate) struct Settings {
 }
 
 /// An additional certificate authority to trust.
-#[derive(Debug)]
 struct Authority {
     pem: Vec<u8>,
     /// The file, if it may be shown.
@@ -56,7 +55,6 @@ struct Authority {
 }
 
 /// One of several merchants at the service.
-#[derive(Debug)]
 struct Merchant {
     label: String,
     source: Source,
@@ -147,22 +145,14 @@ impl Settings {
         Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout)
     }
 
-    /// The service that a key belongs to which is sent with these settings.
-    pub(crate) fn service(&self) -> &str {
-        self.endpoint.service()
-    }
-
-    pub(crate) fn base_url(&self) -> &str {
-        self.endpoint.base_url()
-    }
-
-    pub(crate) const fn keys(&self) -> &KnownKeys {
-        &self.keys
-    }
-
     /// A reference without masking, even if it looks like a card number: a masked one reconciles nothing.
     pub(crate) fn reference_without_key(&self, text: &str) -> String {
         if self.keys.is_in(text) { self.keys.mask(text) } else { text.to_owned() }
+    }
+
+    /// The hint for a refused key.
+    pub(crate) fn key_hint(&self) -> String {
+        key_hint(self.key_source)
     }
 
     /// The hint for a 404 that is not about the id.
@@ -174,13 +164,13 @@ impl Settings {
     }
 
     /// The merchant's label with the key masked, and its source.
-    pub(crate) fn merchant(&self) -> Option<(String, &Source)> {
-        self.merchant.as_ref().map(|merchant| (self.keys.mask(&merchant.label), &merchant.source))
+    pub(crate) fn merchant(&self) -> Option<(String, Source)> {
+        self.merchant.as_ref().map(|merchant| (self.keys.mask(&merchant.label), merchant.source))
     }
 
     /// The file of the additional authority, if it may be shown, and its source.
-    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, &Source)> {
-        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), &authority.source))
+    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, Source)> {
+        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), authority.source))
     }
 
     /// The variable that names a proxy for other programs, if this command uses none.
@@ -191,24 +181,22 @@ impl Settings {
     }
 
     /// Host and port of the egress proxy, and its source.
-    pub(crate) fn proxy(&self) -> Option<(&str, &Source)> {
-        self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, &proxy.source))
+    pub(crate) fn proxy(&self) -> Option<(&str, Source)> {
+        self.proxy.as_ref().map(|proxy| (&*proxy.host_and_port, proxy.source))
     }
 
     /// A line for each setting with its source.
     pub(crate) fn described(&self) -> Vec<String> {
-        let mut lines = vec![
-            format!("base URL {} ({})", self.shown_base_url, self.base_url_source),
-            format!("API key ({})", self.key_source),
+        let ca_cert = self.ca_cert().map(|(name, source)| (name.unwrap_or("in a file").to_owned(), source));
+        let lines = [
+            Some(format!("base URL {} ({})", self.shown_base_url, self.base_url_source)),
+            Some(format!("API key ({})", self.key_source)),
+            self.merchant().map(|(label, source)| format!("merchant {label} ({source})")),
+            Some(format!("deadline {:?} ({})", self.timeout, self.timeout_source)),
+            ca_cert.map(|(name, source)| format!("authority {name} ({source})")),
+            self.proxy().map(|(at, source)| format!("proxy {at} ({source})")),
         ];
-        lines.extend(self.merchant().map(|(label, source)| format!("merchant {label} ({source})")));
-        lines.push(format!("deadline {:?} ({})", self.timeout, self.timeout_source));
-        lines.extend(
-            self.ca_cert()
-                .map(|(name, source)| format!("authority {} ({source})", name.unwrap_or("in a file"))),
-        );
-        lines.extend(self.proxy().map(|(at, source)| format!("proxy {at} ({source})")));
-        lines
+        lines.into_iter().flatten().collect()
     }
 }
 
@@ -228,15 +216,15 @@ fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
 /// The key: from the option's file, else the variable, else the variable's file.
 fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
     if let Some(path) = &options.api_key_file {
-        key_file(path, KeySource::File(Source::Flag("--api-key-file")))
+        key_file(path, Source::FileOf("--api-key-file"))
     } else if let Some(key) = text_variable(API_KEY)? {
-        let source = KeySource::Key(Source::Variable(API_KEY));
+        let source = Source::Variable(API_KEY);
         let warning = variable(API_KEY_FILE).is_some().then(|| {
             format!("{API_KEY} is used, and {API_KEY_FILE}, which is set too, is not: another key may be another merchant's")
         });
         Ok(Key { text: Zeroizing::new(key), source, warning })
     } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
-        key_file(&path, KeySource::File(Source::Variable(API_KEY_FILE)))
+        key_file(&path, Source::FileOf(API_KEY_FILE))
     } else {
         Err(Failure::configuration(
             "no API key is set; nothing was sent: set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
@@ -247,7 +235,7 @@ fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
 /// The key, its source and a warning about it.
 struct Key {
     text: Zeroizing<String>,
-    source: KeySource,
+    source: Source,
     /// If others can read the key's file, or if another key is set and not used.
     warning: Option<String>,
 }
@@ -257,12 +245,16 @@ impl Key {
     fn checked(self) -> Result<Self, Failure> {
         match ApiKey::new(&self.text) {
             Ok(_) => Ok(self),
-            Err(error) => Err(Failure::from(error).hint(self.source.hint())),
+            Err(error) => Err(Failure::from(error).hint(key_hint(self.source))),
         }
     }
 }
 
-fn key_file(path: &Path, source: KeySource) -> Result<Key, Failure> {
+fn key_hint(source: Source) -> String {
+    format!("the API key came from {source}")
+}
+
+fn key_file(path: &Path, source: Source) -> Result<Key, Failure> {
     let about_file = |what: &str| {
         let name = files::key_name_in_brackets(path);
         format!("{source}{name} {what}")

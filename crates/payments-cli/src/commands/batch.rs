@@ -131,7 +131,7 @@ async fn end(
     }
     let run = Run::new(
         JournaledClient::new(client, journal),
-        file.unsettled(inspected.is_settled, settings.keys()),
+        file.unsettled(inspected.is_settled, &settings.keys),
         Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         Counting::new(summary, results, arguments.max_rejected),
         Progress::begin(&tallies, Instant::now()),
@@ -178,7 +178,7 @@ async fn inspected(
     settings: &Settings,
     interrupt: &mut Interrupt,
 ) -> Result<Result<(BillingFile, Inspected), Problems>, Failure> {
-    let (api_keys, service) = (settings.keys().clone(), settings.service().to_owned());
+    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
     let inspecting = spawn_blocking(move || {
         let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
         let inspected = inspect(&file, rules, known)?;

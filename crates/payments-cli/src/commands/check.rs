@@ -1,7 +1,6 @@
 //! `payments check`: whether a payment would reach the service, without making one.
 
 use std::error::Error as StdError;
-use std::fmt::Display;
 use std::io;
 
 use http::uri::Scheme;
@@ -21,7 +20,7 @@ use crate::output::{self, Output};
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::exit_code::ExitCode;
-use crate::settings::Settings;
+use crate::settings::{Settings, Source};
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: GlobalOptions) -> ExitCode {
@@ -40,7 +39,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
         Err(failure) => return CheckReport::without_settings(failure),
     };
     let Prepared { settings, client, call: id, mut interrupt } = prepared;
-    let uri: Uri = settings.base_url().parse().expect("it is the address of an endpoint");
+    let uri: Uri = settings.endpoint.base_url().parse().expect("it is the address of an endpoint");
     // At most half of the time, so that enough is left to find out what was slow.
     let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);
     let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
@@ -140,19 +139,19 @@ fn hint(error: &LookupError, settings: &Settings) -> Option<String> {
             Some(format!("is the service up? check the scheme and the address of the base URL ({from})"))
         }
         _ if call.content_coding().is_some() || call.is_truncated() => None,
-        Some(403) => Some(settings.key_source.hint()),
+        Some(403) => Some(settings.key_hint()),
         Some(401 | 429 | 500..) => None,
         Some(_) => Some(settings.path_hint()),
     }
 }
 
 fn settings_found(settings: &Settings) -> Value {
-    let setting = |value: Value, from: &dyn Display| json!({"value": value, "from": from.to_string()});
+    let setting = |value: Value, from: Source| json!({"value": value, "from": from.to_string()});
     json!({
-        "base_url": setting(settings.shown_base_url.clone().into(), &settings.base_url_source),
+        "base_url": setting(settings.shown_base_url.clone().into(), settings.base_url_source),
         "api_key": {"from": settings.key_source.to_string()},
         "merchant": settings.merchant().map(|(label, from)| setting(label.into(), from)),
-        "timeout": setting(settings.timeout.as_secs_f64().into(), &settings.timeout_source),
+        "timeout": setting(settings.timeout.as_secs_f64().into(), settings.timeout_source),
         "ca_cert": settings.ca_cert().map(|(name, from)| match name {
             Some(name) => setting(name.into(), from),
             None => json!({"from": from.to_string()}),

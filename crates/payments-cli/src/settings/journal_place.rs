@@ -20,7 +20,7 @@ use crate::files::{self, FileIdentity};
 use crate::stderr;
 use crate::style::for_terminal;
 
-/// The place of a journal, which may or may not exist. `Display` and `Debug` show it without a password.
+/// The place of a journal, which may or may not exist. `Display` shows it without a password.
 pub(crate) struct JournalPlace {
     kind: Kind,
     source: Source,
@@ -317,13 +317,6 @@ impl fmt::Display for JournalPlace {
     }
 }
 
-impl fmt::Debug for JournalPlace {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { kind: _, source, witness: _, opened: _, created: _ } = self;
-        f.debug_struct("JournalPlace").field("kind", &format_args!("{self}")).field("source", source).finish()
-    }
-}
-
 /// Whether there is a colon before the at sign, or a password parameter.
 fn may_hold_a_password(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or(("", url));
@@ -387,7 +380,7 @@ mod tests {
             assert!(shown.ends_with(&format!("/{name}")), "{shown}");
         }
         assert!(found(Some("./a=b.db"), None).unwrap().unwrap().to_string().ends_with("/a=b.db"));
-        assert!(found(Some("mysql://host/db"), None).unwrap_err().message.contains("postgres://"));
+        assert!(found(Some("mysql://host/db"), None).err().unwrap().message.contains("postgres://"));
     }
 
     #[test]
@@ -410,7 +403,6 @@ mod tests {
             );
             assert!(found(None, Some(url)).unwrap().unwrap().warnings().is_empty());
             assert_eq!(place.to_string(), shown);
-            assert!(!format!("{place:?}").contains("ter2"), "{place:?}");
         }
     }
 }

@@ -1,6 +1,5 @@
 //! The API keys that this process knows, to keep them out of what it stores and shows.
 
-use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -57,11 +56,5 @@ impl KnownKeys {
     /// Whether the text contains one of the keys, unless that is so short that it occurs by chance.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.0.iter().any(|key| contains_long_secret(text, &[key.as_str()]))
-    }
-}
-
-impl fmt::Debug for KnownKeys {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("[redacted]")
     }
 }

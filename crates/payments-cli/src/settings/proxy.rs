@@ -1,7 +1,6 @@
 //! The egress proxy, whose address may hold a password.
 
 use std::error::Error as _;
-use std::fmt;
 
 use http::Uri;
 use payments_core::{ApiKey, Endpoint};
@@ -72,10 +71,4 @@ fn has_password(address: &str) -> bool {
     let (_, rest) = address.split_once("://").unwrap_or(("", address));
     let password = rest.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
     password.is_some_and(|(_, password)| !password.is_empty())
-}
-
-impl fmt::Debug for Proxy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Proxy").field("source", &self.source).finish_non_exhaustive()
-    }
 }

@@ -12,6 +12,8 @@ pub(crate) enum Source {
     Flag(&'static str),
     /// An environment variable, such as `PAYMENTS_BASE_URL`.
     Variable(&'static str),
+    /// The file that this option or variable names.
+    FileOf(&'static str),
     /// It is not set.
     Default,
 }
@@ -20,6 +22,7 @@ impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Flag(name) | Self::Variable(name) => f.write_str(name),
+            Self::FileOf(name) => write!(f, "the file of {name}"),
             Self::Default => f.write_str("default"),
         }
     }
@@ -68,30 +71,6 @@ pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
             "the environment variable {name} is not valid UTF-8; nothing was sent"
         ))
     })
-}
-
-/// Where the API key came from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum KeySource {
-    /// The source has the key itself.
-    Key(Source),
-    /// The source has the path of a file with the key.
-    File(Source),
-}
-
-impl KeySource {
-    pub(crate) fn hint(&self) -> String {
-        format!("the API key came from {self}")
-    }
-}
-
-impl fmt::Display for KeySource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Key(source) => source.fmt(f),
-            Self::File(source) => write!(f, "the file of {source}"),
-        }
-    }
 }
 
 /// The warning about a password in an option. The variable is the place for it.

@@ -61,20 +61,8 @@ pub(super) async fn run(
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
         let keys = Settings::known_keys(&options);
-        let said = said.without(&keys)?;
-        let (journal, read) = read(place, &key).await.map_err(|error| error.without(&keys))?;
-        let resolution = said.about(&read)?;
-        let resolved = if needs_service(&read, &resolution.verdict) {
-            let settings = Settings::resolve(&options).map_err(|error| {
-                let message = format!("{SERVICE_IS_LOST}: {}", error.message);
-                keys.hidden_in(Failure { message, ..error })
-            })?;
-            journal.resolve_of_service(&read, resolution, settings.service()).await
-        } else {
-            // The other settings are not needed, and any of them may be missing.
-            journal.resolve(&read, resolution).await
-        };
-        ResolvedIntent { intent: resolved.map_err(|error| keys.hidden_in(failure(&error)))?, record: None }
+        let resolved = resolve_as_said(&options, place, &key, said, &keys).await;
+        resolved.map_err(|error| error.without(&keys))?
     };
     let intent = &resolved.intent;
     if let IntentState::Resolved { resolution, .. } = &intent.state
@@ -193,6 +181,30 @@ async fn read(place: &JournalPlace, key: &IntentKey) -> Result<(Journal, Intent)
     Ok((journal, read))
 }
 
+/// Records what the person said, without a lookup.
+async fn resolve_as_said(
+    options: &ClientOptions,
+    place: &JournalPlace,
+    key: &IntentKey,
+    said: Said,
+    keys: &KnownKeys,
+) -> Result<ResolvedIntent, CommandError> {
+    let said = said.without(keys)?;
+    let (journal, read) = read(place, key).await?;
+    let resolution = said.about(&read)?;
+    let resolved = if needs_service(&read, &resolution.verdict) {
+        let settings = Settings::resolve(options).map_err(|error| {
+            let message = format!("{SERVICE_IS_LOST}: {}", error.message);
+            Failure { message, ..error }
+        })?;
+        journal.resolve_of_service(&read, resolution, settings.endpoint.service()).await
+    } else {
+        // The other settings are not needed, and any of them may be missing.
+        journal.resolve(&read, resolution).await
+    };
+    Ok(ResolvedIntent { intent: resolved.map_err(|error| failure(&error))?, record: None })
+}
+
 /// Looks up the transaction and records that the key was processed as it.
 async fn look_up_and_resolve(
     options: ClientOptions,
@@ -203,21 +215,21 @@ async fn look_up_and_resolve(
 ) -> Result<ResolvedIntent, CommandError> {
     let prepared = Prepared::new(options, output, || Ok(())).await?;
     let Prepared { settings, client, call: (), mut interrupt } = prepared;
-    let said = said.without(settings.keys())?;
+    let said = said.without(&settings.keys)?;
     let resolving = async {
-        let (journal, read) = read(place, key).await.map_err(|error| error.without(settings.keys()))?;
+        let (journal, read) = read(place, key).await?;
         let resolution = said.about(&read)?;
         let client = JournaledClient::new(client.build(), journal);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
-        let (intent, record) =
-            resolved.map_err(|error| settings.keys().hidden_in(failure_with_hints(&error, &settings)))?;
+        let (intent, record) = resolved.map_err(|error| failure_with_hints(&error, &settings))?;
         Ok(ResolvedIntent { intent, record: Some(record) })
     };
-    tokio::select! {
+    let resolved: Result<_, CommandError> = tokio::select! {
         biased;
         resolved = resolving => resolved,
         signal = interrupt.arrived() => Err(Failure::interrupted(signal, "; it is safe to run it again").into()),
-    }
+    };
+    resolved.map_err(|error| error.without(&settings.keys))
 }
 
 const UNVERIFIED: &str =

@@ -39,7 +39,7 @@ pub(super) async fn run(
     drop(file);
     let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
-        let keys = prepared.settings.keys().clone();
+        let keys = prepared.settings.keys.clone();
         (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
         // The other settings are not needed, and any of them may be missing.
