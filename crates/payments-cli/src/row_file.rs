@@ -66,9 +66,7 @@ impl RowFile {
             return Err(refused("is empty"));
         }
         if metadata.len() > LARGEST_MIB << 20 {
-            let (most, what_to_do) = (LARGEST_MIB, role.if_too_large());
-            let why = format!(" is larger than {most} MiB and would not fit into memory: {what_to_do}");
-            return Err(role.refused(&why));
+            return Err(role.too_large(LARGEST_MIB));
         }
         let read = unchanged_bytes(&file, State::of(&metadata)).map_err(cannot_be_read)?;
         let bytes = read.ok_or_else(|| role.changed())?;

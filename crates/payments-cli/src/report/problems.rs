@@ -30,18 +30,29 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The error kind of a file with errors.
-    pub(crate) const fn kind(self) -> &'static str {
+    /// The error kind of a file with errors, the file in a message, and what to do about one that does not fit into memory. In a part
+    /// of a report, the sales of the other part seem to be missing; and keys that are named after the lost time was accepted are too
+    /// late.
+    const fn words(self) -> (&'static str, &'static str, &'static str) {
+        const SPLIT: &str = "split it";
         match self {
-            Self::BillingRun => "batch_file",
-            Self::Run => "run_file",
-            Self::Resolutions => "resolve_file",
-            Self::Report => "report",
-            Self::Sent => "sent_file",
+            Self::BillingRun => ("batch_file", "the file of the billing run", SPLIT),
+            Self::Run => ("run_file", "the file of --run", SPLIT),
+            Self::Resolutions => ("resolve_file", "the file of --from", SPLIT),
+            Self::Report => (
+                "report",
+                "the report",
+                "export a shorter time, and narrow --complete-from and --complete-to to it",
+            ),
+            Self::Sent => (
+                "sent_file",
+                "the file of --sent",
+                "split it, and give every part with a --sent of its own in one command",
+            ),
         }
     }
 
-    pub(crate) const fn nothing_done(self) -> &'static str {
+    const fn nothing_done(self) -> &'static str {
         match self {
             Self::BillingRun => Purpose::MoveMoney.nothing_done(),
             Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal.nothing_done(),
@@ -61,29 +72,16 @@ impl Role {
         }
     }
 
-    /// What to do about a file that does not fit into memory. In a part of a report, the sales of the other part seem to be missing;
-    /// and keys that are named after the lost time was accepted are too late.
-    pub(crate) const fn if_too_large(self) -> &'static str {
-        match self {
-            Self::BillingRun | Self::Run | Self::Resolutions => "split it",
-            Self::Report => "export a shorter time, and narrow --complete-from and --complete-to to it",
-            Self::Sent => "split it, and give every part with a --sent of its own in one command",
-        }
+    /// Refuses a file that does not fit into memory.
+    pub(crate) fn too_large(self, most_mib: u64) -> Failure {
+        let (_, _, what_to_do) = self.words();
+        self.refused(&format!(" is larger than {most_mib} MiB and would not fit into memory: {what_to_do}"))
     }
 
     /// Refuses the file; `why` continues a sentence that starts with the file.
     pub(crate) fn refused(self, why: &str) -> Failure {
-        let file = match self {
-            Self::BillingRun => "the file of the billing run",
-            Self::Run => "the file of --run",
-            Self::Resolutions => "the file of --from",
-            Self::Report => "the report",
-            Self::Sent => "the file of --sent",
-        };
-        Failure::invalid(
-            self.kind(),
-            format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE),
-        )
+        let (kind, file, _) = self.words();
+        Failure::invalid(kind, format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE))
     }
 }
 
@@ -165,10 +163,8 @@ impl Problems {
         }
     }
 
-    pub(crate) fn extend(&mut self, problems: Vec<Problem>) {
-        for problem in problems {
-            self.push(problem);
-        }
+    pub(crate) fn extend(&mut self, problems: impl IntoIterator<Item = Problem>) {
+        problems.into_iter().for_each(|problem| self.push(problem));
     }
 
     /// Removes each key that contains a secret.
@@ -197,13 +193,12 @@ impl Problems {
             let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
             let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
             let row = format!("  line {line}: {key}{article}{field} {rule}");
-            writeln!(text, "{}", for_terminal(&row)).expect("a String takes every write");
+            let _ = writeln!(text, "{}", for_terminal(&row));
         }
         let shown = self.kept.len().min(MOST_SHOWN) as u64;
         if self.count > shown {
             let rest = self.count - shown;
-            writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}")
-                .expect("a String takes every write");
+            let _ = writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}");
         }
         text
     }
@@ -236,7 +231,7 @@ impl Serialize for Problems {
         }
 
         let error = Error {
-            kind: self.role.kind(),
+            kind: self.role.words().0,
             message: self.message(),
             http_status: None,
             status_code: None,

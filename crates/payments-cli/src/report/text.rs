@@ -31,7 +31,7 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
         .map(|status| format!(" {}", style.paint(Tone::Dim, &format!("(HTTP {status})"))));
     let mut text = format!("{heading}{}\n", status.unwrap_or_default());
     if let Some(note) = note {
-        writeln!(text, "  {}", style.paint(Tone::Dim, note)).expect("a String takes every write");
+        let _ = writeln!(text, "  {}", style.paint(Tone::Dim, note));
     }
     let key = processed.note.as_ref().and_then(|note| note.key.as_ref());
     let key = key.map(|key| ("key", key.as_str().to_owned()));
@@ -103,7 +103,7 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     if failure.violations.is_empty() {
         // The headline has the advice.
         let message = failure.advice.what_happened.as_ref().unwrap_or(&failure.message);
-        writeln!(text, "  {}", for_terminal(message)).expect("a String takes every write");
+        let _ = writeln!(text, "  {}", for_terminal(message));
     }
     write_rows(
         &mut text,
@@ -153,7 +153,7 @@ pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (
     let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or_default();
     for (name, value) in rows {
         let row = format!("  {name:width$}  {value}");
-        writeln!(text, "{}", row.trim_end()).expect("a String takes every write");
+        let _ = writeln!(text, "{}", row.trim_end());
     }
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::{io, mem};
 
 use payments_core::Outcome;
-use payments_journal::{IntentKey, IntentState, Journal};
-use payments_model::Amount;
+use payments_journal::{IntentKey, IntentState, Journal, Journaled};
+use payments_model::{Amount, TransactionReceipt};
 
 use super::billing_file::Row;
 use super::charge_result::{ChargeResult, FinishedCharge};
@@ -51,25 +51,33 @@ impl<'a> Counting<'a> {
 
     /// Counts the row. Returns why the run must stop, if it must.
     pub(super) fn count(&mut self, FinishedCharge { row, charged, .. }: &FinishedCharge) -> Option<Stop> {
-        let amount = row.payment.amount();
-        let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(charged);
+        let (place, amount) = (Place::of(charged), row.payment.amount());
         place.count(amount, &mut self.summary.tallies);
         // From here on the row is counted, even if this panics.
         self.end(row.number);
-        if place == Place::Processed {
-            self.list_duplicates(row, charged);
+        let (not_recorded, error) = match charged {
+            Ok(journaled) => (journaled.not_recorded.as_ref(), None),
+            Err(error) => (error.not_recorded(), Some(error)),
+        };
+        if let (Place::Processed, Ok(journaled)) = (place, charged) {
+            self.list_duplicates(row, journaled);
         }
-        if let Some(outcome) = unrecorded {
+        if let Some(outcome) = not_recorded.and_then(|_| place.known_outcome()) {
             self.summary.not_recorded.add(amount);
             self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
-        }
-        if let Some(kind) = unresolved_kind {
-            let transaction_id = match charged {
+            let id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.list_unresolved(row, transaction_id.map(ToString::to_string), unrecorded, kind.to_owned());
+            self.list_unresolved(row.unresolved(id, Some(outcome), "not_recorded"));
+        } else if let Some(error) = error.filter(|_| place.known_outcome().is_none()) {
+            self.list_unresolved(row.unresolved(error.transaction_id(), None, error.kind()));
         }
+        // The journal failed before the row was sent, or afterwards.
+        let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
+            Some(store_error) => Some(format!("{store_error:#}")),
+            None => error.filter(|error| error.is_journal()).map(|error| format!("{error:#}")),
+        };
         let rejected = self.summary.tallies.rejected.count;
         let too_many = self.max_rejected.filter(|limit| rejected > *limit);
         journal_failure.map(Stop::Journal).or_else(|| too_many.map(Stop::TooManyRejected))
@@ -123,7 +131,7 @@ impl<'a> Counting<'a> {
     pub(super) fn count_in_flight_as_unknown(&mut self) {
         for row in mem::take(&mut self.in_flight).into_values() {
             self.summary.tallies.unknown.add(row.payment.amount());
-            self.list_unresolved(&row, None, None, "in_flight".to_owned());
+            self.list_unresolved(row.unresolved(None, None, "in_flight"));
         }
     }
 
@@ -132,8 +140,7 @@ impl<'a> Counting<'a> {
         self.summary
     }
 
-    fn list_duplicates(&mut self, row: &Row, charged: &ChargeResult) {
-        let Ok(journaled) = charged else { return };
+    fn list_duplicates(&mut self, row: &Row, journaled: &Journaled<TransactionReceipt>) {
         self.summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
         if let Some(other) = &journaled.same_transaction_as
             && self.summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
@@ -147,19 +154,11 @@ impl<'a> Counting<'a> {
         }
     }
 
-    fn list_unresolved(
-        &mut self,
-        row: &Row,
-        transaction_id: Option<String>,
-        unrecorded: Option<KnownOutcome>,
-        kind: String,
-    ) {
+    fn list_unresolved(&mut self, row: UnresolvedRow) {
         let unresolved = &mut self.summary.unresolved;
-        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == unrecorded.is_some();
+        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == row.unrecorded.is_some();
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            let (number, line, key, amount) =
-                (row.number, row.line, row.key.to_string(), row.payment.amount());
-            unresolved.push(UnresolvedRow { number, line, key, amount, transaction_id, unrecorded, kind });
+            unresolved.push(row);
         }
     }
 }
@@ -236,57 +235,45 @@ impl Place {
         matches!(self, Self::Processed | Self::Rejected(_) | Self::NotProcessed | Self::Unknown)
     }
 
-    const fn is_unknown(self) -> bool {
-        matches!(self, Self::Unknown | Self::EarlierUnknown)
-    }
-}
-
-/// What the summary says about the result of a row's charge.
-#[derive(Debug)]
-struct InSummary<'a> {
-    place: Place,
-    /// The outcome, if it is known and the journal could not record it.
-    unrecorded: Option<KnownOutcome>,
-    /// Why a person must look at the row; `None` if nobody must.
-    unresolved_kind: Option<&'a str>,
-    /// The message of a journal that failed before the row was sent, or afterwards.
-    journal_failure: Option<String>,
-}
-
-impl<'a> InSummary<'a> {
-    fn of(charged: &'a ChargeResult) -> Self {
-        let place = Place::of(charged);
-        let (not_recorded, known) = match charged {
-            Ok(journaled) => (journaled.not_recorded.as_ref(), KnownOutcome::Processed),
-            Err(error) if error.outcome() == Outcome::Rejected => {
-                (error.not_recorded(), KnownOutcome::Rejected)
+    /// `None` if it is unknown.
+    const fn known_outcome(self) -> Option<KnownOutcome> {
+        match self {
+            Self::Unknown | Self::EarlierUnknown => None,
+            Self::Processed | Self::EarlierProcessed => Some(KnownOutcome::Processed),
+            Self::Rejected(_) | Self::EarlierRejected(_) => Some(KnownOutcome::Rejected),
+            Self::NotProcessed | Self::EarlierNotProcessed | Self::InProgress | Self::NotStarted => {
+                Some(KnownOutcome::NotProcessed)
             }
-            Err(error) => (error.not_recorded(), KnownOutcome::NotProcessed),
-        };
-        let unrecorded = not_recorded.map(|_| known).filter(|_| !place.is_unknown());
-        let unresolved_kind = match charged {
-            _ if unrecorded.is_some() => Some("not_recorded"),
-            Err(error) if place.is_unknown() => Some(error.kind()),
-            _ => None,
-        };
-        let journal_failure = match charged {
-            Ok(_) => not_recorded.map(|error| format!("{error:#}")),
-            Err(error) => match not_recorded.or_else(|| error.store_error()) {
-                Some(store_error) => Some(format!("{store_error:#}")),
-                None => error.is_journal().then(|| format!("{error:#}")),
-            },
-        };
-        Self { place, unrecorded, unresolved_kind, journal_failure }
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, SystemTime};
+
     use payments_core::{TransportError, TransportErrorKind};
     use payments_fake::ScriptedTransport;
+    use payments_model::{ConvenienceFee, TokenTransaction};
+    use tokio::time::Instant;
 
     use super::super::charge_result::tests::{DECLINED, PAID, charge_over, charge_twice};
+    use super::super::throttle::Throttle;
     use super::*;
+
+    /// Where the result is counted, and why a person must look at its row, if anybody must.
+    fn counted(charged: ChargeResult) -> (Place, Option<String>) {
+        let (amount, place) = (Amount::from_cents(1_00), Place::of(&charged));
+        let mut counting = Counting::new(Summary::default(), None, None);
+        counting.summary.tallies.total.add(amount);
+        let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build();
+        let (key, payment) = (IntentKey::new("k1").expect("a key"), payment.expect("a payment"));
+        let row = Arc::new(Row { number: 1, line: 2, key, payment });
+        let ticket = Throttle::new(1, None, Duration::ZERO).start(Instant::now());
+        let stop = counting.count(&FinishedCharge { row, ticket, charged, at: SystemTime::now() });
+        assert!(stop.is_none() && counting.unrecorded.is_empty());
+        (place, counting.summary.unresolved.pop().map(|row| row.kind))
+    }
 
     #[tokio::test]
     async fn every_result_has_one_place() {
@@ -301,9 +288,8 @@ mod tests {
             (lost(), Place::Unknown, Some("closed")),
         ] {
             let charged = charge_over(transport).await;
-            let InSummary { place, unrecorded, unresolved_kind, journal_failure } = InSummary::of(&charged);
-            assert_eq!((place, unresolved_kind), (first, kind));
-            assert!(first.is_of_this_run() && unrecorded.is_none() && journal_failure.is_none());
+            assert_eq!(counted(charged), (first, kind.map(str::to_owned)));
+            assert!(first.is_of_this_run());
         }
         for (transport, again, kind) in [
             (answer(200, PAID), Place::EarlierProcessed, None),
@@ -312,8 +298,7 @@ mod tests {
             (ScriptedTransport::new().hang(), Place::InProgress, None),
         ] {
             let charged = charge_twice(transport).await;
-            let InSummary { place, unresolved_kind, .. } = InSummary::of(&charged);
-            assert_eq!((place, unresolved_kind), (again, kind));
+            assert_eq!(counted(charged), (again, kind.map(str::to_owned)));
             assert!(!again.is_of_this_run());
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
+use std::mem;
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 use payments_model::{Amount, TokenId};
@@ -120,7 +121,7 @@ impl Inspection<'_> {
             self.inspected.like_cards +=
                 (others.len() + usize::from(key_like_a_card.take().is_some())) as u64;
         } else {
-            self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)).collect());
+            self.problems.extend(others.into_iter().map(|field| like_a_card(line, field)));
         }
         let row = match content {
             Err(problems) => {
@@ -137,7 +138,7 @@ impl Inspection<'_> {
             self.problems.push(Problem::new(line, "Amount", rule));
         }
         if self.known.is_none() {
-            self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)).into_iter().collect());
+            self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
             return Ok(());
         }
         self.waiting.push(WaitingRow { row, index, key_like_a_card });
@@ -147,17 +148,18 @@ impl Inspection<'_> {
     /// Looks up the waiting rows in the journal.
     fn settle(&mut self) -> Result<(), Failure> {
         let Some(known) = &self.known else { return Ok(()) };
-        let (marks, rows): (Vec<_>, Vec<_>) =
-            self.waiting.drain(..).map(|it| ((it.index, it.key_like_a_card), it.row)).unzip();
-        let keys: Vec<_> = rows.iter().map(|row| row.key.clone()).collect();
-        let found = known.find(&keys)?;
+        let waiting = mem::take(&mut self.waiting);
+        let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
         let mut to_send = Vec::new();
-        for (((index, key_like_a_card), row), intent) in marks.into_iter().zip(rows).zip(found) {
+        for (WaitingRow { row, index, key_like_a_card }, intent) in
+            waiting.into_iter().zip(known.find(&keys)?)
+        {
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
-            self.problems.extend(refused.map(|field| like_a_card(row.line, field)).into_iter().collect());
-            self.inspected.is_settled[index] = intent.is_some_and(|intent| self.is_settled(&row, &intent));
-            if !self.inspected.is_settled[index] {
+            self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
+            let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
+            self.inspected.is_settled[index] = is_settled;
+            if !is_settled {
                 to_send.push(row);
             }
         }
@@ -181,18 +183,16 @@ impl Inspection<'_> {
     /// Refuses rows to send of which the journal has the same charge with the reference as its key.
     fn refuse_added_keys(&mut self, to_send: &[Row]) -> Result<(), Failure> {
         let Some(known) = &self.known else { return Ok(()) };
-        let mut rows = Vec::new();
-        let mut old_keys = Vec::new();
-        for row in to_send {
-            let reference = row.payment.reference_no().filter(|it| *it != row.key.as_str());
-            if let Some(Ok(key)) = reference.map(IntentKey::new) {
-                rows.push(row);
-                old_keys.push(key);
-            }
-        }
+        let (rows, old_keys): (Vec<_>, Vec<_>) = to_send
+            .iter()
+            .filter_map(|row| {
+                let reference = row.payment.reference_no().filter(|it| *it != row.key.as_str())?;
+                Some((row, IntentKey::new(reference).ok()?))
+            })
+            .unzip();
         for (row, intent) in rows.into_iter().zip(known.find(&old_keys)?) {
             let problem = intent.and_then(|intent| charged_before(row, &intent, self.rules.service));
-            self.problems.extend(problem.into_iter().collect());
+            self.problems.extend(problem);
         }
         Ok(())
     }
@@ -239,7 +239,7 @@ impl Inspection<'_> {
             let names = [row.key.as_str(), &plain_form(row.key.as_str())];
             let mut intents = names.into_iter().filter_map(|name| charged.get(name)).flatten();
             let problem = intents.find_map(|intent| charged_before(&row, intent, self.rules.service));
-            self.problems.extend(problem.into_iter().collect());
+            self.problems.extend(problem);
         }
         Ok(())
     }
@@ -288,15 +288,8 @@ impl Inspection<'_> {
             }
             IntentState::Unknown(failure) => {
                 if self.inspected.unresolved.len() < UnresolvedRow::MOST_LISTED {
-                    self.inspected.unresolved.push(UnresolvedRow {
-                        number: row.number,
-                        line: row.line,
-                        key: row.key.to_string(),
-                        amount,
-                        transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
-                        unrecorded: None,
-                        kind: failure.kind.to_string(),
-                    });
+                    let id = failure.transaction_id.as_ref();
+                    self.inspected.unresolved.push(row.unresolved(id, None, &failure.kind));
                 }
                 &mut earlier.unknown
             }

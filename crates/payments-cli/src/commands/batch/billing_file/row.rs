@@ -2,12 +2,13 @@
 
 use payments_journal::IntentKey;
 use payments_model::unversioned::check_ends;
-use payments_model::{Amount, TokenTransaction};
+use payments_model::{Amount, TokenTransaction, TransactionId};
 
 use super::header::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::card_like_ids::is_like_a_card;
 use crate::csv_file::Table;
 use crate::report::problems::Problem;
+use crate::report::run::{KnownOutcome, UnresolvedRow};
 use crate::row_file::NO_API_KEY;
 use crate::settings::KnownKeys;
 
@@ -20,6 +21,26 @@ pub(crate) struct Row {
     pub(crate) line: u64,
     pub(crate) key: IntentKey,
     pub(crate) payment: TokenTransaction,
+}
+
+impl Row {
+    /// The row in a list of those that a person must look at, and why.
+    pub(crate) fn unresolved(
+        &self,
+        transaction_id: Option<&TransactionId>,
+        unrecorded: Option<KnownOutcome>,
+        kind: &str,
+    ) -> UnresolvedRow {
+        UnresolvedRow {
+            number: self.number,
+            line: self.line,
+            key: self.key.to_string(),
+            amount: self.payment.amount(),
+            transaction_id: transaction_id.map(ToString::to_string),
+            unrecorded,
+            kind: kind.to_owned(),
+        }
+    }
 }
 
 /// The result of reading a row.
