@@ -150,55 +150,36 @@ fn void(id: TransactionId) -> Void {
     Void::new(id).with_reason("ordered twice").expect("a short reason")
 }
 
-/// What the client returned, without any information from the sandbox.
-struct ClientResult {
-    outcome: &'static str,
-    tone: Tone,
-    /// Why it was not processed, then what to do.
-    details: Vec<String>,
-}
-
-impl ClientResult {
-    fn of(result: &Result<Processed, impl CallError>) -> Self {
-        let error = match result {
-            Ok(Processed { effect: Effect::Moved { .. }, .. }) => {
-                return Self { outcome: "processed", tone: Tone::Success, details: Vec::new() };
-            }
-            Ok(_) => return Self { outcome: "found", tone: Tone::Success, details: Vec::new() },
-            Err(error) => error,
-        };
-        let call = error.failed_call();
-        match error.outcome() {
-            FailedOutcome::Unknown => {
-                let cause = call.transport_error().map(|cause| cause.kind().description().to_owned());
-                let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
-                let details = vec![
-                    cause.unwrap_or_else(|| error.to_string()),
-                    "it may have been charged: do not send it again".to_owned(),
-                    advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by),
-                ];
-                Self { outcome: "UNKNOWN", tone: Tone::Warning, details }
-            }
-            FailedOutcome::Rejected => {
-                let status = call.http_status().map(|status| format!("HTTP {}: ", status.as_u16()));
-                let reason = call.reason().unwrap_or("no reason given");
-                let details = vec![format!("{}{reason}", status.unwrap_or_default())];
-                Self { outcome: "rejected", tone: Tone::Error, details }
-            }
-            FailedOutcome::Invalid | FailedOutcome::NotProcessed => {
-                Self { outcome: "not processed", tone: Tone::Error, details: vec![error.to_string()] }
-            }
+/// The outcome as the client returned it, without any information from the sandbox. After a failure also why, then what to do.
+fn returned(result: &Result<Processed, impl CallError>) -> (&'static str, Tone, Vec<String>) {
+    let error = match result {
+        Ok(Processed { effect: Effect::Moved { .. }, .. }) => {
+            return ("processed", Tone::Success, Vec::new());
+        }
+        Ok(_) => return ("found", Tone::Success, Vec::new()),
+        Err(error) => error,
+    };
+    let call = error.failed_call();
+    match error.outcome() {
+        FailedOutcome::Unknown => {
+            let cause = call.transport_error().map(|cause| cause.kind().description().to_owned());
+            let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
+            let details = vec![
+                cause.unwrap_or_else(|| error.to_string()),
+                "it may have been charged: do not send it again".to_owned(),
+                advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by),
+            ];
+            ("UNKNOWN", Tone::Warning, details)
+        }
+        FailedOutcome::Rejected => {
+            let status = call.http_status().map(|status| format!("HTTP {}: ", status.as_u16()));
+            let reason = call.reason().unwrap_or("no reason given");
+            ("rejected", Tone::Error, vec![status.unwrap_or_default() + reason])
+        }
+        FailedOutcome::Invalid | FailedOutcome::NotProcessed => {
+            ("not processed", Tone::Error, vec![error.to_string()])
         }
     }
-}
-
-/// What the sandbox did in a call: the ledger's entries that are new or have changed.
-fn in_ledger(changed: &[LedgerEntry], moves_money: bool) -> String {
-    if changed.is_empty() {
-        return if moves_money { "nothing charged" } else { "no change" }.to_owned();
-    }
-    let entries = changed.iter().map(|entry| format!("{} {}", entry.kind.as_str(), entry.state.as_str()));
-    entries.collect::<Vec<_>>().join(" + ")
 }
 
 struct Demo<'a> {
@@ -221,11 +202,16 @@ impl Demo<'_> {
         changed.retain(|entry| {
             !before.iter().any(|it| it.transaction_id() == entry.transaction_id() && it.state == entry.state)
         });
-        let ClientResult { outcome, tone, details } = ClientResult::of(&result);
+        let (outcome, tone, details) = returned(&result);
         let amount = call.facts().and_then(|facts| facts.amount);
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
         let shown = self.style.paint(tone, &format!("{outcome:OUTCOME$}"));
-        let ledger = in_ledger(&changed, C::PURPOSE == Purpose::MoveMoney);
+        let entries = changed.iter().map(|entry| format!("{} {}", entry.kind.as_str(), entry.state.as_str()));
+        let ledger = match &*changed {
+            [] if C::PURPOSE == Purpose::MoveMoney => "nothing charged".to_owned(),
+            [] => "no change".to_owned(),
+            _ => entries.collect::<Vec<_>>().join(" + "),
+        };
         self.text(&format!("  {title:TITLE$}  {amount:>AMOUNT$}  {shown}  {ledger}\n"))?;
         for line in details {
             let line = self.style.paint(tone, &for_terminal(&line));

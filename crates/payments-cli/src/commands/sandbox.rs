@@ -29,35 +29,32 @@ pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitC
     match arguments.show {
         Some(SandboxCommand::Magic) => stdout::print_document(&test_values(options.output)),
         Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
-        None => match fixtures(&arguments.serve)
-            .and_then(|fixtures| check_keys(&arguments.serve).map(|()| fixtures))
-        {
+        None => match checked(&arguments.serve) {
             Ok(fixtures) => serve(arguments.serve, fixtures),
             Err(failure) => Output::choose(options.output).write(&Report::from(failure)),
         },
     }
 }
 
-/// Refuses a key that no client can send: the sandbox would return 401 for every request.
-fn check_keys(arguments: &ServeArguments) -> Result<(), Failure> {
-    arguments.api_keys.iter().try_for_each(|key| ApiKey::new(key).map(drop)).map_err(Failure::from)
-}
-
-fn fixtures(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
+/// The fixtures. Refuses a key that no client can send: the sandbox would return 401 for every request.
+fn checked(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
+    for key in &arguments.api_keys {
+        ApiKey::new(key)?;
+    }
     let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };
     let file = format!("the file of --fixtures{}", files::name_in_brackets(path));
-    let refused = |why: String| {
+    let refused = |why: &str| {
         Failure::invalid("input", format!("{file} {why}; nothing was loaded: {}", files::FIX_THE_FILE))
     };
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(LARGEST_FIXTURES + 1).read_to_end(&mut bytes))
-        .map_err(|error| refused("cannot be read".to_owned()).with_cause(&error))?;
+        .map_err(|error| refused("cannot be read").with_cause(&error))?;
     if bytes.len() as u64 > LARGEST_FIXTURES {
-        return Err(refused("is larger than 64 MiB".to_owned()));
+        return Err(refused("is larger than 64 MiB"));
     }
-    let json = std::str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8".to_owned()))?;
-    Fixtures::from_json(json).map_err(|error| refused(format!("is invalid: {error}")))
+    let json = str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8"))?;
+    Fixtures::from_json(json).map_err(|error| refused(&format!("is invalid: {error}")))
 }
 
 /// Enough for a hundred thousand transactions.
