@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::{io, mem};
 
+use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
 use crate::report::problems::Problem;
@@ -22,7 +23,7 @@ fn escape_formulas(cell: &str) -> String {
 }
 
 /// The cell before [`record`] escaped its formulas.
-pub(crate) fn unescape_formulas(cell: &str) -> String {
+fn unescape_formulas(cell: &str) -> String {
     parts(cell, |part| part.strip_prefix('\'').filter(|_| is_formula(part)).unwrap_or(part).into())
 }
 
@@ -42,6 +43,8 @@ pub(crate) struct Table<'a> {
     records: Records<'a>,
     headings: Vec<String>,
     may_hide_rows: bool,
+    /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
+    pub(crate) is_escaped: bool,
 }
 
 impl<'a> Table<'a> {
@@ -70,7 +73,7 @@ impl<'a> Table<'a> {
             .map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned())
             .collect();
         match is_whole {
-            Ok(()) => Ok(Self { records, headings, may_hide_rows: false }),
+            Ok(()) => Ok(Self { records, headings, may_hide_rows: false, is_escaped: false }),
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
         }
     }
@@ -87,7 +90,7 @@ impl<'a> Table<'a> {
     /// Reads the next row; `None` at the end. Skips empty lines and rows without content. Spreadsheets leave out empty last
     /// cells, so missing cells are empty. The error is a problem because of which the cells cannot be assigned to columns.
     pub(crate) fn next(&mut self) -> Option<Result<(), Problem>> {
-        let Self { records, headings, may_hide_rows } = self;
+        let Self { records, headings, may_hide_rows, .. } = self;
         let rule = loop {
             match records.next()? {
                 Err(rule) => break rule,
@@ -125,6 +128,17 @@ impl<'a> Table<'a> {
     pub(crate) fn cell(&self, index: usize) -> Result<&str, &'static str> {
         let cell = self.records.cell(index).ok_or("must be UTF-8")?;
         if cell.contains('\0') { Err("must not contain a NUL character") } else { Ok(cell) }
+    }
+
+    /// The same before its formulas were escaped.
+    pub(crate) fn text(&self, index: usize) -> Result<String, String> {
+        let cell = self.cell(index)?;
+        Ok(if self.is_escaped { unescape_formulas(cell) } else { cell.to_owned() })
+    }
+
+    /// The same as a key.
+    pub(crate) fn key(&self, index: usize) -> Result<IntentKey, String> {
+        IntentKey::new(self.text(index)?).map_err(|error| error.rule().to_owned())
     }
 }
 

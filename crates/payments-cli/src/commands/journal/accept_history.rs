@@ -9,7 +9,6 @@ use super::CommandError;
 use super::reconcile::HEADINGS as PROPOSALS;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::card_like_ids::{self, is_like_a_card};
-use crate::csv_file;
 use crate::format::counted;
 use crate::output::Output;
 use crate::report::problems::{Problem, Problems, Role};
@@ -53,52 +52,46 @@ fn read(
 ) -> Result<Vec<IntentKey>, CommandError> {
     let file = RowFile::read(path, Role::Sent, place)?;
     let mut problems = Problems::of(file.name.clone(), Role::Sent);
-    let keys = read_rows(&file, ids_are_not_cards, api_keys, &mut problems);
+    let keys = read_rows(&file, ids_are_not_cards, api_keys, &mut problems).unwrap_or_else(|problem| {
+        problems.push(problem);
+        Vec::new()
+    });
     if problems.is_empty() { Ok(keys) } else { Err(CommandError::InvalidFile(Box::new(problems))) }
 }
 
+/// The error is a problem because of which no row can be read.
 fn read_rows(
     file: &RowFile,
     ids_are_not_cards: bool,
     api_keys: &KnownKeys,
     problems: &mut Problems,
-) -> Vec<IntentKey> {
-    let mut keys = Vec::new();
-    let mut table = match file.table(file.separator()) {
-        Ok(table) => table,
-        Err(problem) => {
-            problems.push(problem);
-            return keys;
-        }
-    };
+) -> Result<Vec<IntentKey>, Problem> {
+    let mut table = file.table(file.separator())?;
     let is_key = |heading: &String| heading.trim().eq_ignore_ascii_case("key");
     let columns: Vec<_> = (0..).zip(table.headings()).filter(|(_, heading)| is_key(heading)).collect();
     let &[(column, heading)] = &*columns else {
-        problems.push(Problem::new(1, "header", "must have one column Key"));
-        return keys;
+        return Err(Problem::new(1, "header", "must have one column Key"));
     };
-    // Only a file that this command wrote has escaped formulas.
-    let is_escaped = heading == "key" || table.headings() == PROPOSALS;
+    table.is_escaped = heading == "key" || table.headings() == PROPOSALS;
+    let mut keys = Vec::new();
+    let mut is_empty = true;
     while let Some(read) = table.next() {
-        let line = table.line();
-        if let Err(problem) = read {
-            problems.push(problem);
-            continue;
-        }
-        let unescaped =
-            |cell: &str| if is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() };
-        let cell = table.cell(column).map(unescaped).map_err(str::to_owned);
-        match cell.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
-            Ok(key) if api_keys.is_in(key.as_str()) => problems.push(Problem::new(line, "Key", NO_API_KEY)),
-            Ok(key) if !ids_are_not_cards && is_like_a_card(key.as_str()) => {
-                problems.push(Problem::new(line, "Key", card_like_ids::refusal("Key")));
-            }
+        is_empty = false;
+        let key = read.and_then(|()| {
+            let rule = match table.key(column) {
+                Ok(key) if api_keys.is_in(key.as_str()) => NO_API_KEY.to_owned(),
+                Ok(key) if !ids_are_not_cards && is_like_a_card(key.as_str()) => {
+                    card_like_ids::refusal("Key")
+                }
+                Ok(key) => return Ok(key),
+                Err(rule) => rule,
+            };
+            Err(Problem::new(table.line(), "Key", rule))
+        });
+        match key {
             Ok(key) => keys.push(key),
-            Err(rule) => problems.push(Problem::new(line, "Key", rule)),
+            Err(problem) => problems.push(problem),
         }
     }
-    if keys.is_empty() && problems.is_empty() {
-        problems.push(Problem::new(1, "file", "has no rows"));
-    }
-    keys
+    if is_empty { Err(Problem::new(1, "file", "has no rows")) } else { Ok(keys) }
 }

@@ -80,28 +80,23 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
     }
     let wrong = |problem: Problem| refused(problem.line, &problem.rule);
     let mut table = file.table(b',').map_err(wrong)?;
-    let is_spaced = |heading: &&String| {
-        heading.trim() != *heading && ["Key", "ReferenceNo", "key"].contains(&heading.trim())
-    };
-    if let Some(heading) = table.headings().iter().find(is_spaced) {
-        return Err(refused(
-            table.line(),
-            &format!("the heading {heading:?} has white space around the name"),
-        ));
+    let headings = table.headings();
+    let names = ["Key", "ReferenceNo", "key"];
+    let is_spaced = |heading: &&String| heading.trim() != *heading && names.contains(&heading.trim());
+    if let Some(heading) = headings.iter().find(is_spaced) {
+        let why = format!("the heading {heading:?} has white space around the name");
+        return Err(refused(table.line(), &why));
     }
-    let column = |name| table.headings().iter().position(|heading| heading == name);
-    // Only a file that this command wrote has escaped formulas, and its heading is in lower case.
-    let (named, reference, ours) = (column("Key"), column("ReferenceNo"), column("key"));
-    if named.or(reference).or(ours).is_none() {
+    let [key, reference, ours] = names.map(|name| headings.iter().position(|heading| heading == name));
+    let Some(key) = key.or(ours).or(reference) else {
         return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
-    }
+    };
+    // Only a file that this command wrote has a heading in lower case.
+    table.is_escaped = ours.is_some();
     while let Some(row) = table.next() {
         row.map_err(wrong)?;
-        let cell = |index: Option<usize>| {
-            index.map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule))).transpose()
-        };
-        let ours = cell(ours)?.map(csv_file::unescape_formulas);
-        keep(table.line(), cell(named)?.or(ours.as_deref()), cell(reference)?)?;
+        let text = |index| table.text(index).map_err(|rule| refused(table.line(), &rule));
+        keep(table.line(), Some(&text(key)?), reference.map(text).transpose()?.as_deref())?;
     }
     Ok((keys, like_cards))
 }

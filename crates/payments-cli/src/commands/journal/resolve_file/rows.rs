@@ -9,7 +9,7 @@ use payments_model::{Amount, printable_field_name};
 use super::super::reconcile::HEADINGS as PROPOSALS;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
-use crate::csv_file::{self, Table};
+use crate::csv_file::Table;
 use crate::report::intent::{self, exported_transaction};
 use crate::report::problems::{Problem, Problems};
 use crate::row_file::RowFile;
@@ -83,6 +83,7 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
         }
     };
     let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
+    table.is_escaped = columns.is_exported || table.headings() == PROPOSALS;
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next() {
@@ -92,8 +93,7 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
             problems.push(problem);
             continue;
         }
-        let key = columns.cell(&table, columns.key).map_err(str::to_owned);
-        let key = match key.and_then(|key| IntentKey::new(key).map_err(|error| error.rule().to_owned())) {
+        let key = match table.key(columns.key) {
             Ok(key) => key,
             Err(rule) => {
                 problems.push(Problem::new(line, "Key", rule));
@@ -137,8 +137,6 @@ struct Columns {
     amount: Option<usize>,
     /// In a file that a person wrote, an id without a verdict was found.
     is_exported: bool,
-    /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
-    is_escaped: bool,
     /// Of amounts: a spreadsheet that separates cells with semicolons writes a comma.
     decimal_mark: char,
 }
@@ -175,7 +173,6 @@ impl Columns {
         };
         let is_exported =
             ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
-        let is_escaped = is_exported || headings == PROPOSALS;
         let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
@@ -183,24 +180,7 @@ impl Columns {
         let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
         let foreign = foreign.map(|(index, _)| index).collect();
         let decimal_mark = if separator == b';' { ',' } else { '.' };
-        Some(Self {
-            key,
-            id,
-            note,
-            attempt,
-            revision,
-            verdicts,
-            foreign,
-            amount,
-            is_exported,
-            is_escaped,
-            decimal_mark,
-        })
-    }
-
-    fn cell(&self, table: &Table<'_>, index: usize) -> Result<String, &'static str> {
-        let cell = table.cell(index)?;
-        Ok(if self.is_escaped { csv_file::unescape_formulas(cell) } else { cell.to_owned() })
+        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, decimal_mark })
     }
 
     /// The verdict of the row, and its word; `None` if it says nothing.
@@ -209,7 +189,7 @@ impl Columns {
         table: &Table<'_>,
         has_note: bool,
     ) -> Result<Option<(TypedVerdict, Option<Word>)>, Broken> {
-        let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
+        let cell = |field, index| table.text(index).map_err(|rule| (field, rule));
         let shown = |index: usize| printable_field_name(&table.headings()[index]);
         for index in &self.foreign {
             if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
@@ -256,7 +236,7 @@ impl Columns {
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
     fn row(&self, table: &Table<'_>, key: &IntentKey) -> Result<Option<Row>, Broken> {
-        let cell = |field, index| self.cell(table, index).map_err(|rule| (field, rule.to_owned()));
+        let cell = |field, index| table.text(index).map_err(|rule| (field, rule));
         let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
         let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
         let number = |field, index: Option<usize>| {
