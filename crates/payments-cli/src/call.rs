@@ -336,9 +336,9 @@ mod tests {
         let journal = path("journal.db");
         let line = ["--journal", &journal, "--key", "invoice-17"];
         let (global, intent) = options(&line);
-        assert_eq!(crate::journaled_call::run(global, intent, || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(crate::journaled_call::run(global, &intent, || Ok(Buggy)), ExitCode::Unknown);
         let (global, intent) = options(&line);
-        let ended = crate::journaled_call::run::<Buggy>(global, intent, || unreachable!("a bug"));
+        let ended = crate::journaled_call::run::<Buggy>(global, &intent, || unreachable!("a bug"));
         assert_eq!(ended, ExitCode::NotProcessed);
     }
 

@@ -31,16 +31,16 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Demo => demo::run(&global),
         Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
         Command::Transaction(TransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(global, intent, move || files::request(&file, TransactionRequest::from_json))
+            journaled_call::run(global, &intent, move || files::request(&file, TransactionRequest::from_json))
         }
         Command::Transaction(TransactionCommand::Get { id }) => {
             call::run(global, move || Ok(TransactionId::new(id)?))
         }
         Command::TokenTransaction(TokenTransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(global, intent, move || files::request(&file, TokenTransaction::from_json))
+            journaled_call::run(global, &intent, move || files::request(&file, TokenTransaction::from_json))
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
-            journaled_call::run(global, intent, move || calls::void(id, reason))
+            journaled_call::run(global, &intent, move || calls::void(id, reason))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
         Command::Journal(arguments) => journal::run(global, arguments),

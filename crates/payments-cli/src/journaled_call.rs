@@ -61,20 +61,20 @@ impl Attempt<'_> {
 /// Like [`call::run`], through a journal if the options name one.
 pub(crate) fn run<C: Charge>(
     options: GlobalOptions,
-    intent: IntentOptions,
+    intent: &IntentOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
-    let intent = match intent.resolve() {
-        Ok(Some(intent)) => intent,
-        Ok(None) => return call::run(options, read),
-        Err(failure) => return Output::choose(options.output).write(&Report::from(failure)),
-    };
     let output = Output::choose(options.output);
+    let (place, key) = match place_and_key(intent) {
+        Ok(Some(found)) => found,
+        Ok(None) => return call::run(options, read),
+        Err(failure) => return output.write(&Report::from(failure)),
+    };
     let send = async |has_begun: &Cell<bool>| {
-        let ended = end(options.client, output, &intent, read, has_begun).await;
+        let ended = end(options.client, output, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
         let closing = async {
-            let closing = intent.place.start_closing();
+            let closing = place.start_closing();
             if !is_interrupted {
                 let _ = timeout(LONGEST_CLOSING, closing).await;
             }
@@ -86,51 +86,39 @@ pub(crate) fn run<C: Charge>(
     let runtime = runtime::Builder::new_current_thread();
     call::run_to_report(output, C::PURPOSE, runtime, send, |has_begun| {
         if has_begun {
-            call::may_have_been_sent(Some(&intent.key))
+            call::may_have_been_sent(Some(&key))
         } else {
             journal_not_opened(Failure::not_processed("internal", "internal error"))
         }
     })
 }
 
-/// Where and under which key a charge is recorded.
-struct JournalOptions {
-    place: JournalPlace,
-    key: IntentKey,
-    ids_are_not_cards: bool,
-    is_after_rejection: bool,
-}
-
-impl IntentOptions {
-    /// A key without a journal, or a journal without a key, is refused: a user who sets one of them relies on both.
-    fn resolve(self) -> Result<Option<JournalOptions>, Failure> {
-        let refused = |message: String| Err(Failure::invalid("usage", message));
-        let place = JournalPlace::find(&self.place, Purpose::MoveMoney)?;
-        match (place, self.key) {
-            (Some(place), Some(key)) => {
-                let Self { ids_are_not_cards, after_rejection: is_after_rejection, .. } = self;
-                Ok(Some(JournalOptions { place, key, ids_are_not_cards, is_after_rejection }))
-            }
-            (None, None) => Ok(None),
-            (None, Some(_)) => refused(format!(
-                "--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}"
-            )),
-            (Some(_), None) if self.place.journal.is_some() => refused(
-                "--journal needs --key; nothing was sent: give your own name for the payment, such as an invoice number"
-                    .to_owned(),
-            ),
-            (Some(_), None) => refused(format!(
-                "{JOURNAL} names a journal and --key is missing; nothing was sent: give --key KEY, or unset the variable \
-                 to charge without a journal"
-            )),
+/// Where and under which key a charge is recorded, if it is. A key without a journal, or a journal without a key, is refused: a user
+/// who sets one of them relies on both.
+fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentKey)>, Failure> {
+    let message = match (JournalPlace::find(&intent.place, Purpose::MoveMoney)?, &intent.key) {
+        (Some(place), Some(key)) => return Ok(Some((place, key.clone()))),
+        (None, None) => return Ok(None),
+        (None, Some(_)) => {
+            format!("--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}")
         }
-    }
+        (Some(_), None) if intent.place.journal.is_some() => {
+            "--journal needs --key; nothing was sent: give your own name for the payment, such as an invoice number"
+                .to_owned()
+        }
+        (Some(_), None) => format!(
+            "{JOURNAL} names a journal and --key is missing; nothing was sent: give --key KEY, or unset the variable \
+             to charge without a journal"
+        ),
+    };
+    Err(Failure::invalid("usage", message))
 }
 
 async fn end<C: Charge>(
     options: ClientOptions,
     output: Output,
-    JournalOptions { place, key, ids_are_not_cards, is_after_rejection }: &JournalOptions,
+    intent: &IntentOptions,
+    (place, key): (&JournalPlace, &IntentKey),
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
@@ -141,24 +129,29 @@ async fn end<C: Charge>(
     if verbose {
         Trace::to_stderr().journal(place);
     }
-    let opened = if !ids_are_not_cards && is_like_a_card(key.as_str()) {
-        Some(refuse_unless_recorded(key, place, dry_run, &mut interrupt).await?)
+    // A new key that looks like a card number is refused, without creating a journal.
+    let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
+    let recorded = if must_be_recorded || dry_run {
+        open_with(key, place, dry_run, &mut interrupt).await?
     } else {
         None
     };
+    if must_be_recorded && recorded.is_none() {
+        let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
+        return Err(Failure::invalid("usage", message));
+    }
     if dry_run {
         let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
-        dry_run.is_key_recorded =
-            opened.is_some() || open_with(key, place, true, &mut interrupt).await?.is_some();
+        dry_run.is_key_recorded = recorded.is_some();
         return Ok(Report::DryRun(dry_run));
     }
-    let journal = match opened {
+    let journal = match recorded {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(journal_not_opened)?,
     };
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
-    let attempt = Attempt { client: &client, key, is_after_rejection: *is_after_rejection };
+    let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
     has_begun.set(true);
     let abandoned = |kind, what: &str| {
         let failure = call::after_sending(&call, Some(key), kind, what);
@@ -232,19 +225,6 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 /// Chosen by this command: how long it waits at its end for a journal that could not record an outcome. Outcomes that are still
 /// not recorded are reported.
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
-
-/// Opens the journal if it has this key, which looks like a card number. Refuses a new one, without creating a journal.
-async fn refuse_unless_recorded(
-    key: &IntentKey,
-    place: &JournalPlace,
-    is_dry_run: bool,
-    interrupt: &mut Interrupt,
-) -> Result<Journal, Failure> {
-    open_with(key, place, is_dry_run, interrupt).await?.ok_or_else(|| {
-        let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
-        Failure::invalid("usage", message)
-    })
-}
 
 /// The journal, if it has this key. None is created.
 async fn open_with(
