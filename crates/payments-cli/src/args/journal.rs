@@ -8,7 +8,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
 use super::global::{dry_run, hidden_settings};
-use super::reconcile::ReconcileArguments;
+use super::reconcile::{ReconcileArguments, parse_zone, shifted};
 use crate::help::{end, help};
 
 /// Where the journal is.
@@ -343,26 +343,17 @@ pub(super) fn time(text: &str) -> Result<SystemTime, &'static str> {
     if text.len() == "2026-11-01".len() {
         return humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).map_err(|_| RULE);
     }
-    let (local, zone) = match text.strip_suffix('Z') {
-        Some(local) => (local, "+00:00"),
-        None => text.split_at_checked(text.len().saturating_sub("+01:00".len())).ok_or(RULE)?,
+    let (local, ahead) = if let Some(local) = text.strip_suffix('Z') {
+        (local, Some(0))
+    } else {
+        let at = text.len().saturating_sub("+01:00".len());
+        let (local, zone) = text.split_at_checked(at).ok_or(RULE)?;
+        (local, parse_zone(zone).filter(|_| zone.contains(':')))
     };
     // A second Z would make any offset valid.
     let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
     let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;
-    let (sign, hours_and_minutes) = zone.split_at(1);
-    let ahead = hours_and_minutes.split_once(':').and_then(|(hours, minutes)| {
-        let two_digits = |text: &str, limit: u64| -> Option<u64> {
-            text.parse().ok().filter(|it| text.len() == 2 && !text.starts_with('+') && *it < limit)
-        };
-        Some(Duration::from_secs(two_digits(hours, 24)? * 3600 + two_digits(minutes, 60)? * 60))
-    });
-    let utc = match (sign, ahead) {
-        ("+", Some(ahead)) => local.checked_sub(ahead),
-        ("-", Some(behind)) => local.checked_add(behind),
-        _ => None,
-    };
-    utc.ok_or(RULE)
+    ahead.and_then(|ahead| shifted(local, ahead)).ok_or(RULE)
 }
 
 fn status(text: &str) -> Result<u16, &'static str> {

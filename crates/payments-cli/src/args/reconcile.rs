@@ -105,6 +105,12 @@ pub(crate) fn parse_zone(text: &str) -> Option<i64> {
     }
 }
 
+/// The instant that is this local time in a zone that many minutes ahead of UTC.
+pub(crate) fn shifted(local: SystemTime, ahead: i64) -> Option<SystemTime> {
+    let span = Duration::from_mins(ahead.unsigned_abs());
+    if ahead >= 0 { local.checked_sub(span) } else { local.checked_add(span) }
+}
+
 /// A number of so many digits, and in this range.
 pub(crate) fn number(text: &str, lengths: RangeInclusive<usize>, values: RangeInclusive<u64>) -> Option<u64> {
     let is_number = text.bytes().all(|byte| byte.is_ascii_digit());

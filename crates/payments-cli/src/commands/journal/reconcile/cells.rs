@@ -1,11 +1,11 @@
 //! Amounts, digits and times as processors write them.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use payments_journal::{Cell, RowTime};
 use payments_model::Amount;
 
-use crate::args::reconcile::{DateOrder, number, parse_zone};
+use crate::args::reconcile::{DateOrder, number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
@@ -162,12 +162,6 @@ impl Written {
         };
         Some(RowTime { earliest: shifted(from, ahead)?, latest: shifted(to, behind)? })
     }
-}
-
-/// The instant that is this local time in a zone that many minutes ahead of UTC.
-fn shifted(local: SystemTime, ahead: i64) -> Option<SystemTime> {
-    let span = Duration::from_mins(ahead.unsigned_abs());
-    if ahead >= 0 { local.checked_sub(span) } else { local.checked_add(span) }
 }
 
 fn parse_date(text: &str) -> Option<Date> {
