@@ -55,18 +55,14 @@ fn cents(text: &str) -> Option<i64> {
             }
         }
     };
-    let mut groups = whole.split(['.', ',']);
-    let first = groups.next().filter(|first| is_number(first))?;
-    let mut digits = first.to_owned();
-    let rest: Vec<_> = groups.collect();
-    if (!rest.is_empty() && first.len() > 3) || rest.iter().any(|group| group.len() != 3 || !is_number(group))
-    {
+    let groups: Vec<_> = whole.split(['.', ',']).collect();
+    let is_grouped = groups[0].len() <= 3 && groups[1..].iter().all(|group| group.len() == 3);
+    let are_numbers =
+        groups.iter().all(|group| is_number(group)) && (decimals.is_empty() || is_number(decimals));
+    if !are_numbers || (groups.len() > 1 && !is_grouped) {
         return None;
     }
-    digits.extend(rest);
-    if !decimals.is_empty() && !is_number(decimals) {
-        return None;
-    }
+    let digits = groups.concat();
     let whole: i64 = digits.parse().ok()?;
     let decimals: i64 = format!("{decimals:0<2}").parse().ok()?;
     whole.checked_mul(100)?.checked_add(decimals)

@@ -29,7 +29,7 @@ pub(super) struct Document<'a> {
     undecided: Vec<Open<'a>>,
     missing: Vec<Key<'a>>,
     unexplained: Vec<Charged<'a>>,
-    foreign: Vec<Row>,
+    foreign: Vec<Row<'a>>,
     unreadable: Vec<Unreadable<'a>>,
     /// The file of `--out`.
     out: Option<String>,
@@ -53,7 +53,7 @@ struct Proposed<'a> {
     #[serde(flatten)]
     key: Key<'a>,
     verdict: String,
-    row: Row,
+    row: Row<'a>,
 }
 
 #[derive(Serialize)]
@@ -64,32 +64,28 @@ struct Open<'a> {
     why: &'static str,
     #[serde(skip)]
     explained: &'static str,
-    candidates: Vec<CandidateRow<'a>>,
-}
-
-#[derive(Serialize)]
-struct CandidateRow<'a> {
-    #[serde(flatten)]
-    row: Row,
-    other_keys: Vec<&'a str>,
+    candidates: Vec<Row<'a>>,
 }
 
 #[derive(Serialize)]
 struct Charged<'a> {
     keys: Vec<Key<'a>>,
-    rows: Vec<Row>,
+    rows: Vec<Row<'a>>,
     /// Whether it is in the file of `--out`.
     is_proposed: bool,
 }
 
 /// A row of the report; of several with one id, the first.
 #[derive(Serialize)]
-struct Row {
+struct Row<'a> {
     lines: Vec<u64>,
     transaction_id: Option<String>,
     #[serde(serialize_with = "exact")]
     amount: Option<Amount>,
     status: Option<String>,
+    /// The other keys that a candidate may be of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other_keys: Option<Vec<&'a str>>,
 }
 
 #[derive(Serialize)]
@@ -116,14 +112,16 @@ impl<'a> Key<'a> {
     }
 }
 
-impl Row {
+impl Row<'_> {
     fn shown(&self) -> String {
         let id =
             self.transaction_id.as_deref().map(|id| format!("  {}", for_terminal(id))).unwrap_or_default();
         let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
         let status = self.status.as_deref().filter(|word| !word.is_empty());
         let status = status.map(|word| format!("  {}", for_terminal(word))).unwrap_or_default();
-        format!("{}{id}{amount}{status}", lines_of(&self.lines))
+        let others: Vec<_> = self.other_keys.iter().flatten().map(|key| for_terminal(key)).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; or of {}", others.join(", ")) };
+        format!("{}{id}{amount}{status}{others}", lines_of(&self.lines))
     }
 }
 
@@ -146,6 +144,7 @@ impl<'a> Document<'a> {
                     _ => None,
                 }),
                 status: lines.first().and_then(|line| report.statuses.get(line)).map(|word| masked(word)),
+                other_keys: None,
             }
         };
         let proposed = |Proposal { attempt, lines, verdict, .. }: &'a Proposal| Proposed {
@@ -159,9 +158,9 @@ impl<'a> Document<'a> {
             is_proposed: proposal.is_some(),
         };
         let undecided = found.undecided.iter().map(|open| {
-            let candidates = open.candidates.iter().map(|candidate| CandidateRow {
-                row: row(&candidate.lines),
-                other_keys: candidate.other_keys.iter().map(AsRef::as_ref).collect(),
+            let candidates = open.candidates.iter().map(|candidate| Row {
+                other_keys: Some(candidate.other_keys.iter().map(AsRef::as_ref).collect()),
+                ..row(&candidate.lines)
             });
             let (why, explained) = words(open.why);
             Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
@@ -242,11 +241,7 @@ impl<'a> Document<'a> {
 impl Open<'_> {
     /// The key and why it stays unknown, then the rows that may be it.
     fn lines(&self) -> Vec<String> {
-        let candidates = self.candidates.iter().map(|CandidateRow { row, other_keys }| {
-            let others = other_keys.iter().map(|key| for_terminal(key)).collect::<Vec<_>>().join(", ");
-            let others = if others.is_empty() { others } else { format!("; or of {others}") };
-            format!("  {}{others}", row.shown())
-        });
+        let candidates = self.candidates.iter().map(|row| format!("  {}", row.shown()));
         let heading = format!("{}  {}", self.key.shown(), self.explained);
         [heading].into_iter().chain(candidates).collect()
     }

@@ -75,7 +75,10 @@ impl ProcessorReport {
                 }
                 Err(problem) => {
                     this.unreadable.insert(line, format!("the row {}", problem.rule));
-                    (unreadable_row(line, &columns), None)
+                    // Nothing of it is known, so it may be any payment.
+                    let cells = columns.map(|column| column.map_or(Cell::Absent, |_| Cell::Unreadable));
+                    let (row, _) = report_row(line, cells, words);
+                    (ReportRow { status: RowStatus::Unreadable, ..row }, None)
                 }
                 Ok(()) => {
                     let cells = columns.map(|column| cell(&table, column));
@@ -91,7 +94,13 @@ impl ProcessorReport {
                         row.status = RowStatus::Other;
                         this.statuses.insert(line, word.to_owned());
                     }
-                    refuse_card(&row, asked)?;
+                    if let Cell::Read(id) = &row.id
+                        && is_like_a_card(id.as_str())
+                        && !asked.ids_are_not_cards
+                    {
+                        let rule = card_like_ids::refusal("TransactionId");
+                        return Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")));
+                    }
                     let unreadable = unreadable_parts(&row, time.as_ref());
                     if !unreadable.is_empty() {
                         this.unreadable.insert(line, format!("cannot be read: {}", unreadable.join(", ")));
@@ -188,17 +197,6 @@ fn report_row(
     (row, read_text(&time).and_then(Written::parse))
 }
 
-/// Refuses an id that looks like a card number.
-fn refuse_card(row: &ReportRow, asked: &ReconcileArguments) -> Result<(), Failure> {
-    match &row.id {
-        Cell::Read(id) if is_like_a_card(id.as_str()) && !asked.ids_are_not_cards => {
-            let (line, rule) = (row.line, card_like_ids::refusal("TransactionId"));
-            Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")))
-        }
-        _ => Ok(()),
-    }
-}
-
 fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<&'static str> {
     let parts = [
         ("id", matches!(row.id, Cell::Read(_))),
@@ -209,20 +207,6 @@ fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<&'static str
         ("status", row.status != RowStatus::Unreadable),
     ];
     parts.into_iter().filter_map(|(part, is_read)| (!is_read).then_some(part)).collect()
-}
-
-/// Nothing of it is known, so it may be any payment.
-fn unreadable_row(line: u64, columns: &[Option<usize>; 6]) -> ReportRow {
-    let text = |column: Option<usize>| if column.is_some() { Cell::Unreadable } else { Cell::Absent };
-    ReportRow {
-        line,
-        id: Cell::Unreadable,
-        amount: Cell::Unreadable,
-        reference: text(columns[2]),
-        last_four: text(columns[3]),
-        time: Cell::Unreadable,
-        status: RowStatus::Unreadable,
-    }
 }
 
 fn parsed<T>(cell: &Cell<String>, parse: impl FnOnce(&str) -> Cell<T>) -> Cell<T> {
@@ -269,27 +253,26 @@ fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<us
         if field == FIELDS[STATUS] && asked.is_none() && found.is_empty() {
             found.extend((0..headings.len()).filter(|index| is_like_a_status(&headings[*index])));
         }
-        *column = match (&*found, asked) {
-            ([index], _) => Some(*index),
-            ([], None) => None,
-            ([], Some(_)) => {
-                let shown: Vec<_> = headings.iter().map(|it| printable_field_name(it)).collect();
-                let why = format!(
-                    " has no column of the name that --column {field} gives; it has {}",
-                    shown.join(", ")
-                );
-                return Err(Role::Report.refused(&why));
-            }
-            _ => {
-                let shown: Vec<_> =
-                    found.iter().map(|index| printable_field_name(&headings[*index])).collect();
-                let why = format!(
-                    " has several columns that may be the {field}: {}; say which with --column {field}=HEADING",
-                    shown.join(", ")
-                );
-                return Err(Role::Report.refused(&why));
-            }
+        let shown = |indexes: &[usize]| {
+            let shown = indexes.iter().map(|index| printable_field_name(&headings[*index]));
+            shown.collect::<Vec<_>>().join(", ")
         };
+        let why = match (&*found, asked) {
+            ([], None) => continue,
+            ([index], _) => {
+                *column = Some(*index);
+                continue;
+            }
+            ([], Some(_)) => format!(
+                " has no column of the name that --column {field} gives; it has {}",
+                shown(&(0..headings.len()).collect::<Vec<_>>())
+            ),
+            _ => format!(
+                " has several columns that may be the {field}: {}; say which with --column {field}=HEADING",
+                shown(&found)
+            ),
+        };
+        return Err(Role::Report.refused(&why));
     }
     Ok(columns)
 }
