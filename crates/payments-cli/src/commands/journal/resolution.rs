@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use payments_journal::{HistoryEvent, Intent, Resolution, Subject, Verdict};
 use payments_model::{TransactionId, TransactionRecord, ValidationError};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use super::{CommandError, show};
 use crate::failure::Failure;
@@ -99,19 +99,26 @@ pub(super) const TOO_EARLY: &str =
     "was sent less than 24 hours ago, and a request that is delayed on its way may still be processed: wait";
 
 /// A resolved intent, and the record of the transaction that it was resolved as. Only a person can compare them, so both are
-/// shown.
-pub(super) struct ResolvedIntent {
-    pub(super) intent: Intent,
-    pub(super) record: Option<TransactionRecord>,
+/// shown: the members of the intent, and `record` as `transaction get` shows it.
+#[derive(Serialize)]
+pub(super) struct ResolvedIntent<'a> {
+    #[serde(flatten)]
+    intent: IntentObject<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    record: Option<&'a TransactionRecord>,
 }
 
-impl ResolvedIntent {
+impl<'a> ResolvedIntent<'a> {
+    pub(super) const fn new(intent: &'a Intent, record: Option<&'a TransactionRecord>) -> Self {
+        Self { intent: IntentObject(intent), record }
+    }
+
     pub(super) fn write(&self, output: Output) -> Result<(), CommandError> {
         super::write(RESOLVED, output, self, |style| self.text(style))
     }
 
     fn text(&self, style: Style) -> String {
-        let Self { intent, record } = self;
+        let Self { intent: IntentObject(intent), record } = self;
         let Some(record) = record else { return show::lines(intent, style) };
         let advice = format!(
             "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
@@ -120,22 +127,6 @@ impl ResolvedIntent {
         );
         let record = text::processed(&Processed::found_record(record), style);
         format!("{}\n{record}\n{advice}", show::lines(intent, style))
-    }
-}
-
-/// The members of the intent, and `record` as `transaction get` shows it.
-impl Serialize for ResolvedIntent {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            #[serde(flatten)]
-            intent: IntentObject<'a>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            record: Option<&'a TransactionRecord>,
-        }
-
-        let Self { intent, record } = self;
-        Document { intent: IntentObject(intent), record: record.as_ref() }.serialize(serializer)
     }
 }
 

@@ -4,6 +4,7 @@ use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
 };
+use payments_model::TransactionRecord;
 
 use super::resolution::{
     ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, may_be_sent_too_early, needs_service, person,
@@ -57,21 +58,20 @@ pub(super) async fn run(
         (None, None) => TypedVerdict::NotProcessed,
     };
     let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by };
-    let resolved = if is_looked_up {
+    let (intent, record) = if is_looked_up {
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
         let keys = Settings::known_keys(&options);
         let resolved = resolve_as_said(&options, place, &key, said, &keys).await;
-        resolved.map_err(|error| error.without(&keys))?
+        (resolved.map_err(|error| error.without(&keys))?, None)
     };
-    let intent = &resolved.intent;
     if let IntentState::Resolved { resolution, .. } = &intent.state
-        && may_be_sent_too_early(intent, &resolution.verdict)
+        && may_be_sent_too_early(&intent, &resolution.verdict)
     {
         output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
     }
-    let written = resolved.write(output);
-    match second_charge(intent) {
+    let written = ResolvedIntent::new(&intent, record.as_ref()).write(output);
+    match second_charge(&intent) {
         Some(warning) => {
             output.warn(&[warning]);
             Ok(ExitCode::SecondCharge)
@@ -188,7 +188,7 @@ async fn resolve_as_said(
     key: &IntentKey,
     said: Said,
     keys: &KnownKeys,
-) -> Result<ResolvedIntent, CommandError> {
+) -> Result<Intent, CommandError> {
     let said = said.without(keys)?;
     let (journal, read) = read(place, key).await?;
     let resolution = said.about(&read)?;
@@ -202,7 +202,7 @@ async fn resolve_as_said(
         // The other settings are not needed, and any of them may be missing.
         journal.resolve(&read, resolution).await
     };
-    Ok(ResolvedIntent { intent: resolved.map_err(|error| failure(&error))?, record: None })
+    Ok(resolved.map_err(|error| failure(&error))?)
 }
 
 /// Looks up the transaction and records that the key was processed as it.
@@ -212,7 +212,7 @@ async fn look_up_and_resolve(
     output: Output,
     key: &IntentKey,
     said: Said,
-) -> Result<ResolvedIntent, CommandError> {
+) -> Result<(Intent, Option<TransactionRecord>), CommandError> {
     let prepared = Prepared::new(options, output, || Ok(())).await?;
     let Prepared { settings, client, call: (), mut interrupt } = prepared;
     let said = said.without(&settings.keys)?;
@@ -222,7 +222,7 @@ async fn look_up_and_resolve(
         let client = JournaledClient::new(client.build(), journal);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
         let (intent, record) = resolved.map_err(|error| failure_with_hints(&error, &settings))?;
-        Ok(ResolvedIntent { intent, record: Some(record) })
+        Ok((intent, Some(record)))
     };
     let resolved: Result<_, CommandError> = tokio::select! {
         biased;

@@ -140,14 +140,12 @@ impl Check<'_> {
 
     /// Why this id is not looked up: a lookup would send it, in a path that servers log.
     fn secret_rule(&self, id: &str, found: Option<&Intent>) -> Option<String> {
-        let known = found.and_then(Intent::transaction_id);
+        let is_known =
+            || found.and_then(Intent::transaction_id).is_some_and(|known| is_written_as(known, id));
         if self.api_keys.is_in(id) {
-            Some(NO_API_KEY.to_owned())
-        } else if self.is_like_a_card(id) && !known.is_some_and(|known| is_written_as(known, id)) {
-            Some(card_like_ids::refusal("TransactionId"))
-        } else {
-            None
+            return Some(NO_API_KEY.to_owned());
         }
+        (self.is_like_a_card(id) && !is_known()).then(|| card_like_ids::refusal("TransactionId"))
     }
 
     fn is_like_a_card(&self, id: &str) -> bool {
@@ -198,47 +196,42 @@ impl Check<'_> {
     }
 }
 
-/// What the person who wrote the row did not see, or mixed up.
+/// What the person who wrote the row did not see, because the key has changed since, or mixed up.
 fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
+    let Intent { key, attempts, revision, .. } = intent;
     let mut found = Vec::new();
+    let mut add = |field, rule| found.push((field, rule));
     if intent.is_void() && row.note.is_none() {
         let rule = "is required for a void: the record of its transaction does not show that it was voided";
-        found.push(("Note", rule.to_owned()));
+        add("Note", rule.to_owned());
     }
-    if !row.is_late_finding(intent) {
-        found.extend(changes(row, intent));
-    }
-    if row.amount.is_some() && row.amount != intent.request.amount {
-        let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
-        found.push(("amount", rule.to_owned()));
-    }
-    found
-}
-
-/// What has changed about the key since the person saw it.
-fn changes(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
-    let Intent { key, attempts, revision, .. } = intent;
-    let mut changes = Vec::new();
+    let must_be_newest = !row.is_late_finding(intent);
     match row.attempt {
-        Some(number) if number != *attempts => changes.push((
+        Some(number) if must_be_newest && number != *attempts => add(
             "Attempt",
             format!(
                 "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with \
                  `payments journal resolve {key} --attempt {number}`"
             ),
-        )),
-        None if *attempts > 1 => changes.push((
+        ),
+        None if must_be_newest && *attempts > 1 => add(
             "Attempt",
-            format!("is required, because the key has {attempts} attempts: see `payments journal show {key}`"),
-        )),
+            format!(
+                "is required, because the key has {attempts} attempts: see `payments journal show {key}`"
+            ),
+        ),
         _ => {}
     }
-    if row.revision.is_some_and(|seen| seen != *revision) {
+    if must_be_newest && row.revision.is_some_and(|seen| seen != *revision) {
         let rule =
             format!("is not {revision}: the key has changed since this file was exported, export it again");
-        changes.push(("Revision", rule));
+        add("Revision", rule);
     }
-    changes
+    if row.amount.is_some() && row.amount != intent.request.amount {
+        let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
+        add("amount", rule.to_owned());
+    }
+    found
 }
 
 /// Chosen by this command: fast enough for a person, and little load for the service.
@@ -251,12 +244,11 @@ pub(super) async fn look_up(
     rows: &mut [CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
-    let processed_as = |checked: &CheckedRow| match &checked.verdict {
-        Verdict::Processed(id) => Some(id.clone()),
+    let processed = rows.iter().enumerate().filter_map(|(index, checked)| match &checked.verdict {
+        Verdict::Processed(id) => Some((index, id.clone())),
         Verdict::Rejected(_) | Verdict::NotProcessed => None,
-    };
-    let ids: Vec<_> = rows.iter().map(processed_as).collect();
-    let mut waiting = ids.into_iter().enumerate().filter_map(|(index, id)| Some((index, id?)));
+    });
+    let mut waiting = processed.collect::<Vec<_>>().into_iter();
     let mut lookups = JoinSet::new();
     loop {
         for (index, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - lookups.len()) {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Journal, Verdict};
+use payments_journal::Journal;
 use payments_model::{MaskedCard, TransactionRecord};
 use serde::{Serialize, Serializer};
 
@@ -23,32 +23,18 @@ use crate::report::text;
 /// The intents that were resolved, or would be, and the failure if not all of them were.
 pub(super) struct FileResult {
     is_dry_run: bool,
-    resolved: Vec<ResolvedRow>,
+    /// Each with its intent after it was resolved, or in a dry run with its present state.
+    resolved: Vec<CheckedRow>,
     pub(super) left_alone: u64,
     failure: Option<Failure>,
 }
 
-/// A row, and its intent: after it was resolved, or in a dry run its present state.
-struct ResolvedRow {
-    verdict: Verdict,
-    note: Option<String>,
-    resolved: ResolvedIntent,
-}
-
-impl ResolvedRow {
-    /// What the file says about the key, and what the service's record shows, for a person who compares them.
-    fn said(&self) -> String {
-        let Self { verdict, note, resolved: ResolvedIntent { intent, record } } = self;
-        let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
-        let record = record.as_ref().map(|record| format!("; found: {}", facts(record)));
-        let note = note.as_ref().map(|note| format!(": {note}"));
-        format!(
-            "{amount}{}{}{}",
-            intent_history::shown(verdict),
-            record.unwrap_or_default(),
-            note.unwrap_or_default()
-        )
-    }
+/// What the file says about the key, and what the service's record shows, for a person who compares them.
+fn said(CheckedRow { row, verdict, intent, record }: &CheckedRow) -> String {
+    let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
+    let record = record.as_ref().map(|record| format!("; found: {}", facts(record))).unwrap_or_default();
+    let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!("{amount}{}{record}{note}", intent_history::shown(verdict))
 }
 
 /// What a record shows of the payment. Its amount and card were compared with the intent.
@@ -71,24 +57,25 @@ pub(super) async fn write(
 ) -> FileResult {
     let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
     let mut stop = None;
-    for CheckedRow { row, verdict, intent, record } in rows {
+    for mut checked in rows {
         if let Some(signal) = interrupt.has_arrived().await {
             stop = Some(Failure::interrupted(signal, ""));
             break;
         }
-        let Row { line, key, note, attempt, .. } = row;
+        let CheckedRow { row: Row { line, key, note, attempt, .. }, verdict, intent, .. } = &checked;
         let resolution = resolution::resolution(verdict.clone(), by, note.clone());
         let resolution = match attempt.filter(|number| *number != intent.attempts) {
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
         let written = match service {
-            Some(service) => journal.resolve_of_service(&intent, resolution, service).await,
-            None => journal.resolve(&intent, resolution).await,
+            Some(service) => journal.resolve_of_service(intent, resolution, service).await,
+            None => journal.resolve(intent, resolution).await,
         };
         match written {
             Ok(intent) => {
-                resolved.push(ResolvedRow { verdict, note, resolved: ResolvedIntent { intent, record } });
+                checked.intent = intent;
+                resolved.push(checked);
             }
             Err(error) => {
                 let message = error.to_string();
@@ -118,33 +105,26 @@ pub(super) async fn write(
 
 impl FileResult {
     pub(super) fn of_dry_run(rows: Vec<CheckedRow>) -> Self {
-        let resolved = rows.into_iter().map(|CheckedRow { row, verdict, intent, record }| ResolvedRow {
-            verdict,
-            note: row.note,
-            resolved: ResolvedIntent { intent, record },
-        });
-        Self { is_dry_run: true, resolved: resolved.collect(), left_alone: 0, failure: None }
+        Self { is_dry_run: true, resolved: rows, left_alone: 0, failure: None }
     }
 
     /// By what the file says.
     fn sums(&self) -> BTreeMap<&'static str, IntentSum> {
         let mut sums =
             BTreeMap::from(["processed", "not_processed"].map(|name| (name, IntentSum::default())));
-        for ResolvedRow { verdict, resolved, .. } in &self.resolved {
-            sums.entry(verdict.as_str()).or_default().add(&resolved.intent);
+        for CheckedRow { verdict, intent, .. } in &self.resolved {
+            sums.entry(verdict.as_str()).or_default().add(intent);
         }
         sums
     }
 
     pub(super) fn show(self, output: Output) -> Result<ExitCode, CommandError> {
         let what = if self.is_dry_run { READ } else { RESOLVED };
-        let intents = || self.resolved.iter().map(|row| &row.resolved.intent);
-        let second_charges: Vec<_> = intents().filter_map(second_charge).collect();
+        let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
+        let second_charges: Vec<_> = second_charges.collect();
         if output.is_text() {
-            let is_early = |row: &&ResolvedRow| may_be_sent_too_early(&row.resolved.intent, &row.verdict);
-            let early = self.resolved.iter().filter(is_early);
-            let early =
-                early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.resolved.intent.key));
+            let early = self.resolved.iter().filter(|row| may_be_sent_too_early(&row.intent, &row.verdict));
+            let early = early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.intent.key));
             output.warn(&early.collect::<Vec<_>>());
         }
         let written = super::super::write(what, output, &self, |_| self.lines());
@@ -161,10 +141,7 @@ impl FileResult {
     fn lines(&self) -> String {
         let mut text =
             if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
-        text::write_rows(
-            &mut text,
-            self.resolved.iter().map(|row| (row.resolved.intent.key.as_str(), row.said())),
-        );
+        text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
         let sums = self.sums();
         let rejected = sums.get("rejected").map(|sum| format!("as rejected: {}; ", sum.shown()));
         let (done, processed) =
@@ -197,7 +174,7 @@ impl Serialize for FileResult {
             dry_run: Option<bool>,
             resolved: BTreeMap<&'static str, IntentSum>,
             left_alone: u64,
-            intents: Vec<&'a ResolvedIntent>,
+            intents: Vec<ResolvedIntent<'a>>,
         }
 
         let Self { is_dry_run, resolved: rows, left_alone, failure } = self;
@@ -206,7 +183,7 @@ impl Serialize for FileResult {
             dry_run: is_dry_run.then_some(true),
             resolved: self.sums(),
             left_alone: *left_alone,
-            intents: rows.iter().map(|row| &row.resolved).collect(),
+            intents: rows.iter().map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         }
         .serialize(serializer)
     }
