@@ -88,19 +88,20 @@ pub(crate) fn nothing_sent() -> Failure {
 
 /// The failure after a panic, if nothing more is known about the call, which may have a key.
 pub(crate) fn may_have_been_sent(key: Option<&IntentKey>) -> Failure {
-    let what = "internal error after the request may have been sent";
-    unknown("internal", what, key, &advice::after_unknown(key.is_some(), None, "time"))
+    unknown(None, key, "internal", "internal error")
 }
 
-fn unknown(kind: &'static str, what: &str, key: Option<&IntentKey>, next_step: &str) -> Failure {
-    let what = format!("{what}; the outcome is unknown, it may have been processed");
+fn unknown(facts: Option<Facts<'_>>, key: Option<&IntentKey>, kind: &'static str, what: &str) -> Failure {
+    let what = format!(
+        "{what} after the request may have been sent; the outcome is unknown, it may have been processed"
+    );
+    let (known, search_by) = facts.map_or((None, "time"), |facts| (facts.transaction_id, facts.search_by()));
+    let next_step = advice::after_unknown(key.is_some(), known, search_by);
     let message = format!("{what}: {}, {next_step}", advice::do_not(key.is_some()));
     let mut failure = Failure::new(FailedOutcome::Unknown, kind, message);
     failure.advice.what_happened = Some(what);
-    match key {
-        Some(key) => failure.with_note(IntentNote { key: Some(key.clone()), ..IntentNote::default() }),
-        None => failure,
-    }
+    failure.advice.note = key.map(|key| IntentNote { key: Some(key.clone()), ..IntentNote::default() });
+    failure
 }
 
 /// Runs a future on this thread.
@@ -220,13 +221,7 @@ pub(crate) fn after_sending<C: Call>(
     what: &str,
 ) -> Failure {
     match C::PURPOSE {
-        Purpose::MoveMoney => {
-            let facts = call.facts();
-            let search_by = facts.map_or("time", |facts| facts.search_by());
-            let known = facts.and_then(|facts| facts.transaction_id);
-            let next_step = advice::after_unknown(key.is_some(), known, search_by);
-            unknown(kind, &format!("{what} after the request may have been sent"), key, &next_step)
-        }
+        Purpose::MoveMoney => unknown(call.facts(), key, kind, what),
         Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => Failure::not_processed(
             kind,
             format!("{what}; a lookup moves no money: it is safe to run it again"),

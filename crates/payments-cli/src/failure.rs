@@ -117,6 +117,11 @@ impl Failure {
         Self::new(FailedOutcome::Invalid, kind, message)
     }
 
+    /// The arguments are wrong, or one of them is missing.
+    pub(crate) fn usage(message: impl Into<String>) -> Self {
+        Self::invalid("usage", message)
+    }
+
     /// A setting is missing or wrong.
     pub(crate) fn configuration(message: impl Into<String>) -> Self {
         Self::invalid("configuration", message)

@@ -111,7 +111,7 @@ fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentK
              to charge without a journal"
         ),
     };
-    Err(Failure::invalid("usage", message))
+    Err(Failure::usage(message))
 }
 
 async fn end<C: Charge>(
@@ -138,7 +138,7 @@ async fn end<C: Charge>(
     };
     if must_be_recorded && recorded.is_none() {
         let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
-        return Err(Failure::invalid("usage", message));
+        return Err(Failure::usage(message));
     }
     if dry_run {
         let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;

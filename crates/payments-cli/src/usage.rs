@@ -67,8 +67,7 @@ fn failure(error: &clap::Error, reached: &Reached) -> Failure {
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
     let suggestion = suggestion.filter(|_| what != KEY_AS_ARGUMENT);
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
-    Failure::invalid("usage", format!("{what}{hint}; {nothing_done}: see {}", reached.help()))
-        .for_purpose(purpose)
+    Failure::usage(format!("{what}{hint}; {nothing_done}: see {}", reached.help())).for_purpose(purpose)
 }
 
 /// Tells the user that a key in the arguments is no longer secret.

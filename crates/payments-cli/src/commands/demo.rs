@@ -29,7 +29,7 @@ use crate::{stderr, stdout};
 pub(super) fn run(options: &GlobalOptions) -> ExitCode {
     if options.output == Some(OutputShape::Json) {
         let message = "this command shows text and takes no --output json; nothing was sent";
-        return Output::choose(options.output).write(&Report::from(Failure::invalid("usage", message)));
+        return Output::choose(options.output).write(&Report::from(Failure::usage(message)));
     }
     let stdout = io::stdout();
     let style = Style::of(&stdout);

@@ -6,14 +6,14 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteReader, SqliteStore, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteReader, SqliteStore, Store, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::source::{Source, seen_in_arguments};
+use super::source::{Source, chosen, seen_in_arguments};
 use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
@@ -65,19 +65,20 @@ impl JournalPlace {
     pub(crate) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
         let place = Self::from_sources(options.journal.as_deref(), env::var_os(JOURNAL), purpose)?;
         let Some(place) = place else { return Ok(None) };
-        let variable = || env::var_os(WITNESS).filter(|path| !path.is_empty()).map(PathBuf::from);
-        let witness = options.witness.clone().or_else(variable);
-        let is_asked_for = options.witness.is_some() || (witness.is_some() && purpose == Purpose::MoveMoney);
+        let (witness, source) = match chosen(options.witness.clone(), "--witness", WITNESS) {
+            Some((path, source)) => (Some(path), source),
+            None => (None, Source::Default),
+        };
+        let is_asked_for = match source {
+            Source::Variable(_) => purpose == Purpose::MoveMoney,
+            source => source != Source::Default,
+        };
         if is_asked_for && matches!(place.kind, Kind::Database(_)) {
-            let source = if options.witness.is_some() { "--witness" } else { WITNESS };
-            return Err(Failure::invalid(
-                "usage",
-                format!(
-                    "{source} is for a journal in a file, and {} names a database, which has no witness; {}: leave it out",
-                    place.source,
-                    purpose.nothing_done()
-                ),
-            ));
+            return Err(Failure::usage(format!(
+                "{source} is for a journal in a file, and {} names a database, which has no witness; {}: leave it out",
+                place.source,
+                purpose.nothing_done()
+            )));
         }
         Ok(Some(Self { witness, ..place }))
     }
@@ -86,10 +87,9 @@ impl JournalPlace {
     pub(crate) fn require(options: &PlaceOptions, purpose: Purpose) -> Result<Self, Failure> {
         Self::find(options, purpose)?.ok_or_else(|| {
             let nothing_done = purpose.nothing_done();
-            Failure::invalid(
-                "usage",
-                format!("no journal is named; {nothing_done}: give --journal PLACE or set {JOURNAL}"),
-            )
+            Failure::usage(format!(
+                "no journal is named; {nothing_done}: give --journal PLACE or set {JOURNAL}"
+            ))
         })
     }
 
@@ -149,10 +149,7 @@ impl JournalPlace {
                 return Ok(reader.await?.map(Journal::read_only));
             }
         };
-        match store {
-            Some(store) => Journal::open(store).await.map(Some),
-            None => Ok(None),
-        }
+        opened(store).await
     }
 
     async fn open_database(&self, url: &str, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
@@ -167,10 +164,7 @@ impl JournalPlace {
                 return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
             }
         };
-        match store {
-            Some(store) => Journal::open(store).await.map(Some),
-            None => Ok(None),
-        }
+        opened(store).await
     }
 
     /// The failure for a command that must not create a journal.
@@ -278,7 +272,7 @@ impl JournalPlace {
         };
         let refused = |what: &str| {
             let nothing_done = purpose.nothing_done();
-            Failure::invalid("usage", format!("the journal of {source} {what}; {nothing_done}"))
+            Failure::usage(format!("the journal of {source} {what}; {nothing_done}"))
         };
         let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
         let kind = if let Some("postgres" | "postgresql") = scheme.as_deref() {
@@ -292,6 +286,13 @@ impl JournalPlace {
             Kind::File(path)
         };
         Ok(Some(Self { kind, source, witness: None, opened: Mutex::default(), created: OnceLock::new() }))
+    }
+}
+
+async fn opened(store: Option<impl Store>) -> Result<Option<Journal>, StoreError> {
+    match store {
+        Some(store) => Journal::open(store).await.map(Some),
+        None => Ok(None),
     }
 }
 

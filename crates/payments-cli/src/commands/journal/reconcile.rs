@@ -36,7 +36,7 @@ pub(super) async fn run(
         _ => {
             let message =
                 "--complete-from and --complete-to belong together, in this order; nothing was changed";
-            return Err(Failure::invalid("usage", message).into());
+            return Err(Failure::usage(message).into());
         }
     };
     let words = StatusWords::of(asked)?;

@@ -137,9 +137,9 @@ pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
             .iter()
             .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
     };
-    by.or_else(login_name).filter(|name| !name.trim().is_empty()).ok_or_else(|| {
-        Failure::invalid("usage", "the login name is not known; nothing was changed: give --by NAME")
-    })
+    by.or_else(login_name)
+        .filter(|name| !name.trim().is_empty())
+        .ok_or_else(|| Failure::usage("the login name is not known; nothing was changed: give --by NAME"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ pub(super) async fn run(
     let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
     if options.dry_run && from.is_none() {
         let message = "without --from this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
-        return Err(Failure::invalid("usage", message).into());
+        return Err(Failure::usage(message).into());
     }
     let by = person(by)?;
     if let Some(path) = from {
@@ -42,14 +42,14 @@ pub(super) async fn run(
     }
     if unverified && processed.is_none() {
         let message = "--unverified is for --processed; nothing was changed: leave it out";
-        return Err(Failure::invalid("usage", message).into());
+        return Err(Failure::usage(message).into());
     }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !text.trim().is_empty());
     if processed.is_none() && note.is_none() {
         let what = if rejected.is_some() { "rejected" } else { "not processed" };
         let message = format!("--note is empty; nothing was changed: say how you know that it was {what}");
-        return Err(Failure::invalid("usage", message).into());
+        return Err(Failure::usage(message).into());
     }
     let is_looked_up = processed.is_some() && !unverified;
     let verdict = match (processed, rejected) {
@@ -94,7 +94,7 @@ impl Said {
     /// With texts in which these API keys are masked. An id cannot be masked.
     fn without(self, keys: &KnownKeys) -> Result<Self, Failure> {
         if self.verdict.id().is_some_and(|id| keys.is_in(id)) {
-            return Err(Failure::invalid("usage", "the id holds the API key; nothing was changed"));
+            return Err(Failure::usage("the id holds the API key; nothing was changed"));
         }
         let by = keys.mask(&self.by);
         let note = self.note.map(|note| keys.mask(&note));

@@ -123,12 +123,9 @@ const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns re
 pub(crate) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
     let field = |name: &&str| ignored.iter().any(|it| it.trim().eq_ignore_ascii_case(name));
     match COLUMNS.iter().map(|(name, _)| *name).find(|name| field(name)) {
-        Some(name) => Err(Failure::invalid(
-            "usage",
-            format!(
-                "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
-            ),
-        )),
+        Some(name) => Err(Failure::usage(format!(
+            "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
+        ))),
         None => Ok(()),
     }
 }

@@ -27,7 +27,7 @@ impl<'a> StatusWords<'a> {
             let message = format!(
                 "\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed"
             );
-            return Err(Failure::invalid("usage", message));
+            return Err(Failure::usage(message));
         }
         Ok(this)
     }
