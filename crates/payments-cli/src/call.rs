@@ -144,11 +144,8 @@ impl<C: Send + 'static> Prepared<C> {
             let call = read()?;
             Ok::<_, Failure>((settings.client()?, settings, call))
         });
-        let (client, settings, call) = tokio::select! {
-            biased;
-            prepared = prepared => prepared.unwrap_or_else(|_| Err(nothing_sent()))?,
-            signal = interrupt.arrived() => return Err(Failure::interrupted_before_sending(signal)),
-        };
+        let prepared = async { prepared.await.unwrap_or_else(|_| Err(nothing_sent())) };
+        let (client, settings, call) = interrupt.unless_arrived(prepared).await?;
         if let Some(signal) = interrupt.has_arrived().await {
             return Err(Failure::interrupted_before_sending(signal));
         }

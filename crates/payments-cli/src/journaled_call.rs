@@ -26,7 +26,7 @@ use crate::report::intent_note::IntentNote;
 use crate::settings::Settings;
 use crate::settings::{JOURNAL, JournalPlace, LONGEST_CLOSING, OpenFor};
 use crate::stderr;
-use crate::trace::Trace;
+use crate::trace;
 
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
@@ -125,10 +125,7 @@ async fn end<C: Charge>(
     let ClientOptions { dry_run, verbose, .. } = options;
     let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
-    output.warn(&place.warnings());
-    if verbose {
-        Trace::to_stderr().journal(place);
-    }
+    trace::introduce(place, output, verbose);
     // A new key that looks like a card number is refused, without creating a journal.
     let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
     let recorded = if must_be_recorded || dry_run {

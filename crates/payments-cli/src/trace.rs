@@ -4,8 +4,8 @@ use payments_core::{
     AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome, TransportErrorKind,
 };
 
-use crate::settings::JournalPlace;
-use crate::settings::Settings;
+use crate::output::Output;
+use crate::settings::{JournalPlace, Settings};
 use crate::stderr;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -25,14 +25,17 @@ impl Trace {
         settings.described().iter().for_each(|line| self.line(line));
     }
 
-    /// Where the journal is.
-    pub(crate) fn journal(self, place: &JournalPlace) {
-        self.line(&format!("journal {place} ({})", place.source()));
-    }
-
     fn line(self, text: &str) {
         let text = self.style.paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
         stderr::write(text + "\n");
+    }
+}
+
+/// Warns about the place of the journal before it is used, and with `--verbose` writes where it is.
+pub(crate) fn introduce(place: &JournalPlace, output: Output, is_verbose: bool) {
+    output.warn(&place.warnings());
+    if is_verbose {
+        Trace::to_stderr().line(&format!("journal {place} ({})", place.source()));
     }
 }
 

@@ -44,7 +44,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
 use crate::report::run::{Stop, Summary};
 use crate::settings::{JournalPlace, LONGEST_CLOSING, OpenFor, Settings};
-use crate::trace::Trace;
+use crate::trace;
 
 /// Runs the command.
 pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
@@ -76,8 +76,8 @@ async fn end(
     place: &Arc<JournalPlace>,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
-    let (is_dry_run, is_verbose) = (options.client.dry_run, options.client.verbose);
-    output.warn(&place.warnings());
+    let is_dry_run = options.client.dry_run;
+    trace::introduce(place, output, options.client.verbose);
     refuse_ignored_fields(&arguments.ignore_columns)?;
     let (path, ignored) = (arguments.file.clone(), arguments.ignore_columns.clone());
     let read = {
@@ -87,9 +87,6 @@ async fn end(
     let Prepared { settings, client, call: file, mut interrupt } =
         Prepared::new(options.client, output, read).await?;
     let client = client.build();
-    if is_verbose {
-        Trace::to_stderr().journal(place);
-    }
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await.map_err(with_earlier_runs)?;
@@ -184,11 +181,5 @@ async fn inspected(
         let inspected = inspect(&file, rules, known)?;
         Ok(inspected.map(|inspected| (file, inspected)))
     });
-    tokio::select! {
-        biased;
-        inspected = inspecting => {
-            inspected.map_err(|_| call::nothing_sent())?
-        }
-        signal = interrupt.arrived() => Err(Failure::interrupted_before_sending(signal)),
-    }
+    interrupt.unless_arrived(async { inspecting.await.map_err(|_| call::nothing_sent())? }).await
 }

@@ -29,8 +29,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
 use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
-use crate::trace::Trace;
-use crate::{stderr, stdout};
+use crate::{stderr, stdout, trace};
 
 /// Runs one of the subcommands.
 pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: JournalArguments) -> ExitCode {
@@ -40,10 +39,7 @@ pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: J
         Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
-    output.warn(&place.warnings());
-    if options.client.verbose {
-        Trace::to_stderr().journal(&place);
-    }
+    trace::introduce(&place, output, options.client.verbose);
     let done = |ended: Result<(), CommandError>| ended.map(|()| ExitCode::Processed);
     let ended = block_on(async move {
         let ended = match command {

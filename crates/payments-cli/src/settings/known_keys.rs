@@ -1,6 +1,6 @@
 //! The API keys that this process knows, to keep them out of what it stores and shows.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use payments_model::mask;
@@ -20,7 +20,7 @@ pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 impl KnownKeys {
     /// `chosen` is the key that calls would use. Its file may be a pipe, which can be read only once.
     pub(super) fn new(options: &ClientOptions, chosen: Option<&Key>) -> Self {
-        Self::with(chosen.map(|key| key.text.clone()), options.api_key_file.clone())
+        Self::with(options.api_key_file.as_deref(), chosen)
     }
 
     /// Only the keys in the environment, for a command that takes no settings.
@@ -28,14 +28,14 @@ impl KnownKeys {
         Self::with(None, None)
     }
 
-    fn with(key: Option<Zeroizing<String>>, file: Option<PathBuf>) -> Self {
-        let files = file.into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
+    fn with(file: Option<&Path>, chosen: Option<&Key>) -> Self {
+        let files = file.map(Path::to_owned).into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
         let in_files = files.filter(|path| path.is_file()).filter_map(|path| {
             let bytes = files::read(&path, LARGEST_KEY_FILE).ok()??;
             Some(Zeroizing::new(str::from_utf8(&bytes).ok()?.to_owned()))
         });
         let variable = text_variable(API_KEY).ok().flatten().map(Zeroizing::new);
-        let keys = key.into_iter().chain(variable).chain(in_files);
+        let keys = chosen.map(|key| key.text.clone()).into_iter().chain(variable).chain(in_files);
         // An invalid key may have white space around it that a person leaves out.
         let keys = keys.map(|key| Zeroizing::new(key.trim().to_owned()));
         Self(keys.filter(|key| !key.is_empty()).collect())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{io, mem};
 
 use payments_core::Outcome;
-use payments_journal::{IntentKey, IntentState, Journal, Journaled};
+use payments_journal::{IntentState, Journal, Journaled};
 use payments_model::{Amount, TransactionReceipt};
 
 use super::billing_file::Row;
@@ -23,14 +23,7 @@ pub(super) struct Counting<'a> {
     /// The rows that were started and are not counted yet, by number: they are unknown if the run is abandoned.
     in_flight: HashMap<u64, Arc<Row>>,
     /// Rows whose known outcome the journal could not record.
-    unrecorded: Vec<UnrecordedRow>,
-}
-
-struct UnrecordedRow {
-    number: u64,
-    key: IntentKey,
-    amount: Amount,
-    outcome: KnownOutcome,
+    unrecorded: Vec<(Arc<Row>, KnownOutcome)>,
 }
 
 impl<'a> Counting<'a> {
@@ -64,7 +57,7 @@ impl<'a> Counting<'a> {
         }
         if let Some(outcome) = not_recorded.and_then(|_| place.known_outcome()) {
             self.summary.not_recorded.add(amount);
-            self.unrecorded.push(UnrecordedRow { number: row.number, key: row.key.clone(), amount, outcome });
+            self.unrecorded.push((Arc::clone(row), outcome));
             let id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
@@ -116,13 +109,13 @@ impl<'a> Counting<'a> {
     pub(super) async fn settle(&mut self, journal: &Journal) {
         // One that cannot be recorded does not keep the journal from recording others.
         let _ = journal.settle().await;
-        for UnrecordedRow { number, key, amount, outcome } in mem::take(&mut self.unrecorded) {
-            let Ok(Some(intent)) = journal.find(&key).await else { continue };
+        for (row, outcome) in mem::take(&mut self.unrecorded) {
+            let Ok(Some(intent)) = journal.find(&row.key).await else { continue };
             if is_recorded(outcome.of_failure(), &intent.state) {
                 let mut one = Tally::default();
-                one.add(amount);
+                one.add(row.payment.amount());
                 self.summary.not_recorded = self.summary.not_recorded.minus(one);
-                self.summary.unresolved.retain(|row| row.number != number);
+                self.summary.unresolved.retain(|listed| listed.number != row.number);
             }
         }
     }
@@ -254,6 +247,7 @@ mod tests {
 
     use payments_core::{TransportError, TransportErrorKind};
     use payments_fake::ScriptedTransport;
+    use payments_journal::IntentKey;
     use payments_model::{ConvenienceFee, TokenTransaction};
     use tokio::time::Instant;
 
