@@ -4,6 +4,10 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
+use payments_model::Amount;
+use payments_model::unversioned::as_number;
+use serde::Serialize;
+
 use super::charge_result::FinishedCharge;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
@@ -26,6 +30,17 @@ type Describe<'a> = dyn Fn(&FinishedCharge) -> (Report, Option<String>) + 'a;
 enum Format {
     Csv,
     JsonLines,
+}
+
+/// A line of JSON Lines.
+#[derive(Serialize)]
+struct Written {
+    line: u64,
+    #[serde(serialize_with = "as_number")]
+    amount: Amount,
+    reference: Option<String>,
+    #[serde(flatten)]
+    report: Report,
 }
 
 /// The columns of a CSV file.
@@ -76,12 +91,8 @@ impl<'a> Results<'a> {
         let row = &ended.row;
         match self.format {
             Format::JsonLines => {
-                let document = serde_json::to_string(&report)?;
-                let members = document.strip_prefix('{').unwrap_or_default();
-                let reference = serde_json::to_string(&reference)?;
-                let (number, amount) = (row.line, row.payment.amount());
-                let line =
-                    format!("{{\"line\":{number},\"amount\":{amount},\"reference\":{reference},{members}");
+                let (line, amount) = (row.line, row.payment.amount());
+                let line = serde_json::to_string(&Written { line, amount, reference, report })?;
                 writeln!(self.out, "{}", style::in_json(&line))
             }
             Format::Csv => {
