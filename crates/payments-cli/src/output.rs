@@ -99,30 +99,22 @@ impl Output {
             stderr::write(warning);
             stderr::finish_on_a_terminal();
         }
-        let written = self.print(report, |style| match report {
-            Report::Processed(processed) => text::processed(processed, style),
-            Report::DryRun(dry_run) => text::dry_run(dry_run, style),
-            Report::Check(checked) => checked.lines(style),
-            Report::Batch(summary) => summary.lines(style),
-            Report::Failed(_) | Report::InvalidFile(_) => String::new(),
-        });
+        let is_refusal = matches!(report, Report::Failed(_) | Report::InvalidFile(_));
+        let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
         let is_read = self.is_text() || self.only_stderr_is_terminal;
-        let for_people = match report {
-            Report::Failed(failure) if is_read || *failure.kind == *"interrupted" => {
-                Some(text::failed(failure, self.stderr))
-            }
-            Report::InvalidFile(problems) if is_read => Some(problems.lines(self.stderr)),
+        let is_for_people = match report {
+            Report::Failed(failure) => is_read || *failure.kind == *"interrupted",
+            Report::InvalidFile(_) => is_read,
             // Text is already on stdout.
-            Report::Check(checked) if is_read && !self.is_text() => Some(checked.lines(self.stderr)),
-            Report::Batch(summary) if is_read && !self.is_text() => Some(summary.lines(self.stderr)),
-            _ => None,
+            Report::Check(_) | Report::Batch(_) => is_read && !self.is_text(),
+            Report::Processed(_) | Report::DryRun(_) => false,
         };
-        if let Some(text) = for_people {
+        if is_for_people {
             // If this is lost, the exit code still has the outcome.
-            stderr::write_last(text);
+            stderr::write_last(report.text(self.stderr));
         }
         match written.err().and_then(|error| not_written(report, &error)) {
             Some(message) => {

@@ -23,6 +23,7 @@ use self::intent_note::IntentNote;
 use self::problems::Problems;
 use self::run::Summary;
 use crate::failure::Failure;
+use crate::style::Style;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
 #[derive(Clone, Debug, Serialize)]
@@ -52,6 +53,18 @@ impl Report {
             Self::Batch(summary) => ExitCode::of_run(summary),
             Self::InvalidFile(_) => ExitCode::Invalid,
             Self::Failed(failure) => ExitCode::of_failure(failure),
+        }
+    }
+
+    /// For people.
+    pub(crate) fn text(&self, style: Style) -> String {
+        match self {
+            Self::Processed(processed) => text::processed(processed, style),
+            Self::DryRun(dry_run) => text::dry_run(dry_run, style),
+            Self::Check(checked) => checked.lines(style),
+            Self::Batch(summary) => summary.lines(style),
+            Self::InvalidFile(problems) => problems.lines(style),
+            Self::Failed(failure) => text::failed(failure, style),
         }
     }
 
