@@ -42,26 +42,21 @@ impl RowFile {
         let shown = files::name_in_brackets(path);
         let refused = |why: &str| role.refused(&format!("{shown} {why}"));
         let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
-        let irregular = || refused("must be a regular file");
+        let regular = |metadata: io::Result<Metadata>| match metadata.map_err(cannot_be_read)? {
+            metadata if metadata.is_dir() => Err(refused("is a directory")),
+            metadata if !metadata.is_file() => Err(refused("must be a regular file")),
+            metadata => Ok(metadata),
+        };
         if path == Path::new("-") {
-            return Err(irregular());
+            return Err(refused("must be a regular file"));
         }
         if place.has(path) {
             return Err(role.refused(" is the journal or belongs to it"));
         }
         // Before it is opened: opening a named pipe would wait for a writer.
-        let metadata = path.metadata().map_err(cannot_be_read)?;
-        if metadata.is_dir() {
-            return Err(refused("is a directory"));
-        }
-        if !metadata.is_file() {
-            return Err(irregular());
-        }
+        regular(path.metadata())?;
         let file = File::open(path).map_err(cannot_be_read)?;
-        let metadata = file.metadata().map_err(cannot_be_read)?;
-        if !metadata.is_file() {
-            return Err(irregular());
-        }
+        let metadata = regular(file.metadata())?;
         if metadata.len() == 0 {
             return Err(refused("is empty"));
         }

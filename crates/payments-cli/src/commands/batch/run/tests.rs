@@ -154,6 +154,12 @@ impl TestRun {
     }
 }
 
+impl Run<'_> {
+    fn throttled(self, most_in_flight: usize, patience: Duration) -> Self {
+        Self { throttle: Throttle::new(most_in_flight, None, patience), ..self }
+    }
+}
+
 /// The charges in flight when an outage starts, and one after each pause in five minutes.
 const FEW: u64 = 8 + 18;
 
@@ -205,8 +211,7 @@ async fn run_waits_for_rows_of_other_processes() {
 async fn run_waits_for_other_processes_at_most_for_patience() {
     let begun = Instant::now();
     let setup = TestRun::reliable().await;
-    let mut run = setup.run(3);
-    run.throttle = Throttle::new(8, None, Duration::from_secs(7));
+    let run = setup.run(3).throttled(8, Duration::from_secs(7));
     let held = setup.hold("k4", |_| Some(Duration::from_secs(40))).await;
     let summary = run.complete(never).await;
     assert_eq!((summary.tallies.processed.count, summary.tallies.in_progress.count), (2, 1), "{summary:?}");
@@ -219,9 +224,7 @@ async fn run_waits_for_other_processes_at_most_for_patience() {
 async fn one_row_waits_for_the_service_as_long_as_many_do() {
     let begun = Instant::now();
     let setup = TestRun::new(|_| true, MemoryStore::new()).await;
-    let mut run = setup.run(1);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(30));
-    let summary = run.complete(never).await;
+    let summary = setup.run(1).throttled(1, Duration::from_mins(30)).complete(never).await;
     assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
     assert_eq!(summary.tallies.not_processed.count, 1);
     // The next pause, of at most a minute, would end after half an hour.
@@ -297,9 +300,7 @@ async fn stop_names_the_requested_pause_and_what_is_left_of_patience_d20() {
     let setup = TestRun::reliable().await;
     let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
     setup.gateway.arm(busy.retry_after("2").times(1000));
-    let mut run = setup.run(50);
-    run.throttle = Throttle::new(1, None, Duration::from_secs(5));
-    let summary = run.complete(never).await;
+    let summary = setup.run(50).throttled(1, Duration::from_secs(5)).complete(never).await;
     let text = summary.lines(Style::Plain);
     let expected = "the service asks for a pause of 2 s, and the 1.0 s left of --patience are not enough";
     assert!(text.contains(expected), "{text}");
@@ -356,8 +357,7 @@ async fn signal_ends_a_pause_at_once() {
 async fn max_rejected_stops_each_run_alone() {
     for (limit, rejected) in [(0, 1), (2, 3), (20, 20)] {
         let setup = TestRun::reliable().await;
-        let mut run = setup.run_of("tok_declined", 20);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+        let mut run = setup.run_of("tok_declined", 20).throttled(1, Duration::from_mins(5));
         run.counting.max_rejected = Some(limit);
         // Those of earlier runs do not count, because a person who starts it again wants to continue.
         for tally in
@@ -401,9 +401,7 @@ async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
     let setup = TestRun::reliable().await;
     setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
     setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-    let mut run = setup.run(50);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-    let summary = run.complete(never).await;
+    let summary = setup.run(50).throttled(1, Duration::from_mins(5)).complete(never).await;
     assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
     assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
     assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
@@ -423,8 +421,7 @@ async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown
         if let Some(status) = status {
             setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
         }
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(4, None, Duration::from_secs(patience));
+        let run = setup.run(50).throttled(4, Duration::from_secs(patience));
         let begun = Instant::now();
         let mut is_signalled = false;
         let signal = async || {
@@ -450,8 +447,7 @@ async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown
 #[tokio::test(start_paused = true)]
 async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
-    let mut run = setup.run(50);
-    run.throttle = Throttle::new(4, None, Duration::from_mins(5));
+    let mut run = setup.run(50).throttled(4, Duration::from_mins(5));
     run.queue = RowQueue::new(Box::new(run.queue.rows.map(|row| Row { line: 1, ..row })));
     let (mut signals_left, begun) = (2, Instant::now());
     let signal = async || {
@@ -473,8 +469,7 @@ async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
     for signal_after in [None, Some(Duration::from_secs(1))] {
         // The third outcome cannot be recorded.
         let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Hang)).await;
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+        let run = setup.run(50).throttled(1, Duration::from_mins(5));
         let begun = Instant::now();
         let signal = async || match signal_after {
             Some(after) => {
@@ -621,9 +616,7 @@ async fn row_whose_task_panics_is_unknown_d54() {
 async fn panic_at_the_end_of_a_run_keeps_its_report_d54() {
     // The third outcome cannot be recorded, and trying it again panics.
     let setup = TestRun::new(|_| false, failing_after(5).then(NextFailure::Panic)).await;
-    let mut run = setup.run(3);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-    let summary = run.complete(never).await;
+    let summary = setup.run(3).throttled(1, Duration::from_mins(5)).complete(never).await;
     assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
     assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
     setup.assert_charged(3);
@@ -653,8 +646,7 @@ async fn row_that_the_journal_cannot_record_is_not_started_d43() {
     let path = folder.path().join("results.jsonl");
     // The third charge cannot be started.
     let setup = TestRun::new(|_| false, failing_after(4)).await;
-    let mut run = setup.run(50);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+    let mut run = setup.run(50).throttled(1, Duration::from_mins(5));
     run.counting.results = Some(results(&path, |_| {}));
     let summary = run.complete(never).await;
     assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
@@ -800,9 +792,7 @@ async fn failing_journal_stops_the_run_and_lists_unrecorded_outcomes() {
     for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
         let store = failing_after(writes);
         let setup = TestRun::new(|_| false, store).await;
-        let mut run = setup.run(50);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        let summary = run.complete(never).await;
+        let summary = setup.run(50).throttled(1, Duration::from_mins(5)).complete(never).await;
         assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
         assert_eq!((ExitCode::of_run(&summary), summary.tallies.processed.count), (code, charged));
         assert_eq!(summary.unresolved.len() as u64, charged - 2);
@@ -817,8 +807,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
         // The third outcome cannot be recorded.
         let store = failing_after(5);
         let setup = TestRun::new(|_| false, store).await;
-        let mut run = setup.run_of(token, 4);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
+        let mut run = setup.run_of(token, 4).throttled(1, Duration::from_mins(5));
         // The list of earlier unknown rows is full.
         let earlier = UnresolvedRow {
             number: 8,
@@ -864,9 +853,7 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
     for token in ["tok_approved", "tok_declined"] {
         // The third outcome cannot be recorded at first, and can be a moment later.
         let setup = TestRun::new(|_| false, failing(5, 1, None)).await;
-        let mut run = setup.run_of(token, 4);
-        run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-        let summary = run.complete(never).await;
+        let summary = setup.run_of(token, 4).throttled(1, Duration::from_mins(5)).complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
         assert_eq!(
             (ExitCode::of_run(&summary), summary.not_recorded),
