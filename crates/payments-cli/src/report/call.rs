@@ -11,30 +11,26 @@ use crate::format::{exact, timestamp};
 use crate::report::advice::second_charge;
 use crate::report::intent_note::IntentNote;
 
-impl Serialize for Failure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            outcome: &'static str,
-            error: ErrorObject<'a>,
-            #[serde(flatten)]
-            note: Option<&'a IntentNote>,
-        }
-
-        let (outcome, note) = (self.outcome.as_str(), self.advice.note.as_ref());
-        Document { outcome, error: ErrorObject::of(self), note }.serialize(serializer)
-    }
+/// The document of a failed command.
+#[derive(Serialize)]
+pub(crate) struct FailedDocument<'a, V> {
+    outcome: &'static str,
+    error: ErrorObject<'a, V>,
+    #[serde(flatten)]
+    note: Option<&'a IntentNote>,
 }
 
-/// The member `error` of a failed command: the documented members always, the others where known.
+/// Its member `error`: the documented members always, the others where known.
 #[derive(Serialize)]
-struct ErrorObject<'a> {
+struct ErrorObject<'a, V> {
     kind: &'a str,
     message: &'a str,
     http_status: Option<u16>,
     status_code: Option<Value>,
     transaction_id: Option<&'a str>,
-    violations: Vec<ViolationObject<'a>>,
+    violations: Vec<V>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violation_count: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     cause: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,20 +49,18 @@ struct ErrorObject<'a> {
     sent_at: Option<String>,
 }
 
-impl<'a> ErrorObject<'a> {
-    fn of(failure: &'a Failure) -> Self {
+impl<'a, V> FailedDocument<'a, V> {
+    /// `count` is the number of violations, if not all of them are given.
+    pub(crate) fn of(failure: &'a Failure, violations: Vec<V>, count: Option<u64>) -> Self {
         let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
-        Self {
+        let error = ErrorObject {
             kind: &failure.kind,
             message: &failure.message,
             http_status: response.map(|response| response.http_status),
             status_code: response.and_then(|response| response.status_code.as_deref()).map(status_code),
             transaction_id: failure.transaction_id(),
-            violations: failure
-                .violations
-                .iter()
-                .map(|it| ViolationObject { field: it.field(), rule: it.rule() })
-                .collect(),
+            violations,
+            violation_count: count,
             cause: failure.cause.as_deref(),
             reason: response.and_then(|response| response.reason.as_deref()),
             request_id: response.and_then(|response| response.request_id.as_deref()),
@@ -75,19 +69,27 @@ impl<'a> ErrorObject<'a> {
             amount: sent.and_then(|sent| sent.amount),
             reference: sent.and_then(|sent| sent.reference.as_deref()),
             sent_at: sent.map(|sent| timestamp(sent.at)),
+        };
+        Self { outcome: failure.outcome.as_str(), error, note: failure.advice.note.as_ref() }
+    }
+}
+
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct ViolationObject<'a> {
+            field: &'a str,
+            rule: &'a str,
         }
+
+        let objects = self.violations.iter().map(|it| ViolationObject { field: it.field(), rule: it.rule() });
+        FailedDocument::of(self, objects.collect(), None).serialize(serializer)
     }
 }
 
 /// The `status_code` of a response, which is passed without quotes: a number if it is one, else a string.
 fn status_code(written: &str) -> Value {
     written.parse::<i64>().map_or_else(|_| written.into(), Value::from)
-}
-
-#[derive(Serialize)]
-struct ViolationObject<'a> {
-    field: &'a str,
-    rule: &'a str,
 }
 
 /// A success.

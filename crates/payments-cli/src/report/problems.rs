@@ -10,6 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::failure::{Failure, Purpose};
 use crate::files;
 use crate::format::{counted, exact};
+use crate::report::call::FailedDocument;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -213,33 +214,10 @@ impl Problems {
 /// The document of a failed command, with the line of each violation and their number.
 impl Serialize for Problems {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            outcome: &'static str,
-            error: Error<'a>,
-        }
-
-        #[derive(Serialize)]
-        struct Error<'a> {
-            kind: &'static str,
-            message: String,
-            http_status: Option<u16>,
-            status_code: Option<i64>,
-            transaction_id: Option<&'a str>,
-            violations: &'a [Problem],
-            violation_count: u64,
-        }
-
-        let error = Error {
-            kind: self.role.words().0,
-            message: self.message(),
-            http_status: None,
-            status_code: None,
-            transaction_id: None,
-            violations: &self.kept,
-            violation_count: self.count,
-        };
-        Document { outcome: "invalid", error }.serialize(serializer)
+        let (kind, ..) = self.role.words();
+        let failure = Failure::invalid(kind, self.message());
+        let kept = self.kept.iter().collect();
+        FailedDocument::of(&failure, kept, Some(self.count)).serialize(serializer)
     }
 }
 

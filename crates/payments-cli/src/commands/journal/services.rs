@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use payments_journal::{Journal, ServiceError, ServiceIntents, Summary};
+use payments_journal::{ServiceError, ServiceIntents, Summary};
 use serde::Serialize;
 
 use super::{CommandError, READ, summary};
@@ -22,36 +22,23 @@ pub(super) async fn run(
     to: Option<&str>,
     confirmed: &ServiceConfirmation,
 ) -> Result<(), CommandError> {
+    let purpose = if confirmed.count.is_some() { OpenFor::Changing } else { OpenFor::Reading };
+    let journal = place.open(purpose).await?;
+    let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     let (Some(count), Some(by)) = (confirmed.count, &confirmed.by) else {
-        let found = place
-            .open(OpenFor::Reading)
-            .await?
-            .intents_of_service(service)
-            .await
-            .map_err(|error| failure(&error))?;
         return write(output, &found, to, None);
     };
     let by = &KnownKeys::in_environment().mask(by);
-    let journal = place.open(OpenFor::Changing).await?;
-    let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     let code = code(&found.intents);
     if found.intents.count() != count || confirmed.shown.as_ref().is_some_and(|shown| *shown != code) {
         return Err(changed(&found, confirmed).into());
     }
-    change(&journal, &found, to, by).await.map_err(|error| failure(&error))?;
-    write(output, &found, to, Some(by.as_str()))
-}
-
-async fn change(
-    journal: &Journal,
-    found: &ServiceIntents,
-    to: Option<&str>,
-    by: &str,
-) -> Result<(), ServiceError> {
-    match to {
-        Some(to) => journal.rename_service(found, to, by).await,
-        None => journal.forget_service(found, by).await,
-    }
+    let changed = match to {
+        Some(to) => journal.rename_service(&found, to, by).await,
+        None => journal.forget_service(&found, by).await,
+    };
+    changed.map_err(|error| failure(&error))?;
+    write(output, &found, to, Some(by))
 }
 
 fn write(
