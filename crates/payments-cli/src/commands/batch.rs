@@ -106,8 +106,7 @@ async fn end(
             "ids that look like card numbers: {count}; they are sent and stored as they are"
         )]);
     }
-    let (tallies, unresolved) = (inspected.tallies, inspected.unresolved.clone());
-    let summary = Summary { tallies, unresolved, is_dry_run, ..Summary::default() };
+    let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {
         // The run would be refused its first row.
         if let Some(journal) = journal.filter(|_| tallies.not_started().count > 0) {
@@ -123,6 +122,7 @@ async fn end(
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(with_earlier_runs)?,
     };
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
+    let progress = Progress::begin(&summary.tallies, Instant::now());
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Failure::interrupted_before_sending(signal));
     }
@@ -131,7 +131,7 @@ async fn end(
         file.unsettled(inspected.is_settled, &settings.keys),
         Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         Counting::new(summary, results, arguments.max_rejected),
-        Progress::begin(&tallies, Instant::now()),
+        progress,
     );
     has_begun.set(true);
     let summary = run_and_close(run, place, &mut interrupt).await;

@@ -15,7 +15,7 @@ use crate::card_like_ids;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
 use crate::report::problems::{MOST_KEPT, Problem, Problems, RecordedIntent, Role};
-use crate::report::run::{Tallies, UnresolvedRow};
+use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
 
 /// A valid file: every row can be charged or has been charged.
@@ -23,10 +23,8 @@ use crate::settings::KnownKeys;
 pub(super) struct Inspected {
     /// For each row, whether it is not to be sent, according to the journal.
     pub(super) is_settled: Vec<bool>,
-    /// The outcomes of earlier runs.
-    pub(super) tallies: Tallies,
-    /// The first rows whose outcome is unknown since an earlier run.
-    pub(super) unresolved: Vec<UnresolvedRow>,
+    /// The outcomes of earlier runs, and the first rows that are unknown since then.
+    pub(super) summary: Summary,
     /// How many ids look like card numbers and are none, as the person says.
     pub(super) like_cards: u64,
 }
@@ -130,7 +128,7 @@ impl Inspection<'_> {
             }
             Ok(row) => row,
         };
-        let total = &mut self.inspected.tallies.total;
+        let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
             *total = more;
         } else {
@@ -273,7 +271,7 @@ impl Inspection<'_> {
             }));
             return false;
         }
-        let Tallies { earlier, rejected_by_status, .. } = &mut self.inspected.tallies;
+        let Tallies { earlier, rejected_by_status, .. } = &mut self.inspected.summary.tallies;
         let amount = row.payment.amount();
         // If the sum does not fit, the file is refused and no tally is shown.
         let tally = match &intent.state {
@@ -287,9 +285,9 @@ impl Inspection<'_> {
                 &mut earlier.rejected
             }
             IntentState::Unknown(failure) => {
-                if self.inspected.unresolved.len() < UnresolvedRow::MOST_LISTED {
+                if self.inspected.summary.unresolved.len() < UnresolvedRow::MOST_LISTED {
                     let id = failure.transaction_id.as_ref();
-                    self.inspected.unresolved.push(row.unresolved(id, None, &failure.kind));
+                    self.inspected.summary.unresolved.push(row.unresolved(id, None, &failure.kind));
                 }
                 &mut earlier.unknown
             }
