@@ -111,7 +111,7 @@ fn likely_cause(error: &TransportError, cause: Option<&str>) -> Option<&'static 
         // The hint after a deadline depends on the settings.
         return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(hint);
     };
-    if let Some(why) = tls_error(error).and_then(no_common_tls) {
+    if let Some(why) = causes(error).find_map(|cause| cause.downcast_ref()).and_then(no_common_tls) {
         return Some(why);
     }
     Some(if !cause.contains("certificate") {
@@ -138,11 +138,6 @@ pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
     use ClientCertificateAlert::{Refused, Required};
 
     matches!(error.client_certificate(), Some(Required | Refused))
-}
-
-/// The error of the TLS library.
-fn tls_error(error: &TransportError) -> Option<&rustls::Error> {
-    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.

@@ -13,6 +13,21 @@
 //! $ payments batch run november.csv --journal billing.db
 //! ```
 //!
+//! # The way of a command
+//!
+//! 1. `args` is the command line, as plain data. `usage` reports what clap refuses, and `help` has the long texts.
+//! 2. `settings` merges options and environment, and says where each came from. It also has the place of the journal.
+//! 3. `commands` has a file or a folder for each command. A single charge or lookup runs through `call`, and through
+//!    `journaled_call` if it has a key. Files of rows are read by `row_file` and `csv_file`.
+//! 4. `failure` is why a command did not succeed. `hints` adds what to check, and `report::advice` what to do next.
+//! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
+//! 6. `output` writes the report: `stdout` the result, `stderr` everything else.
+//!
+//! Two commands are larger than the others. `commands::batch`: `billing_file` reads the rows, `inspection` checks them all
+//! before one is sent, `run` sends them, `stop_rules` decides what each result means, and `counting` counts it.
+//! `commands::journal`: `resolve` and `resolve_file` record what a person found out, and `reconcile` compares the journal with
+//! a processor's report.
+//!
 //! # What it does not do
 //!
 //! It never sends a payment twice automatically, and sends nothing to an environment that was not named: there is no

@@ -133,7 +133,7 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
             return Some(format!(
                 "PROCESSED, but the result could not be written to stdout ({error}).\n  \
                  The money moved: do not run it again. TransactionId {}\n",
-                style::for_terminal(transaction_id)
+                style::for_terminal(transaction_id.as_str())
             ));
         }
         Report::Processed(Processed {

@@ -219,7 +219,7 @@ impl Demo<'_> {
         }
         match (&result, &*changed) {
             (Ok(Processed { effect: Effect::Moved { transaction_id }, .. }), _) => {
-                Ok(Some(TransactionId::new(transaction_id)?))
+                Ok(Some(transaction_id.clone()))
             }
             (Err(error), [entry]) if error.outcome() == FailedOutcome::Unknown => {
                 self.text(&format!(

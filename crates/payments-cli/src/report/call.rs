@@ -113,7 +113,7 @@ pub(crate) enum Effect {
     /// A payment or a void was processed under this `TransactionId`.
     Moved {
         /// The id in the response.
-        transaction_id: String,
+        transaction_id: TransactionId,
     },
     /// A lookup of a transaction: nothing changed.
     FoundTransaction {
@@ -128,7 +128,7 @@ pub(crate) enum Effect {
 impl Processed {
     /// A payment or a void; `data` is JSON.
     pub(crate) fn moved<T>(success: &Success<T>, data: String, transaction_id: &TransactionId) -> Self {
-        let effect = Effect::Moved { transaction_id: transaction_id.to_string() };
+        let effect = Effect::Moved { transaction_id: transaction_id.clone() };
         Self::of(success, effect, raw(data))
     }
 
@@ -149,7 +149,7 @@ impl Processed {
         let processed = journaled.answer.as_ref().map_or_else(
             || Self {
                 http_status: None,
-                effect: Effect::Moved { transaction_id: id.to_string() },
+                effect: Effect::Moved { transaction_id: id.clone() },
                 data: raw(TransactionReceipt::new(id.clone()).to_json()),
                 note: None,
             },

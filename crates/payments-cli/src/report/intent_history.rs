@@ -1,12 +1,14 @@
 //! What has happened to an intent, as lines of text and as JSON.
 
-use crate::format::{counted, timestamp};
 use std::collections::BTreeMap;
 
 use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, Subject, Verdict};
 use payments_model::unversioned::as_number;
 use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
-use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::format::{counted, timestamp};
 
 /// The story of an intent: a line for each event. Only a person's or the service's words have commas, so that few cells of a CSV
 /// file need quotes.
@@ -218,10 +220,5 @@ fn subject(subject: &Subject) -> (&'static str, Option<&str>) {
 }
 
 /// An amount as a number with all its digits.
-struct Exact<'a>(&'a Amount);
-
-impl Serialize for Exact<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        as_number(self.0, serializer)
-    }
-}
+#[derive(Serialize)]
+struct Exact<'a>(#[serde(serialize_with = "as_number")] &'a Amount);

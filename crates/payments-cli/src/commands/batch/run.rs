@@ -23,7 +23,7 @@ use crate::call::catch_panic;
 use crate::journaled_call::LAST_WRITES;
 use crate::report::run::{Stop, Summary};
 
-/// A run: what is left to send, what is in flight, and what is counted.
+/// A run, with its rows to send, in flight and counted.
 pub(super) struct Run<'a> {
     client: JournaledClient,
     queue: RowQueue<'a>,

@@ -119,14 +119,14 @@ impl Said {
             );
         }
         let decided = intent.decision_about(number);
-        let known = match (decided, &intent.state) {
-            (Some(decided), _) => Some(label(&decided.verdict)),
-            (None, _) if number != *attempts => None,
-            (None, IntentState::Rejected(_)) => Some("rejected".to_owned()),
-            (None, IntentState::NotProcessed(_)) => Some("not-processed".to_owned()),
-            (None, IntentState::Processed { transaction_id }) => Some(transaction_id.to_string()),
-            (None, _) => None,
-        };
+        let known = decided.map(|decided| label(&decided.verdict)).or_else(|| match &intent.state {
+            _ if number != *attempts => None,
+            IntentState::Rejected(_) => Some("rejected".to_owned()),
+            IntentState::NotProcessed(_) => Some("not-processed".to_owned()),
+            IntentState::Processed { transaction_id } => Some(transaction_id.to_string()),
+            _ => None,
+        });
+        let look_at_it = || format!("look at it with `payments journal show {key}`");
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
         // replaces nothing.
         let is_replaced = |decided: &Resolution| {
@@ -148,14 +148,14 @@ impl Said {
                 return refused(
                     "changed_meanwhile",
                     format!("attempt {number} of {key} is {known}{by}, and --replace names {named}"),
-                    format!("look at it with `payments journal show {key}`"),
+                    look_at_it(),
                 );
             }
             (Some(_), None, _) => {
                 return refused(
                     "changed_meanwhile",
                     format!("attempt {number} of {key} is not resolved, so there is nothing to replace"),
-                    format!("look at it with `payments journal show {key}`"),
+                    look_at_it(),
                 );
             }
             _ => {}
