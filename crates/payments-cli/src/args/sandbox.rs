@@ -3,8 +3,9 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Subcommand, ValueEnum};
-use payments_fake::{DeclineShape, FakeGateway};
+use payments_fake::{DeclineShape, FakeGateway, UnlistedCards};
 
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -67,7 +68,7 @@ pub(crate) struct ServeArguments {
     pub(crate) decline_shape: DeclineShape,
 
     /// What happens to a card number outside the test values
-    #[arg(long, value_name = "WHAT", default_value = "approve")]
+    #[arg(long, value_name = "WHAT", default_value = "approve", value_parser = unlisted_cards())]
     pub(crate) unlisted_cards: UnlistedCards,
 
     /// Ignore fields that the interface does not have, instead of refusing them with HTTP 400
@@ -88,25 +89,18 @@ fn address(text: &str) -> Result<SocketAddr, &'static str> {
     text.parse().map_err(|_| "write ADDR:PORT, such as 127.0.0.1:8080")
 }
 
-/// What happens to a card number outside the test values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum UnlistedCards {
-    /// It is approved; only its last four digits are kept
-    Approve,
-    /// It is declined
-    Decline,
-    /// It is refused with HTTP 400, so that no real card number can be used by mistake
-    Refuse,
-}
-
-impl From<UnlistedCards> for payments_fake::UnlistedCards {
-    fn from(chosen: UnlistedCards) -> Self {
-        match chosen {
-            UnlistedCards::Approve => Self::Approved,
-            UnlistedCards::Decline => Self::Declined,
-            UnlistedCards::Refuse => Self::Refused,
-        }
-    }
+fn unlisted_cards() -> impl TypedValueParser<Value = UnlistedCards> {
+    let values = [
+        PossibleValue::new("approve").help("It is approved; only its last four digits are kept"),
+        PossibleValue::new("decline").help("It is declined"),
+        PossibleValue::new("refuse")
+            .help("It is refused with HTTP 400, so that no real card number can be used by mistake"),
+    ];
+    PossibleValuesParser::new(values).map(|chosen| match &*chosen {
+        "approve" => UnlistedCards::Approved,
+        "decline" => UnlistedCards::Declined,
+        _ => UnlistedCards::Refused,
+    })
 }
 
 /// How requests are logged.

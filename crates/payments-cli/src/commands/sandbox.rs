@@ -84,7 +84,7 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
         .ignore_unfired_faults()
         .choices(move |choices| {
             choices.decline_shape = arguments.decline_shape;
-            choices.unlisted_cards = arguments.unlisted_cards.into();
+            choices.unlisted_cards = arguments.unlisted_cards;
             if arguments.allow_unknown_fields {
                 choices.unknown_fields = UnknownFields::Ignored;
             }
