@@ -100,6 +100,16 @@ pub(crate) enum FailedOutcome {
 }
 
 impl FailedOutcome {
+    /// Of a call that provably sent nothing, the caller is told whether it was refused here.
+    pub(crate) const fn of(outcome: Outcome, is_refused_here: bool) -> Self {
+        match outcome {
+            Outcome::NotProcessed if is_refused_here => Self::Invalid,
+            Outcome::NotProcessed => Self::NotProcessed,
+            Outcome::Rejected => Self::Rejected,
+            Outcome::Unknown => Self::Unknown,
+        }
+    }
+
     /// The outcome in the JSON document.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -308,12 +318,7 @@ pub(crate) trait CallError: StdError {
 
 impl CallError for Error {
     fn outcome(&self) -> FailedOutcome {
-        match self.outcome() {
-            Outcome::NotProcessed if is_invalid(self.kind()) => FailedOutcome::Invalid,
-            Outcome::NotProcessed => FailedOutcome::NotProcessed,
-            Outcome::Rejected => FailedOutcome::Rejected,
-            Outcome::Unknown => FailedOutcome::Unknown,
-        }
+        FailedOutcome::of(self.outcome(), is_invalid(self.kind()))
     }
 
     fn failed_call(&self) -> &FailedCall {

@@ -315,12 +315,7 @@ const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rej
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {
-    let outcome = match error.outcome() {
-        Outcome::NotProcessed if !error.is_recorded() => FailedOutcome::Invalid,
-        Outcome::NotProcessed => FailedOutcome::NotProcessed,
-        Outcome::Rejected => FailedOutcome::Rejected,
-        Outcome::Unknown => FailedOutcome::Unknown,
-    };
+    let outcome = FailedOutcome::of(error.outcome(), !error.is_recorded());
     let response =
         match error.intent().map(|intent| &intent.state) {
             Some(

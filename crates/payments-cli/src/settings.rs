@@ -207,9 +207,8 @@ fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
         )
     })?;
     // With a placeholder key, so that a wrong address and a missing key are reported together.
-    if let Err(error) = Endpoint::new(&base_url, ApiKey::new("any")?) {
-        return Err(Failure::from(error).hint(format!("the base URL came from {source}")));
-    }
+    let hinted = |error| Failure::from(error).hint(format!("the base URL came from {source}"));
+    Endpoint::new(&base_url, ApiKey::new("any")?).map_err(hinted)?;
     Ok((base_url, source))
 }
 
@@ -243,10 +242,8 @@ struct Key {
 impl Key {
     /// Refuses a key that no header can hold.
     fn checked(self) -> Result<Self, Failure> {
-        match ApiKey::new(&self.text) {
-            Ok(_) => Ok(self),
-            Err(error) => Err(Failure::from(error).hint(key_hint(self.source))),
-        }
+        ApiKey::new(&self.text).map_err(|error| Failure::from(error).hint(key_hint(self.source)))?;
+        Ok(self)
     }
 }
 
@@ -291,10 +288,9 @@ fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
     };
     // With a placeholder address and key, so that a wrong label is reported together with them.
     let key = ApiKey::new("any")?;
-    match Endpoint::new("https://localhost", key.clone())?.for_merchant(&label, key) {
-        Ok(_) => Ok(Some(Merchant { label, source })),
-        Err(error) => Err(Failure::from(error).hint(format!("the label came from {source}"))),
-    }
+    let hinted = |error| Failure::from(error).hint(format!("the label came from {source}"));
+    Endpoint::new("https://localhost", key.clone())?.for_merchant(&label, key).map_err(hinted)?;
+    Ok(Some(Merchant { label, source }))
 }
 
 fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {

@@ -1,6 +1,5 @@
 //! Checks every row of a billing file before one is sent.
 
-use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, RandomState};
 use std::mem;
@@ -429,12 +428,9 @@ impl Keys {
         let mut first_lines = HashMap::new();
         let candidates = again().filter(|(key, _)| repeated.contains(&hasher.hash_one(key)));
         candidates
-            .filter_map(|(key, line)| match first_lines.entry(key) {
-                Entry::Occupied(first) => Some((line, *first.get())),
-                Entry::Vacant(first) => {
-                    first.insert(line);
-                    None
-                }
+            .filter_map(|(key, line)| {
+                let first = *first_lines.entry(key).or_insert(line);
+                (first != line).then_some((line, first))
             })
             .collect()
     }

@@ -1,7 +1,6 @@
 //! The rows of a file of resolutions.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use payments_journal::{Intent, IntentKey, IntentState};
 use payments_model::{Amount, printable_field_name};
@@ -89,25 +88,18 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
     while let Some(read) = table.next() {
         is_empty = false;
         let line = table.line();
-        if let Err(problem) = read {
-            problems.push(problem);
-            continue;
-        }
-        let key = match table.key(columns.key) {
+        let key = read.and_then(|()| table.key(columns.key).map_err(|rule| Problem::new(line, "Key", rule)));
+        let key = match key {
             Ok(key) => key,
-            Err(rule) => {
-                problems.push(Problem::new(line, "Key", rule));
+            Err(problem) => {
+                problems.push(problem);
                 continue;
             }
         };
-        match lines.entry(key.clone()) {
-            Entry::Vacant(entry) => {
-                entry.insert(line);
-            }
-            Entry::Occupied(first) => {
-                let rule = format!("is the same as in line {}", first.get());
-                problems.push(Problem::new(line, "Key", rule).of(&key));
-            }
+        let first = *lines.entry(key.clone()).or_insert(line);
+        if first != line {
+            let rule = format!("is the same as in line {first}");
+            problems.push(Problem::new(line, "Key", rule).of(&key));
         }
         match columns.row(&table, &key) {
             Ok(Some(row)) => found.rows.push(row),
@@ -145,11 +137,10 @@ impl Columns {
     fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
         let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
-        let columns = |name: &str| {
-            let is_it = |heading: &String| plain(heading) == plain(name);
-            let found = headings.iter().enumerate().filter(|(_, heading)| is_it(heading));
-            found.map(|(index, _)| index).collect::<Vec<_>>()
+        let columns_of = |is_it: &dyn Fn(&str) -> bool| {
+            (0..headings.len()).filter(|index| is_it(&headings[*index])).collect::<Vec<_>>()
         };
+        let columns = |name: &str| columns_of(&|heading| plain(heading) == plain(name));
         let mut column = |name: &'static str, is_required: bool| match &*columns(name) {
             [] if !is_required => None,
             [index] if headings[*index].trim() == headings[*index] => Some(*index),
@@ -176,9 +167,8 @@ impl Columns {
         let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
         let verdicts = columns("Verdict");
         let (key, id, note) = (key?, id?, note?);
-        let is_foreign = |name: &String| intent::names().iter().all(|member| plain(member) != plain(name));
-        let foreign = headings.iter().enumerate().filter(|(_, name)| is_foreign(name));
-        let foreign = foreign.map(|(index, _)| index).collect();
+        let foreign =
+            columns_of(&|heading| intent::names().iter().all(|member| plain(member) != plain(heading)));
         let decimal_mark = if separator == b';' { ',' } else { '.' };
         Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, decimal_mark })
     }
