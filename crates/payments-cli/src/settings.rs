@@ -201,11 +201,12 @@ impl Settings {
 }
 
 fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
-    let (base_url, source) = chosen_text(&options.base_url, "--base-url", BASE_URL)?.ok_or_else(|| {
-        Failure::configuration(
-            "no base URL is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
-        )
-    })?;
+    let (base_url, source) =
+        chosen_text(options.base_url.as_ref(), "--base-url", BASE_URL)?.ok_or_else(|| {
+            Failure::configuration(
+                "no base URL is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
+            )
+        })?;
     // With a placeholder key, so that a wrong address and a missing key are reported together.
     let hinted = |error| Failure::from(error).hint(format!("the base URL came from {source}"));
     Endpoint::new(&base_url, ApiKey::new("any")?).map_err(hinted)?;
@@ -264,15 +265,12 @@ fn key_file(path: &Path, source: Source) -> Result<Key, Failure> {
     let file = File::open(path).map_err(cannot_be_read)?;
     // The metadata of the open file: the path may lead to another file a moment later.
     let metadata = file.metadata().map_err(cannot_be_read)?;
-    if let Some(why) = access::refusal_of_key_file(&metadata) {
-        return Err(refused(why));
-    }
+    let warning = access::check_key_file(&metadata).map_err(refused)?.map(about_file);
     let bytes = files::read_up_to(file, LARGEST_KEY_FILE)
         .map_err(cannot_be_read)?
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
     let text = Zeroizing::new(without_final_newline(key).to_owned());
-    let warning = access::warning_of_key_file(&metadata).map(about_file);
     Ok(Key { text, source, warning })
 }
 
@@ -283,7 +281,7 @@ fn without_final_newline(text: &str) -> &str {
 }
 
 fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
-    let Some((label, source)) = chosen_text(&options.merchant, "--merchant", MERCHANT)? else {
+    let Some((label, source)) = chosen_text(options.merchant.as_ref(), "--merchant", MERCHANT)? else {
         return Ok(None);
     };
     // With a placeholder address and key, so that a wrong label is reported together with them.

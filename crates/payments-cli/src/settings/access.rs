@@ -2,27 +2,22 @@
 
 use std::fs::Metadata;
 
-/// Why a key file is refused. Anyone who can write to it decides which account the next charge goes to.
+/// A warning about a key file that others can read. The error is why it is refused: anyone who can write to it decides which account
+/// the next charge goes to. One that can be read is not refused, because in containers, mounted secrets are often readable by
+/// everyone.
 #[cfg(unix)]
-pub(super) fn refusal_of_key_file(metadata: &Metadata) -> Option<&'static str> {
+pub(super) fn check_key_file(metadata: &Metadata) -> Result<Option<&'static str>, &'static str> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
 
+    let user = rustix::process::geteuid().as_raw();
     // A terminal is writable by its group, but stores nothing.
-    if metadata.file_type().is_char_device() {
-        return None;
+    let stores_nothing = metadata.file_type().is_char_device();
+    if let Some(why) = refusal_of(metadata.uid(), user, metadata.mode()).filter(|_| !stores_nothing) {
+        return Err(why);
     }
-    refusal_of(metadata.uid(), rustix::process::geteuid().as_raw(), metadata.mode())
-}
-
-/// A warning about a key file that others can read. It is not refused, because in containers, mounted secrets are often
-/// readable by everyone.
-#[cfg(unix)]
-pub(super) fn warning_of_key_file(metadata: &Metadata) -> Option<&'static str> {
-    use std::os::unix::fs::MetadataExt as _;
-
-    (metadata.is_file() && metadata.mode() & 0o044 != 0).then_some(
+    Ok((metadata.is_file() && metadata.mode() & 0o044 != 0).then_some(
         "can be read by others: unless they may have the key, run chmod 600 on it and replace the key",
-    )
+    ))
 }
 
 #[cfg(unix)]
@@ -41,14 +36,9 @@ const ROOT: u32 = 0;
 
 /// There are no permission bits to check.
 #[cfg(not(unix))]
-pub(super) fn refusal_of_key_file(_: &Metadata) -> Option<&'static str> {
-    None
-}
-
-/// There are no permission bits to check.
-#[cfg(not(unix))]
-pub(super) fn warning_of_key_file(_: &Metadata) -> Option<&'static str> {
-    None
+#[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
+pub(super) fn check_key_file(_: &Metadata) -> Result<Option<&'static str>, &'static str> {
+    Ok(None)
 }
 
 #[cfg(all(test, unix))]

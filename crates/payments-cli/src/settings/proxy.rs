@@ -22,7 +22,9 @@ pub(super) struct Proxy {
 impl Proxy {
     /// The proxy from the option, else the environment. No other variable is read.
     pub(super) fn chosen(options: &ClientOptions) -> Result<Option<Self>, Failure> {
-        let Some((address, source)) = chosen_text(&options.proxy, "--proxy", PROXY)? else { return Ok(None) };
+        let Some((address, source)) = chosen_text(options.proxy.as_ref(), "--proxy", PROXY)? else {
+            return Ok(None);
+        };
         let address = Zeroizing::new(address);
         let refused = |why: &str| {
             Failure::configuration(format!(

@@ -52,16 +52,15 @@ pub(super) fn chosen<T: From<OsString>>(
 }
 
 /// The same for a text.
-#[allow(clippy::ref_option, reason = "the options are kept")]
 pub(super) fn chosen_text(
-    option: &Option<String>,
+    option: Option<&String>,
     flag: &'static str,
     name: &'static str,
 ) -> Result<Option<(String, Source)>, Failure> {
-    Ok(match option {
-        Some(text) => Some((text.clone(), Source::Flag(flag))),
-        None => text_variable(name)?.map(|text| (text, Source::Variable(name))),
-    })
+    if let Some(text) = option {
+        return Ok(Some((text.clone(), Source::Flag(flag))));
+    }
+    Ok(text_variable(name)?.map(|text| (text, Source::Variable(name))))
 }
 
 pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
