@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::Summary;
 use super::stop::{NextRun, Stop};
-use super::tally::{RejectedByStatus, Tallies, Tally};
-use super::{Summary, UnresolvedRow};
+use super::tally::{RejectedByStatus, Tallies};
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -15,33 +15,23 @@ impl Summary {
         let (tone, heading) = self.heading();
         let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_run(self).number()));
         let mut text = format!("{} {code}\n", style.paint(tone, &heading));
-        if let Some(stop) = &self.stop {
-            line(&mut text, &format!("stopped: {stop}"));
-        }
-        if let Some(why) = &self.incomplete_results {
-            line(&mut text, &format!("the file of --results is incomplete: {why}"));
-        }
-        if let Some(place) = &self.created_journal {
-            line(&mut text, &format!("this run created the journal {place}"));
-        }
-        self.write_table(&mut text);
-        for rejected_by_status in rejected_by_status(&self.tallies.rejected_by_status) {
-            line(&mut text, &rejected_by_status);
-        }
-        self.write_unresolved(&mut text, style);
-        for second_charge in &self.second_charges {
-            line(&mut text, second_charge);
-        }
+        text.extend(self.stop.iter().map(|stop| line(&format!("stopped: {stop}"))));
+        let why = self.incomplete_results.iter();
+        text.extend(why.map(|why| line(&format!("the file of --results is incomplete: {why}"))));
+        let place = self.created_journal.iter();
+        text.extend(place.map(|place| line(&format!("this run created the journal {place}"))));
+        text.extend(self.table().iter().map(|row| line(row)));
+        text.extend(rejected_by_status(&self.tallies.rejected_by_status).iter().map(|it| line(it)));
+        text += &self.unresolved_rows(style);
+        text.extend(self.second_charges.iter().map(|it| line(it)));
         if !self.same_transaction.is_empty() {
             let heading =
                 "the service returned one transaction for two keys: compare them with the service's records";
-            line(&mut text, heading);
+            text += &line(heading);
         }
-        for same_transaction in &self.same_transaction {
-            line(&mut text, &format!("  {same_transaction}"));
-        }
+        text.extend(self.same_transaction.iter().map(|it| line(&format!("  {it}"))));
         if !self.is_dry_run {
-            self.write_what_is_left(&mut text);
+            text += &self.what_is_left();
         }
         text
     }
@@ -50,23 +40,21 @@ impl Summary {
         self.stop.as_ref().map_or(NextRun::ANY_TIME, Stop::next_run)
     }
 
-    fn write_what_is_left(&self, text: &mut String) {
+    fn what_is_left(&self) -> String {
         let Tallies { in_progress, not_processed, .. } = self.tallies;
+        let mut text = String::new();
         if not_processed.plus(self.tallies.not_started()).count > 0 {
             let when = self.next_run().when;
-            line(
-                text,
-                &format!(
-                    "{when}run the same command again to send the rows that are not processed or not started"
-                ),
-            );
+            text += &line(&format!(
+                "{when}run the same command again to send the rows that are not processed or not started"
+            ));
         }
         if in_progress.count > 0 {
-            line(
-                text,
+            text += &line(
                 "another run is sending the rows in progress elsewhere: run the same command later to see how they ended",
             );
         }
+        text
     }
 
     fn heading(&self) -> (Tone, String) {
@@ -101,61 +89,52 @@ impl Summary {
         if not_recorded.is_empty() { unknown } else { format!("{unknown}; {not_recorded}") }
     }
 
-    fn write_table(&self, text: &mut String) {
-        let tallies = &self.tallies;
-        let mut rows: Vec<_> = tallies
-            .named()
-            .filter(|(_, _, tally)| tally.count > 0)
-            .map(|(name, label, tally)| match name {
-                "not_started" if self.is_dry_run => ("would be sent", tally),
-                _ => (label, tally),
-            })
-            .collect();
-        rows.push(("total", tallies.total));
-        let rows: Vec<_> = rows
-            .into_iter()
-            .map(|(label, tally)| (label, tally.count.to_string(), tally.sum().to_string()))
-            .collect();
-        let width = |of: fn(&(&str, String, String)) -> usize| rows.iter().map(of).max().unwrap_or_default();
-        let label_width = width(|row| row.0.len());
-        let count_width = width(|row| row.1.len()).max("rows".len());
-        let sum_width = width(|row| row.2.len()).max("sum".len());
-        line(text, &format!("{:label_width$}  {:>count_width$}  {:>sum_width$}", "", "rows", "sum"));
-        for (label, count, sum) in &rows {
-            line(text, &format!("{label:label_width$}  {count:>count_width$}  {sum:>sum_width$}"));
-        }
+    fn table(&self) -> Vec<String> {
+        let counted = self.tallies.named().filter(|(_, _, tally)| tally.count > 0);
+        let counted = counted.map(|(name, label, tally)| match name {
+            "not_started" if self.is_dry_run => ("would be sent", tally),
+            _ => (label, tally),
+        });
+        let rows = counted.chain([("total", self.tallies.total)]);
+        let rows =
+            rows.map(|(label, tally)| [label.to_owned(), tally.count.to_string(), tally.sum().to_string()]);
+        let rows: Vec<_> = [["", "rows", "sum"].map(str::to_owned)].into_iter().chain(rows).collect();
+        let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
+        let widths = [0, 1, 2].map(width);
+        let row = |[label, count, sum]: &[String; 3]| {
+            let [label_width, count_width, sum_width] = widths;
+            format!("{label:label_width$}  {count:>count_width$}  {sum:>sum_width$}")
+        };
+        rows.iter().map(row).collect()
     }
 
-    fn write_unresolved(&self, text: &mut String, style: Style) {
+    fn unresolved_rows(&self, style: Style) -> String {
         let (unrecorded, unknown): (Vec<_>, Vec<_>) =
             self.unresolved.iter().partition(|row| row.unrecorded.is_some());
         let all_unknown = self.tallies.all_unknown();
-        if all_unknown.plus(self.not_recorded).count == 0 {
-            return;
-        }
-        let mut write = |heading: &str, rows: Vec<&UnresolvedRow>, all: Tally| {
+        let mut text = String::new();
+        for (heading, rows, all) in [
+            ("outcome unknown, never sent again automatically:", unknown, all_unknown),
+            (
+                "outcome known, but not recorded in the journal, which lists it as unknown:",
+                unrecorded,
+                self.not_recorded,
+            ),
+        ] {
             if all.count == 0 {
-                return;
+                continue;
             }
             let _ = writeln!(text, "  {}", style.paint(Tone::Warning, heading));
-            for row in &rows {
-                line(text, &format!("  {row}"));
-            }
+            text.extend(rows.iter().map(|row| line(&format!("  {row}"))));
             let rest = all.count.saturating_sub(rows.len() as u64);
-            if rest > 0 {
-                line(text, &format!("  and {rest} more"));
-            }
-        };
-        write("outcome unknown, never sent again automatically:", unknown, all_unknown);
-        write(
-            "outcome known, but not recorded in the journal, which lists it as unknown:",
-            unrecorded,
-            self.not_recorded,
-        );
-        line(
-            text,
-            "`payments journal list --unresolved` lists them all; `payments journal resolve` resolves one, or many with --from",
-        );
+            text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
+        }
+        if !text.is_empty() {
+            text += &line(
+                "`payments journal list --unresolved` lists them all; `payments journal resolve` resolves one, or many with --from",
+            );
+        }
+        text
     }
 }
 
@@ -178,14 +157,15 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
     lines
 }
 
-fn line(text: &mut String, line: &str) {
-    let _ = writeln!(text, "  {}", for_terminal(line));
+fn line(text: &str) -> String {
+    format!("  {}\n", for_terminal(text))
 }
 
 #[cfg(test)]
 mod tests {
     use payments_model::Amount;
 
+    use super::super::Tally;
     use super::*;
 
     #[test]
