@@ -178,12 +178,6 @@ impl Failure {
         self
     }
 
-    /// Adds the journal's part of the result.
-    pub(crate) fn with_note(mut self, note: IntentNote) -> Self {
-        self.advice.note = Some(note);
-        self
-    }
-
     /// Adds what was sent, and what the service's records can be searched by.
     pub(crate) fn with_sent(mut self, sent: Sent, search_by: &'static str) -> Self {
         self.sent = Some(Box::new(sent));

@@ -293,8 +293,8 @@ fn failure(error: &Error, settings: &Settings) -> Failure {
         second_charge: None,
     };
     let how_to_find_the_cause = error.call_error().map_or("", how_to_find_the_cause);
-    let mut failure =
-        Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure }.with_note(note);
+    let mut failure = Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure };
+    failure.advice.note = Some(note);
     if let Some(what_happened) = &mut failure.advice.what_happened {
         *what_happened = format!("{}: {what_happened}", error.key());
     }

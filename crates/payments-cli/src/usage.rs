@@ -67,7 +67,7 @@ fn failure(error: &clap::Error, reached: &Reached) -> Failure {
         .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
     let suggestion = suggestion.filter(|_| what != KEY_AS_ARGUMENT);
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
-    Failure::usage(format!("{what}{hint}; {nothing_done}: see {}", reached.help())).for_purpose(purpose)
+    Failure::usage(format!("{what}{hint}; {nothing_done}: see {} --help", reached.path)).for_purpose(purpose)
 }
 
 /// Tells the user that a key in the arguments is no longer secret.
@@ -123,11 +123,6 @@ impl Reached {
     fn takes_a_value(&self, option: &str) -> bool {
         let mut options = self.command.get_arguments();
         options.any(|it| it.get_long() == Some(option) && it.get_action().takes_values())
-    }
-
-    /// The nearest help.
-    fn help(&self) -> String {
-        format!("{} --help", self.path)
     }
 
     /// Its purpose, as far as the message depends on it.

@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn same_command_may_be_run_again_only_with_a_key() {
         let unknown = || Failure::new(FailedOutcome::Unknown, "closed", "text");
-        let with_key = unknown().with_note(IntentNote::default());
+        let mut with_key = unknown();
+        with_key.advice.note = Some(IntentNote::default());
         assert_eq!(
             [unknown(), with_key].map(|failure| headline(&failure).1),
             [
