@@ -1,6 +1,6 @@
 //! The command line. No argument is a secret.
 
-#![allow(clippy::doc_markdown, rustdoc::invalid_html_tags, reason = "clap prints these comments as they are")]
+#![allow(clippy::doc_markdown, reason = "clap prints these comments as they are")]
 
 pub(crate) mod batch;
 mod global;
