@@ -128,18 +128,16 @@ async fn end<C: Charge>(
     trace::introduce(place, output, verbose);
     // A new key that looks like a card number is refused, without creating a journal.
     let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
-    let recorded = if must_be_recorded || dry_run {
-        open_with(key, place, dry_run, &mut interrupt).await?
-    } else {
-        None
-    };
+    let recorded =
+        if must_be_recorded { open_with(key, place, dry_run, &mut interrupt).await? } else { None };
     if must_be_recorded && recorded.is_none() {
         let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
         return Err(Failure::usage(message));
     }
     if dry_run {
         let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
-        dry_run.is_key_recorded = recorded.is_some();
+        dry_run.is_key_recorded =
+            recorded.is_some() || open_with(key, place, true, &mut interrupt).await?.is_some();
         return Ok(Report::DryRun(dry_run));
     }
     let journal = match recorded {

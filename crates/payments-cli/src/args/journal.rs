@@ -348,7 +348,8 @@ pub(super) fn time(text: &str) -> Result<SystemTime, &'static str> {
     } else {
         let at = text.len().saturating_sub("+01:00".len());
         let (local, zone) = text.split_at_checked(at).ok_or(RULE)?;
-        (local, parse_zone(zone).filter(|_| zone.contains(':')))
+        let is_written_out = zone.as_bytes().get(3) == Some(&b':') && !zone.contains(char::is_whitespace);
+        (local, parse_zone(zone).filter(|_| is_written_out))
     };
     // A second Z would make any offset valid.
     let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
@@ -400,6 +401,10 @@ mod tests {
             "2026-11-01T08:00:00",
             "2026-11-01T08:00:00+0100",
             "2026-11-01T08:00:00+24:00",
+            "2026-11-01T08:00:00+14:30",
+            "2026-11-01T08:00:00+0:100",
+            "2026-11-01T08:00:00+01:\t\t",
+            "+1:0",
             "2026-11-01T08:00:00Z+01:00",
             "2026-11-01T08:00:00++1:00",
             "２026-11-01",

@@ -97,13 +97,16 @@ pub(crate) fn parse_zone(text: &str) -> Option<i64> {
     let (hours, minutes) = rest.split_at_checked(2)?;
     let hours = number(hours, 2..=2, 0..=14)?;
     let minutes = if minutes.is_empty() { 0 } else { number(minutes, 2..=2, 0..=59)? };
-    let ahead = i64::try_from(hours * 60 + minutes).ok()?;
+    let ahead = i64::try_from(hours * 60 + minutes).ok().filter(|ahead| *ahead <= FURTHEST)?;
     match sign {
         "+" => Some(ahead),
         "-" => Some(-ahead),
         _ => None,
     }
 }
+
+/// No zone is further from UTC, in minutes.
+const FURTHEST: i64 = 14 * 60;
 
 /// The instant that is this local time in a zone that many minutes ahead of UTC.
 pub(crate) fn shifted(local: SystemTime, ahead: i64) -> Option<SystemTime> {

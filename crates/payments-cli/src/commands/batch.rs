@@ -109,7 +109,7 @@ async fn end(
     let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {
         // The run would be refused its first row.
-        if let Some(journal) = journal.filter(|_| tallies.not_started().count > 0) {
+        if let Some(journal) = journal.filter(|_| summary.tallies.not_started().count > 0) {
             interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
         }
         return Ok(Report::Batch(Box::new(summary)));

@@ -12,7 +12,6 @@ use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::stop::Stop;
-use self::tally::RejectedByStatus;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::report::exit_code::ExitCode;
 
@@ -22,7 +21,7 @@ use crate::report::exit_code::ExitCode;
 pub(crate) struct Summary {
     #[serde(rename = "stopped")]
     pub(crate) stop: Option<Stop>,
-    #[serde(rename = "rows")]
+    #[serde(flatten)]
     pub(crate) tallies: Tallies,
     /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
@@ -88,11 +87,9 @@ pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Resu
         outcome: &'static str,
         #[serde(flatten)]
         run: &'a Summary,
-        rejected_by_status: &'a RejectedByStatus,
     }
 
-    let (outcome, rejected_by_status) = (run.outcome(), &run.tallies.rejected_by_status);
-    Document { outcome, run, rejected_by_status }.serialize(serializer)
+    Document { outcome: run.outcome(), run }.serialize(serializer)
 }
 
 /// A row whose outcome is unknown, or known and not recorded in the journal.

@@ -87,16 +87,17 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         let why = format!("the heading {heading:?} has white space around the name");
         return Err(refused(table.line(), &why));
     }
-    let [key, reference, ours] = names.map(|name| headings.iter().position(|heading| heading == name));
-    let Some(key) = key.or(ours).or(reference) else {
+    let [theirs, reference, ours] = names.map(|name| headings.iter().position(|heading| heading == name));
+    let Some(key) = theirs.or(ours).or(reference) else {
         return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
     };
     // Only a file that this command wrote has a heading in lower case.
-    table.is_escaped = ours.is_some();
+    table.is_escaped = theirs.is_none() && ours.is_some();
     while let Some(row) = table.next() {
         row.map_err(wrong)?;
-        let text = |index| table.text(index).map_err(|rule| refused(table.line(), &rule));
-        keep(table.line(), Some(&text(key)?), reference.map(text).transpose()?.as_deref())?;
+        let text = table.text(key).map_err(|rule| refused(table.line(), &rule))?;
+        let reference = reference.map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule)));
+        keep(table.line(), Some(&text), reference.transpose()?)?;
     }
     Ok((keys, like_cards))
 }

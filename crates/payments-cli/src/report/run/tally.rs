@@ -83,11 +83,23 @@ impl Tallies {
     }
 }
 
+/// Two members of the document of a run.
 impl Serialize for Tallies {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let rows = self.named().map(|(name, _, tally)| (name, tally));
-        serializer.collect_map(rows.chain([("total", self.total)]))
+        #[derive(Serialize)]
+        struct Members<'a> {
+            #[serde(serialize_with = "rows")]
+            rows: &'a Tallies,
+            rejected_by_status: &'a RejectedByStatus,
+        }
+
+        Members { rows: self, rejected_by_status: &self.rejected_by_status }.serialize(serializer)
     }
+}
+
+fn rows<S: Serializer>(tallies: &Tallies, serializer: S) -> Result<S::Ok, S::Error> {
+    let rows = tallies.named().map(|(name, _, tally)| (name, tally));
+    serializer.collect_map(rows.chain([("total", tallies.total)]))
 }
 
 /// A number of rows and the sum of their amounts.
