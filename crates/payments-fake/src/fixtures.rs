@@ -2,12 +2,11 @@
 
 use std::fmt;
 use std::hash::Hash;
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, GatewayCustomerId, MaskedCard, TokenId, TransactionId};
-use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::document::{
@@ -94,54 +93,39 @@ pub(crate) trait RecordDocument {
     fn into_record(self) -> Result<(Self::Id, Self::Record), &'static str>;
 }
 
-/// Reads a list of records, each of which is converted at once.
-fn records<'de, R, D>(deserializer: D) -> Result<IndexMap<R::Id, R::Record>, D::Error>
+/// A record with its id. It is converted as soon as its document is read, so that a problem has its place.
+struct Identified<D: RecordDocument>(D::Id, D::Record);
+
+impl<'de, D: RecordDocument + Deserialize<'de>> Deserialize<'de> for Identified<D> {
+    fn deserialize<R: Deserializer<'de>>(deserializer: R) -> Result<Self, R::Error> {
+        let Object(document) = Object::<D>::deserialize(deserializer)?;
+        let (id, record) = document.into_record().map_err(R::Error::custom)?;
+        Ok(Self(id, record))
+    }
+}
+
+fn records<'de, D, R>(deserializer: R) -> Result<IndexMap<D::Id, D::Record>, R::Error>
 where
-    R: RecordDocument + Deserialize<'de>,
-    D: Deserializer<'de>,
+    D: RecordDocument + Deserialize<'de>,
+    R: Deserializer<'de>,
 {
-    struct List<R>(PhantomData<R>);
-
-    impl<'de, R: RecordDocument + Deserialize<'de>> Visitor<'de> for List<R> {
-        type Value = IndexMap<R::Id, R::Record>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a sequence")
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-            let mut records = IndexMap::new();
-            while list.next_element_seed(Next::<R>(&mut records))?.is_some() {}
-            Ok(records)
+    let list = Vec::<Identified<D>>::deserialize(deserializer)?;
+    let mut records = IndexMap::with_capacity(list.len());
+    for (index, Identified(id, record)) in list.into_iter().enumerate() {
+        // Not the id, which may be a secret.
+        if let (first, Some(_)) = records.insert_full(id, record) {
+            return Err(R::Error::custom(format_args!("[{index}] has the same id as [{first}]")));
         }
     }
-
-    /// Adds the next record, so that a problem has its place.
-    struct Next<'a, R: RecordDocument>(&'a mut IndexMap<R::Id, R::Record>);
-
-    impl<'de, R: RecordDocument + Deserialize<'de>> DeserializeSeed<'de> for Next<'_, R> {
-        type Value = ();
-
-        fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-            let Object(document) = Object::<R>::deserialize(deserializer)?;
-            let (id, record) = document.into_record().map_err(D::Error::custom)?;
-            match self.0.insert_full(id, record) {
-                // Not the id, which may be a secret.
-                (first, Some(_)) => Err(D::Error::custom(format_args!("has the same id as [{first}]"))),
-                (_, None) => Ok(()),
-            }
-        }
-    }
-
-    deserializer.deserialize_seq(List::<R>(PhantomData))
+    Ok(records)
 }
 
 /// One record as a document, and its id.
-pub(crate) fn record<'de, R>(json: &'de str) -> Result<(R::Id, R::Record), DocumentError>
+pub(crate) fn record<'de, D>(json: &'de str) -> Result<(D::Id, D::Record), DocumentError>
 where
-    R: RecordDocument + Deserialize<'de>,
+    D: RecordDocument + Deserialize<'de>,
 {
-    document::read::<R>(json)?.into_record().map_err(|problem| DocumentError(problem.to_owned()))
+    document::read(json).map(|Identified::<D>(id, record)| (id, record))
 }
 
 /// Records hold personal data, so only their counts are shown.

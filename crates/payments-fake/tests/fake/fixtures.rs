@@ -332,9 +332,9 @@ fn the_error_for_a_wrong_fault_names_its_place() {
 #[test]
 fn the_error_for_a_repeated_id_or_field_names_it() {
     let twice = |list: &str, id: &str| json!({ list: [{ id: "a", "Amount": 1 }, { id: "b", "Amount": 1 }, { id: "a", "Amount": 2 }] });
-    assert_eq!(problem(&twice("transactions", "TransactionId")), "transactions[2]: has the same id as [0]");
+    assert_eq!(problem(&twice("transactions", "TransactionId")), "transactions: [2] has the same id as [0]");
     for (list, id) in [("customers", "CustomerId"), ("tokens", "TokenId")] {
-        let expected = format!("{list}[1]: has the same id as [0]");
+        let expected = format!("{list}: [1] has the same id as [0]");
         assert_eq!(problem(&json!({ list: [{ id: "a" }, { id: "a" }] })), expected);
     }
     for (document, expected) in [
