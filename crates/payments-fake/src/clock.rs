@@ -39,18 +39,15 @@ struct Shared {
 #[derive(Default)]
 struct State {
     elapsed: Duration,
-    /// Pending sleeps by the time they end, then by age. A sleep has no waker until its first poll.
+    /// Pending sleeps. A sleep has no waker until its first poll.
     sleeps: BTreeMap<SleepKey, Option<Waker>>,
     next_age: u64,
     /// How many [`Pause`]s stop the automatic clock.
     pauses: usize,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct SleepKey {
-    end: Duration,
-    age: u64,
-}
+/// When the sleep ends, and its age.
+type SleepKey = (Duration, u64);
 
 impl ManualClock {
     /// A clock that stops until it is [advanced](Self::advance).
@@ -71,7 +68,7 @@ impl ManualClock {
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.elapsed += by;
-        let last = SleepKey { end: state.elapsed, age: u64::MAX };
+        let last = (state.elapsed, u64::MAX);
         let later = state.sleeps.split_off(&last);
         let due = std::mem::replace(&mut state.sleeps, later);
         drop(state);
@@ -97,8 +94,8 @@ impl ManualClock {
     /// ```
     pub fn next_end(&self) -> Option<Duration> {
         let state = self.state();
-        let (earliest, _) = state.sleeps.first_key_value()?;
-        Some(earliest.end.max(state.elapsed))
+        let ((end, _), _) = state.sleeps.first_key_value()?;
+        Some(state.elapsed.max(*end))
     }
 
     /// How far this clock has moved since it was created.
@@ -140,7 +137,7 @@ impl Timer for ManualClock {
 
     fn sleep(&self, duration: Duration) -> Sleep {
         let mut state = self.state();
-        let key = SleepKey { end: state.elapsed.saturating_add(duration), age: state.next_age };
+        let key = (state.elapsed.saturating_add(duration), state.next_age);
         state.next_age += 1;
         state.sleeps.insert(key, None);
         drop(state);
@@ -181,7 +178,7 @@ impl Future for ManualSleep {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let Self { clock, key } = &*self;
         let mut state = clock.state();
-        if state.elapsed >= key.end {
+        if state.elapsed >= key.0 {
             state.sleeps.remove(key);
             return Poll::Ready(());
         }
@@ -192,7 +189,7 @@ impl Future for ManualSleep {
         // One sleep ends per poll, the earliest of all, so that its waiter runs before the time moves on.
         state.sleeps.entry(*key).or_default();
         let (earliest, waker) = state.sleeps.pop_first().expect("this sleep was just added");
-        state.elapsed = state.elapsed.max(earliest.end);
+        state.elapsed = state.elapsed.max(earliest.0);
         drop(state);
         if let Some(waker) = waker {
             waker.wake();
