@@ -1,17 +1,13 @@
 use std::fmt;
-use std::future::Future;
 use std::sync::{Arc, MutexGuard};
-use std::time::SystemTime;
 
-use bytes::Bytes;
-use http::{Method, Request};
-use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, Timer, blocking};
+use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
 use crate::randomness::SeededSource;
 use crate::service::{Service, Shared};
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
-    ManualClock, Phase, RecordedRequest, Reply, StoredToken, Tenant,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
+    Phase, RecordedRequest, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for testing programs that take payments.
@@ -31,7 +27,7 @@ use crate::{
 /// panic hides its error.
 #[derive(Clone)]
 pub struct FakeGateway {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
     /// Checks the faults when the last handle is dropped. `None` in a server's handle, and where unfired faults are ignored.
     _fault_check: Option<Arc<FaultCheck>>,
 }
@@ -80,7 +76,7 @@ impl FakeGateway {
 
     /// A transport that carries requests to this gateway.
     pub fn transport(&self) -> FakeTransport {
-        FakeTransport::new(Arc::clone(&self.shared))
+        FakeTransport::new(self.uncounted())
     }
 
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
@@ -112,7 +108,7 @@ impl FakeGateway {
     }
 
     fn tenant_at(&self, index: usize) -> Tenant {
-        Tenant { gateway: Arc::clone(&self.shared), index }
+        Tenant { gateway: self.uncounted(), index }
     }
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
@@ -254,25 +250,7 @@ impl FakeGateway {
         self.service().requests.clear();
     }
 
-    /// The pure core: what the network would carry back for this request at this time of day.
-    ///
-    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
-    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = self.shared.process(now, self.shared.receive(request));
-        self.record_reply(number, &reply);
-        reply
-    }
-
-    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
-    /// request is [closed](Reply::Closed) without an effect.
-    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let number = request.number;
-        let reply = self.shared.process_held(now, request);
-        self.record_reply(Some(number), &reply);
-        reply
-    }
-
-    fn service(&self) -> MutexGuard<'_, Service> {
+    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
         self.shared.service()
     }
 }
@@ -285,29 +263,9 @@ impl FakeGateway {
         Self { shared: Arc::clone(&self.shared), _fault_check: None }
     }
 
-    /// The reply to a request, and the number of the request if it is recorded. See `Shared::respond`.
-    pub async fn respond(
-        &self,
-        request: Request<Bytes>,
-        timer: &dyn Timer,
-        given_up: impl Future<Output = ()>,
-    ) -> (Reply, Option<u64>) {
-        self.shared.respond(request, timer, given_up).await
-    }
-
-    /// Records what the client of a request saw, if that is not the reply that [`respond`](Self::respond) returned.
-    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
-        self.shared.record_reply(number, reply);
-    }
-
     /// The recorded request with this number, if it is still stored.
     pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
         self.service().requests.with_number(number).cloned()
-    }
-
-    /// The masked method and path of a request, for a log.
-    pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
-        self.shared.loggable(request)
     }
 }
 

@@ -24,7 +24,7 @@ use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
-use crate::{Fault, Fixtures, HeldRequest, Reply, RequestEffect};
+use crate::{FakeGateway, Fault, Fixtures, HeldRequest, Reply, RequestEffect};
 
 /// What every handle of a gateway, its transports and its tenants share.
 pub(crate) struct Shared {
@@ -47,26 +47,60 @@ impl Shared {
         Self { settings, service, gates: Mutex::default() }
     }
 
-    pub(crate) fn receive(&self, request: Request<Bytes>) -> Received {
+    /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
+    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
+        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
+        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The way of a request.
+impl FakeGateway {
+    /// The pure core: what the network would carry back for this request at this time of day.
+    ///
+    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
+    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        let (reply, number) = self.process(now, self.receive(request));
+        self.record_reply(number, &reply);
+        reply
+    }
+
+    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
+    /// request is [closed](Reply::Closed) without an effect.
+    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        let number = request.number;
+        let reply = self.process_held(now, request);
+        self.record_reply(Some(number), &reply);
+        reply
+    }
+
+    /// The parsed request, and what is recorded of it. This is most of the work on a request, and is done without a lock.
+    fn receive(&self, request: Request<Bytes>) -> (ParsedRequest, RecordedRequest) {
+        let Settings { api_keys, choices, .. } = &self.shared.settings;
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
-        let request = ParsedRequest::new(&head, &body, &members, self.settings.choices.unknown_fields);
+        let request = ParsedRequest::new(&head, &body, &members, choices.unknown_fields);
         let members = members.as_ref().ok();
-        let recorded =
-            RecordedRequest::capture(request.operation, head, body.len(), members, &self.settings.api_keys);
-        Received { request, recorded }
+        let recorded = RecordedRequest::capture(request.operation, head, body.len(), members, api_keys);
+        (request, recorded)
     }
 
     /// What the network would carry back for this request at this time of day, and the number of the recorded request; `None` if
     /// it never arrived. It neither waits nor reads a clock.
-    pub(crate) fn process(&self, now: SystemTime, received: Received) -> (Reply, Option<u64>) {
-        let Received { request, mut recorded } = received;
+    fn process(
+        &self,
+        now: SystemTime,
+        (request, mut recorded): (ParsedRequest, RecordedRequest),
+    ) -> (Reply, Option<u64>) {
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
         let Service { stores, randomness, .. } = &mut *service;
         let unused = randomness.state;
-        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        let decision = decision::decide(now, &request, &self.shared.settings, stores, randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused = operation.moves_money() && decision.effect.is_none();
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
@@ -89,26 +123,26 @@ impl Shared {
         (service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
-    /// Processes a request that a fault held, unless the gateway was reset in the meantime.
-    pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
             return Reply::Closed;
         }
         let Service { stores, randomness, .. } = &mut *service;
-        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        let decision = decision::decide(now, &request, &self.shared.settings, stores, randomness);
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`process`](Self::process) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
     /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
     /// if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
     /// `given_up` is not polled: after the commit the client has been charged, and may still read the response.
-    pub(crate) async fn respond(
+    #[doc(hidden)]
+    pub async fn respond(
         &self,
         request: Request<Bytes>,
         timer: &dyn Timer,
@@ -116,19 +150,19 @@ impl Shared {
     ) -> (Reply, Option<u64>) {
         let mut given_up = pin!(given_up);
         let received = self.receive(request);
-        let operation = received.request.operation;
+        let operation = received.0.operation;
         let gate = self.pass_gate(operation, Phase::BeforeCommit);
         if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, None);
         }
-        let (reply, number) = self.process(self.settings.now(), received);
+        let (reply, number) = self.process(self.shared.settings.now(), received);
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
                     self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.process_held(self.settings.now(), request)
+                self.process_held(self.shared.settings.now(), request)
             }
             reply => reply,
         };
@@ -144,8 +178,9 @@ impl Shared {
         (reply, number)
     }
 
-    /// Records what the client of a request sees, if the request is recorded.
-    pub(crate) fn record_reply(&self, number: Option<u64>, reply: &Reply) {
+    /// Records what the client of a request saw, if the request is recorded.
+    #[doc(hidden)]
+    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
         if let Some(number) = number {
             self.service().requests.update(number, |request| request.set_reply(reply));
         }
@@ -153,32 +188,18 @@ impl Shared {
 
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
     /// request are masked in both, because a method can be any word.
-    pub(crate) fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
-        let redaction = Redaction::of(&self.settings.api_keys, request.headers().get(AUTHORIZATION));
+    #[doc(hidden)]
+    pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
+        let redaction = Redaction::of(&self.shared.settings.api_keys, request.headers().get(AUTHORIZATION));
         (redaction.method(request.method()), redaction.path(request.uri().path()))
     }
 
-    /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
-    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
-        self.service.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
-        self.gates.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
-        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
+        let latch = operation.and_then(|operation| self.shared.gates().closed(operation, phase));
         if let Some(latch) = latch {
-            latch.hold(&self.settings.clock).await;
+            latch.hold(self.clock()).await;
         }
     }
-}
-
-/// A request that was parsed, and what is recorded of it. This is most of the work on a request, and is done without a lock.
-pub(crate) struct Received {
-    request: ParsedRequest,
-    recorded: RecordedRequest,
 }
 
 /// The service as a state machine: no I/O, no clock, and randomness only from its seed.
@@ -222,7 +243,7 @@ impl Service {
         self.late.clear();
         self.faults.list.clear();
         self.requests.clear();
-        self.stores.iter_mut().for_each(Store::clear);
+        self.stores.fill_with(Store::default);
         self.load(fixtures);
     }
 

@@ -58,12 +58,6 @@ impl Store {
         self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
     }
 
-    pub(crate) fn clear(&mut self) {
-        self.transactions.clear();
-        self.tokens.clear();
-        self.customers.clear();
-    }
-
     /// Adds the records of the fixtures whose ids are new.
     pub(crate) fn add_missing(&mut self, fixtures: FixturesDocument) {
         let FixturesDocument { customers, tokens, transactions, faults: _ } = fixtures;
