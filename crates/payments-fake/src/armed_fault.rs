@@ -1,8 +1,10 @@
 use std::fmt;
 
 use payments_core::OperationName;
+use serde::{Serialize, Serializer};
 
 use crate::Fault;
+use crate::document::to_json;
 
 /// Identifies one armed fault of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,18 +16,32 @@ impl fmt::Display for FaultId {
     }
 }
 
+impl Serialize for FaultId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// An armed fault and how often it fired.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArmedFault {
     /// Its id.
     pub id: FaultId,
     /// The fault.
+    #[serde(flatten)]
     pub fault: Fault,
     /// How many requests for which it can fire have arrived since it was armed.
     pub seen: u32,
     /// For how many of them it fired.
     pub fired: u32,
+}
+
+impl ArmedFault {
+    /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
+    pub fn to_json(&self) -> String {
+        to_json(self)
+    }
 }
 
 impl fmt::Display for ArmedFault {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::document::{self, DocumentError};
@@ -49,12 +49,15 @@ use crate::fault_document::FaultDocument;
 /// Use [`Ledger::assert_charged_once`](crate::Ledger::assert_charged_once) and
 /// [`Ledger::assert_nothing_charged`](crate::Ledger::assert_nothing_charged). For a fault in the phase `late`, assert
 /// before the delivery and after it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[must_use = "a fault does nothing until it is armed"]
 pub struct Fault {
+    #[serde(serialize_with = "written::operation")]
     pub(crate) operation: Option<OperationName>,
     pub(crate) phase: Phase,
+    #[serde(flatten)]
     pub(crate) kind: FaultKind,
+    #[serde(serialize_with = "written::header", skip_serializing_if = "Option::is_none")]
     pub(crate) retry_after: Option<HeaderValue>,
     /// How many requests pass before it first fires.
     pub(crate) skip: u32,
@@ -75,7 +78,7 @@ named! {
     /// When a faulty request takes effect.
     ///
     /// Complete: before, after, or later.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
     pub enum Phase {
@@ -95,7 +98,8 @@ named! {
 
 named! {
     /// What the client sees. In JSON its name is the member `kind`, beside its fields.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(tag = "kind", rename_all = "snake_case")]
     #[non_exhaustive]
     pub enum FaultKind {
         /// No connection is accepted. Nothing can have been sent, so the phase is always before the commit.
@@ -114,6 +118,7 @@ named! {
             /// How large a piece is.
             bytes: NonZeroUsize,
             /// The pause before each piece.
+            #[serde(rename = "delay_ms", serialize_with = "written::millis")]
             every: Duration,
         } = "drip",
         /// The connection is closed after `bytes` of the response body, and always before the announced last byte.
@@ -126,6 +131,7 @@ named! {
         /// A proxy's HTML page.
         Html {
             /// Its HTTP status.
+            #[serde(serialize_with = "written::status")]
             status: StatusCode,
         } = "html",
         /// A response with this HTTP status and the service's error body.
@@ -133,12 +139,14 @@ named! {
         /// A 4xx after the commit is a false rejection: no client can know that it was charged.
         Status {
             /// The HTTP status.
+            #[serde(serialize_with = "written::status")]
             status: StatusCode,
         } = "status",
         /// The normal response, but late. Before the commit, the request waits and is then processed, unless the client has
         /// gone; after the commit, it is processed at once. In the phase `Late` no response is sent.
         Delay {
             /// How long.
+            #[serde(rename = "delay_ms", serialize_with = "written::millis")]
             by: Duration,
         } = "delay",
         /// HTTP 200 with JSON that does not match the interface.
@@ -382,3 +390,31 @@ impl FaultMoment {
         Fault { operation: self.operation, phase, kind, retry_after: None, skip: 0, times: 1 }
     }
 }
+
+/// The members whose type has no JSON form of its own.
+#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+mod written {
+    use serde::Serializer;
+
+    use super::{ANY, Duration, HeaderValue, OperationName, StatusCode};
+
+    pub(super) fn operation<S: Serializer>(name: &Option<OperationName>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(name.map_or(ANY, OperationName::as_str))
+    }
+
+    pub(super) fn millis<S: Serializer>(pause: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u128(pause.as_millis())
+    }
+
+    pub(super) fn status<S: Serializer>(status: &StatusCode, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u16(status.as_u16())
+    }
+
+    /// It is visible ASCII.
+    pub(super) fn header<S: Serializer>(value: &Option<HeaderValue>, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(value.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default())
+    }
+}
+
+/// The operation of a fault of any operation.
+pub(crate) const ANY: &str = "any";

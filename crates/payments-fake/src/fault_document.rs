@@ -6,12 +6,11 @@ use std::time::Duration;
 use http::{HeaderValue, StatusCode};
 use payments_core::OperationName;
 use serde::de::{Error as _, IgnoredAny};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::ArmedFault;
-use crate::document::{SmallNumber, member_types, text_or_number, to_json, whole};
-use crate::fault::{Fault, FaultKind, FaultTarget, Phase};
+use crate::document::{SmallNumber, member_types, text_or_number, whole};
+use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase};
 
 /// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
 /// [`ArmedFault::to_json`] adds.
@@ -53,9 +52,6 @@ member_types! {
         |value| text_or_number(value).filter(|text| !text.is_empty())?.try_into().ok();
 }
 
-/// The operation of a fault of any operation.
-const ANY: &str = "any";
-
 const DEFAULTS: [FaultKind; 11] = [
     FaultKind::Refuse,
     FaultKind::Close,
@@ -94,55 +90,5 @@ impl From<FaultDocument> for Fault {
         fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);
         fault.times = document.times.map_or(fault.times, |Times(times)| times);
         fault
-    }
-}
-
-impl ArmedFault {
-    /// The fault in its [JSON form](Fault::from_json), with `id`, `seen` and `fired`.
-    pub fn to_json(&self) -> String {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            id: String,
-            operation: &'a str,
-            phase: &'a str,
-            kind: &'a str,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            bytes: Option<usize>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            delay_ms: Option<u128>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            status: Option<u16>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            retry_after: Option<&'a str>,
-            skip: u32,
-            times: u32,
-            seen: u32,
-            fired: u32,
-        }
-
-        let Self { id, fault, seen, fired } = self;
-        let Fault { operation, phase, kind, retry_after, skip, times } = fault;
-        let (bytes, delay, status) = match kind {
-            FaultKind::Drip { bytes, every } => (Some(bytes.get()), Some(every), None),
-            FaultKind::Truncate { bytes } => (Some(*bytes), None, None),
-            FaultKind::Delay { by } => (None, Some(by), None),
-            FaultKind::Html { status } | FaultKind::Status { status } => (None, None, Some(status.as_u16())),
-            _ => (None, None, None),
-        };
-        to_json(&Document {
-            id: id.to_string(),
-            operation: operation.map_or(ANY, OperationName::as_str),
-            phase: phase.as_str(),
-            kind: kind.as_str(),
-            bytes,
-            delay_ms: delay.map(Duration::as_millis),
-            status,
-            // It is visible ASCII.
-            retry_after: retry_after.as_ref().and_then(|value| value.to_str().ok()),
-            skip: *skip,
-            times: *times,
-            seen: *seen,
-            fired: *fired,
-        })
     }
 }
