@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use crate::support::*;
 use http::StatusCode;
-use payments_core::model::Void;
 use payments_core::{
-    Delivery, Error, ErrorKind, FailedCall, LookupError, OperationName, Outcome, TransportError,
+    Client, Delivery, Error, ErrorKind, FailedCall, OperationName, Outcome, TransportError,
     TransportErrorKind,
 };
 use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
 
 const PAUSE: Duration = Duration::from_millis(500);
+
+const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
 
 /// Completes a fault whose phase is known.
 type Kind = fn(FaultMoment) -> Fault;
@@ -44,68 +45,73 @@ fn unclear_responses() -> Vec<(Kind, u16)> {
     ]
 }
 
+/// All of these kinds but `refuse` and `delay`.
+fn all_kinds() -> impl Iterator<Item = Kind> {
+    let unclear = unclear_responses().into_iter().map(|(kind, _)| kind);
+    failing_kinds().into_iter().map(|(kind, ..)| kind).chain(unclear)
+}
+
+fn on_payments() -> payments_fake::FaultTarget {
+    Fault::on(OperationName::Transaction)
+}
+
 /// Pays with the fault armed, checks that the ledger matches the phase, and returns the client's error.
 #[track_caller]
 fn pay_under(kind: Kind, phase: Phase) -> Error {
-    let gateway = FakeGateway::new();
-    gateway.arm(kind(Fault::on(OperationName::Transaction).at(phase)));
-    let error = block_on(gateway.client().process_card(&sale())).expect_err("the fault must cause an error");
-    if phase == Phase::AfterCommit {
-        gateway.ledger().assert_charged_once(PRICE);
-    } else {
-        gateway.ledger().assert_nothing_charged();
-    }
+    let gateway = armed(kind(on_payments().at(phase)));
+    let error = pay(&gateway).expect_err("the fault must cause an error");
+    let is_charged = |is_charged: bool| {
+        let ledger = gateway.ledger();
+        if is_charged { _ = ledger.assert_charged_once(PRICE) } else { ledger.assert_nothing_charged() }
+    };
+    is_charged(phase == Phase::AfterCommit);
     assert_eq!(gateway.deliver_late(), usize::from(phase == Phase::Late));
-    if phase == Phase::BeforeCommit {
-        gateway.ledger().assert_nothing_charged();
-    } else {
-        gateway.ledger().assert_charged_once(PRICE);
-    }
+    is_charged(phase != Phase::BeforeCommit);
     error
+}
+
+/// Pays under the fault in every phase. The client must not be able to tell the phases apart.
+#[track_caller]
+fn unknown_in_every_phase(kind: Kind, check: impl Fn(&Error)) {
+    let [before, after, late] = PHASES.map(|phase| {
+        let error = pay_under(kind, phase);
+        assert_eq!(error.outcome(), Outcome::Unknown, "{phase:?}");
+        check(&error);
+        format!("{error:?}")
+    });
+    assert!(before == after && before == late, "{before} {after} {late}");
 }
 
 #[test]
 fn a_broken_connection_is_unknown_and_looks_the_same_in_every_phase_d03() {
     for (kind, word, delivery) in failing_kinds() {
-        let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
-            let error = pay_under(kind, phase);
-            assert_eq!(error.outcome(), Outcome::Unknown, "{phase:?}");
+        unknown_in_every_phase(kind, |error| {
             let reported = error.failed_call().transport_error().unwrap();
-            assert_eq!((reported.kind().as_str(), reported.delivery()), (word, delivery), "{phase:?}");
-            format!("{error:?}")
+            assert_eq!((reported.kind().as_str(), reported.delivery()), (word, delivery));
         });
-        assert_eq!(before, after, "the client must not be able to tell");
-        assert_eq!(before, late, "the client must not be able to tell");
     }
 }
 
 #[test]
 fn an_unclear_response_is_unknown_and_looks_the_same_in_every_phase_d11() {
     for (kind, http_status) in unclear_responses() {
-        let [before, after, late] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
-            let error = pay_under(kind, phase);
+        unknown_in_every_phase(kind, |error| {
             // A proxy's page is not in the service's words.
             let kind = if http_status == 502 { ErrorKind::RefusedByIntermediary } else { ErrorKind::Unclear };
-            assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, kind), "{phase:?}");
-            assert_eq!(error.http_status().unwrap().as_u16(), http_status);
-            format!("{error:?}")
+            assert_eq!((error.kind(), error.http_status().unwrap().as_u16()), (kind, http_status));
         });
-        assert_eq!(before, after, "the client must not be able to tell");
-        assert_eq!(before, late, "the client must not be able to tell");
     }
 }
 
 #[test]
 fn a_refused_connection_is_not_processed_in_any_phase_d02() {
-    for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
-        let gateway = FakeGateway::new();
-        let fault = Fault::on(OperationName::Transaction).at(phase).refuse();
+    for phase in PHASES {
+        let fault = on_payments().at(phase).refuse();
         assert_eq!(fault.phase(), Phase::BeforeCommit);
-        gateway.arm(fault);
-        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+        let gateway = armed(fault);
+        let error = pay(&gateway).unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, ErrorKind::NotConnected));
-        assert_eq!(gateway.requests(), [], "nothing arrived");
-        assert_eq!(gateway.deliver_late(), 0);
+        assert_eq!((gateway.requests(), gateway.deliver_late()), (Vec::new(), 0), "nothing arrived");
         gateway.ledger().assert_nothing_charged();
     }
 }
@@ -113,13 +119,12 @@ fn a_refused_connection_is_not_processed_in_any_phase_d02() {
 #[test]
 fn request_lost_and_response_lost_look_identical_and_only_one_charges() {
     let pay = |fault: Fault| {
-        let gateway = FakeGateway::new();
-        gateway.arm(fault);
-        let error = block_on(gateway.client().process_token(&token("tok_approved"))).unwrap_err();
+        let gateway = armed(fault);
+        let error = pay(&gateway).unwrap_err();
         (format!("{error:?} {error}"), gateway.ledger())
     };
-    let (request_lost, nothing) = pay(Fault::request_lost(OperationName::TokenTransaction));
-    let (response_lost, charged) = pay(Fault::response_lost(OperationName::TokenTransaction));
+    let (request_lost, nothing) = pay(Fault::request_lost(OperationName::Transaction));
+    let (response_lost, charged) = pay(Fault::response_lost(OperationName::Transaction));
     assert_eq!(request_lost, response_lost);
     nothing.assert_nothing_charged();
     charged.assert_charged_once(PRICE);
@@ -136,9 +141,8 @@ fn a_refusal_by_status_before_the_commit_is_a_rejection_d10() {
 #[test]
 fn a_delay_delivers_the_normal_response_late() {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
-        let gateway = FakeGateway::new();
-        gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(PAUSE));
-        block_on(gateway.client().process_card(&sale())).unwrap();
+        let gateway = armed(on_payments().at(phase).delay(PAUSE));
+        pay(&gateway).unwrap();
         assert_eq!(gateway.clock().elapsed(), PAUSE);
         gateway.ledger().assert_charged_once(PRICE);
     }
@@ -146,11 +150,9 @@ fn a_delay_delivers_the_normal_response_late() {
 
 #[test]
 fn a_delay_beyond_the_deadline_is_unknown_in_every_phase_d23() {
-    let minutes = Duration::from_secs(121);
-    let committed = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(|phase| {
-        let gateway = FakeGateway::new();
-        gateway.arm(Fault::on(OperationName::Transaction).at(phase).delay(minutes));
-        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+    let committed = PHASES.map(|phase| {
+        let gateway = armed(on_payments().at(phase).delay(Duration::from_secs(121)));
+        let error = pay(&gateway).unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
         assert_eq!(gateway.clock().elapsed(), Duration::from_mins(1), "the default deadline");
         (gateway.ledger().entries().len(), gateway.deliver_late())
@@ -160,9 +162,8 @@ fn a_delay_beyond_the_deadline_is_unknown_in_every_phase_d23() {
 
 #[test]
 fn a_drip_within_the_deadline_is_a_complete_response() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on(OperationName::Transaction).after_commit().drip(100, PAUSE));
-    let paid = block_on(gateway.client().process_card(&sale())).unwrap();
+    let gateway = armed(on_payments().after_commit().drip(100, PAUSE));
+    let paid = pay(&gateway).unwrap();
     let pieces = u32::try_from(paid.body_snippet().len().div_ceil(100)).unwrap();
     assert_eq!(gateway.clock().elapsed(), PAUSE * pieces);
     gateway.ledger().assert_charged_once(PRICE);
@@ -171,22 +172,19 @@ fn a_drip_within_the_deadline_is_a_complete_response() {
 #[test]
 fn a_drip_before_the_commit_never_completes() {
     for phase in [Phase::BeforeCommit, Phase::Late] {
-        let gateway = FakeGateway::new();
-        gateway.arm(Fault::on(OperationName::Transaction).at(phase).drip(usize::MAX, PAUSE));
-        let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+        let gateway = armed(on_payments().at(phase).drip(usize::MAX, PAUSE));
+        let error = pay(&gateway).unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
         let read = error.failed_call().body_snippet().unwrap();
         assert!(read.ends_with('}') && !read.ends_with("}}"), "all but the last brace arrived: {read}");
         gateway.ledger().assert_nothing_charged();
-        gateway.deliver_late();
     }
 }
 
 #[test]
 fn a_truncated_response_has_the_id_of_the_new_transaction_d08() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on(OperationName::Transaction).after_commit().truncate(200));
-    let error = block_on(gateway.client().process_card(&sale())).unwrap_err();
+    let gateway = armed(on_payments().after_commit().truncate(200));
+    let error = pay(&gateway).unwrap_err();
     assert_eq!(error.http_status(), Some(StatusCode::OK));
     assert!(error.failed_call().transport_error().unwrap().partial().is_none(), "it is not masked");
     let ledger = gateway.ledger();
@@ -195,10 +193,9 @@ fn a_truncated_response_has_the_id_of_the_new_transaction_d08() {
 
 #[test]
 fn a_truncated_response_never_has_its_last_byte() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on_any().after_commit().truncate(usize::MAX));
-    let error =
-        block_on(gateway.client().with_lookup_retries(0).customer(&"cus_1".parse().unwrap())).unwrap_err();
+    let gateway = armed(Fault::on_any().after_commit().truncate(usize::MAX));
+    let client = gateway.client().with_lookup_retries(0);
+    let error = block_on(client.customer(&"cus_1".parse().unwrap())).unwrap_err();
     let read = error.failed_call().body_snippet().unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&read).is_err(), "{read}");
     assert!(read.ends_with('}'), "all but the last brace arrived: {read}");
@@ -206,43 +203,23 @@ fn a_truncated_response_never_has_its_last_byte() {
 
 #[test]
 fn a_void_with_a_fault_is_unknown_and_the_ledger_matches_the_phase_d20() {
-    for (phase, state) in [
-        (Phase::BeforeCommit, EntryState::Approved),
-        (Phase::AfterCommit, EntryState::Voided),
-        (Phase::Late, EntryState::Approved),
-    ] {
+    let states = PHASES.map(|phase| {
         let gateway = FakeGateway::new();
-        let client = gateway.client();
-        let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
+        let id = authorize(&gateway);
         gateway.arm(Fault::on(OperationName::Void).at(phase).reset());
-        let error = block_on(client.void(&Void::new(authorized.clone()))).unwrap_err();
-        assert_eq!(error.outcome(), Outcome::Unknown);
-        assert_eq!(gateway.ledger().entry(&authorized).unwrap().state, state, "{phase:?}");
+        assert_eq!(void(&gateway, id.as_str()).unwrap_err().outcome(), Outcome::Unknown);
+        let state = gateway.ledger().entry(&id).unwrap().state;
         if gateway.deliver_late() > 0 {
-            gateway.ledger().assert_voided(&authorized);
+            gateway.ledger().assert_voided(&id);
         }
-    }
-}
-
-#[test]
-fn a_late_void_after_another_void_changes_nothing() {
-    let gateway = FakeGateway::builder()
-        .choices(|choices| choices.void_response = payments_fake::VoidResponse::NewTransactionId)
-        .build();
-    let client = gateway.client();
-    let authorized = block_on(client.process_card(&authorization())).unwrap().into_data().transaction_id;
-    gateway.arm(Fault::on(OperationName::Void).late().close());
-    block_on(client.void(&Void::new(authorized.clone()))).unwrap_err();
-    block_on(client.void(&Void::new(authorized))).unwrap();
-    let before = gateway.ledger();
-    assert_eq!(gateway.deliver_late(), 1);
-    assert_eq!(gateway.ledger(), before);
+        state
+    });
+    assert_eq!(states, [EntryState::Approved, EntryState::Voided, EntryState::Approved]);
 }
 
 #[test]
 fn a_lookup_is_retried_through_transient_faults_d20() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
+    let gateway = armed(Fault::on(OperationName::GetCustomer).before_commit().reset());
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().html());
     block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap();
     assert_eq!(gateway.requests().len(), 3);
@@ -252,19 +229,16 @@ fn a_lookup_is_retried_through_transient_faults_d20() {
 #[test]
 fn a_payment_is_never_retried_d20() {
     for (kind, ..) in failing_kinds() {
-        let gateway = FakeGateway::new();
-        gateway.arm(kind(Fault::on(OperationName::Transaction).after_commit()));
-        block_on(gateway.client().process_card(&sale())).unwrap_err();
+        let gateway = armed(kind(on_payments().after_commit()));
+        pay(&gateway).unwrap_err();
         assert_eq!(gateway.requests().len(), 1);
     }
 }
 
 #[test]
 fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
-    let kinds = failing_kinds().into_iter().map(|(kind, ..)| kind);
-    for kind in kinds.chain(unclear_responses().into_iter().map(|(kind, _)| kind)) {
-        let gateway = FakeGateway::new();
-        gateway.arm(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
+    for kind in all_kinds() {
+        let gateway = armed(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
         let error = block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap_err();
         let is_4xx = error.http_status().is_some_and(|status| status.is_client_error());
         assert_eq!(error.failed_call().refused_by().is_some(), is_4xx, "{error}");
@@ -273,10 +247,8 @@ fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
 
 #[test]
 fn a_fault_fires_for_the_requests_that_it_names() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().close().nth(2).times(2));
-    let pay = || block_on(gateway.client().process_token(&token("tok_approved"))).is_ok();
-    assert_eq!([pay(), pay(), pay(), pay()], [true, false, false, true]);
+    let gateway = armed(on_payments().before_commit().close().nth(2).times(2));
+    assert_eq!([(); 4].map(|()| pay(&gateway).is_ok()), [true, false, false, true]);
     let faults = gateway.faults();
     assert_eq!((faults[0].seen, faults[0].fired), (4, 2));
     assert_eq!(gateway.ledger().entries().len(), 2);
@@ -288,23 +260,20 @@ fn a_refused_request_does_not_use_up_a_fault_after_the_commit() {
     for target in [Fault::on(OperationName::Void), Fault::on_any()] {
         for phase in [Phase::AfterCommit, Phase::Late] {
             let gateway = FakeGateway::new();
-            let client = gateway.client();
-            let authorize = || block_on(client.process_card(&authorization())).unwrap().into_data();
-            let ids = [(); 3].map(|()| authorize().transaction_id);
-            let void = |id: &str| block_on(client.void(&Void::new(id.parse().unwrap())));
+            let ids = [(); 3].map(|()| authorize(&gateway));
+            let outcome = |id: &str| void(&gateway, id).map_or_else(|error| Some(error.outcome()), |_| None);
             gateway.arm(target.at(phase).close().nth(2).times(2));
 
             let counts = || (gateway.faults()[0].seen, gateway.faults()[0].fired);
-            let invalid = json(&gateway, post("/void", "{}")).0;
-            assert_eq!((invalid, void("txn_unknown").unwrap_err().outcome()), (400, Outcome::Rejected));
+            assert_eq!(json(&gateway, post("/void", "{}")).0, 400);
+            assert_eq!(outcome("txn_unknown"), Some(Outcome::Rejected));
             assert_eq!(counts(), (0, 0), "{phase:?}");
-            void(ids[0].as_str()).unwrap();
-            assert_eq!(void(ids[0].as_str()).unwrap_err().outcome(), Outcome::Rejected);
+            assert_eq!([(); 2].map(|()| outcome(ids[0].as_str())), [None, Some(Outcome::Rejected)]);
             assert_eq!(counts(), (1, 0), "{phase:?}");
             for (fired, id) in [(1, &ids[1]), (2, &ids[2])] {
-                assert_eq!(void(id.as_str()).unwrap_err().outcome(), Outcome::Unknown, "{phase:?}");
+                assert_eq!(outcome(id.as_str()), Some(Outcome::Unknown), "{phase:?}");
                 gateway.deliver_late();
-                assert_eq!(void(id.as_str()).unwrap_err().outcome(), Outcome::Rejected, "{phase:?}");
+                assert_eq!(outcome(id.as_str()), Some(Outcome::Rejected), "{phase:?}");
                 assert_eq!(counts(), (1 + fired, fired), "{phase:?}");
             }
         }
@@ -313,16 +282,13 @@ fn a_refused_request_does_not_use_up_a_fault_after_the_commit() {
 
 #[test]
 fn a_fault_before_the_commit_fires_for_a_refused_request_too() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::request_lost(OperationName::Void));
-    let error = block_on(gateway.client().void(&Void::new("txn_unknown".parse().unwrap()))).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown);
+    let gateway = armed(Fault::request_lost(OperationName::Void));
+    assert_eq!(void(&gateway, "txn_unknown").unwrap_err().outcome(), Outcome::Unknown);
 }
 
 #[test]
 fn a_declined_payment_is_processed_and_uses_up_a_fault_after_the_commit() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::response_lost(OperationName::Transaction));
+    let gateway = armed(Fault::response_lost(OperationName::Transaction));
     let declined = card("4000000000000002").build().unwrap();
     let error = block_on(gateway.client().process_card(&declined)).unwrap_err();
     assert_eq!((error.outcome(), gateway.ledger().entries().len()), (Outcome::Unknown, 1));
@@ -330,30 +296,21 @@ fn a_declined_payment_is_processed_and_uses_up_a_fault_after_the_commit() {
 
 #[test]
 fn a_fault_on_any_operation_fires_for_every_operation() {
-    for operation in ["transaction", "token-transaction", "void", "get-transaction", "get-customer"] {
-        let gateway = FakeGateway::new();
-        let client = gateway.client().with_lookup_retries(0);
-        gateway.arm(Fault::on_any().before_commit().garbage());
-        let void = Void::new("txn_1".parse().unwrap());
-        let id = "txn_1".parse().unwrap();
-        let customer = "cus_1".parse().unwrap();
-        let reported = |call: &FailedCall| {
-            let kind = call.transport_error().map(|error| error.kind().as_str());
-            (kind.unwrap_or_else(|| call.kind().as_str()), call.operation())
-        };
-        let of_payment = |error: Error| reported(error.failed_call());
-        let of_lookup = |error: LookupError| reported(error.failed_call());
-        let (code, reported) = match operation {
-            "transaction" => of_payment(block_on(client.process_card(&sale())).unwrap_err()),
-            "token-transaction" => {
-                of_payment(block_on(client.process_token(&token("tok_approved"))).unwrap_err())
-            }
-            "void" => of_payment(block_on(client.void(&void)).unwrap_err()),
-            "get-transaction" => of_lookup(block_on(client.transaction(&id)).unwrap_err()),
-            _ => of_lookup(block_on(client.customer(&customer)).unwrap_err()),
-        };
-        assert_eq!(code, "protocol", "{operation}");
-        assert_eq!(reported.map(OperationName::as_str), Some(operation));
+    type Reported = (Option<TransportErrorKind>, Option<OperationName>);
+    fn of(call: &FailedCall) -> Reported {
+        (call.transport_error().map(TransportError::kind), call.operation())
+    }
+    let calls: [fn(&FakeGateway, Client) -> Reported; 5] = [
+        |gateway, _| of(pay(gateway).unwrap_err().failed_call()),
+        |_, client| of(block_on(client.process_token(&token("tok_approved"))).unwrap_err().failed_call()),
+        |gateway, _| of(void(gateway, "txn_1").unwrap_err().failed_call()),
+        |_, client| of(block_on(client.transaction(&"txn_1".parse().unwrap())).unwrap_err().failed_call()),
+        |_, client| of(block_on(client.customer(&"cus_1".parse().unwrap())).unwrap_err().failed_call()),
+    ];
+    for (call, operation) in calls.into_iter().zip(OperationName::ALL) {
+        let gateway = armed(Fault::on_any().before_commit().garbage());
+        let reported = call(&gateway, gateway.client().with_lookup_retries(0));
+        assert_eq!(reported, (Some(TransportErrorKind::Protocol), Some(*operation)));
     }
 }
 
@@ -369,62 +326,44 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     gateway.ledger().assert_charged_once(PRICE);
 }
 
+const UNFIRED: &str = "armed faults that never fired, so the test did not test them:\n  \
+                       fault_1: before_commit close on void (seen 0, fired 0)";
+
+fn unfired() -> FakeGateway {
+    armed(Fault::request_lost(OperationName::Void))
+}
+
 #[test]
 fn an_unfired_fault_fails_the_test_when_the_last_handle_is_dropped() {
+    // A client that outlives the gateway does not delay the check.
+    let mut client = None;
     let message = panic_message(|| {
-        let gateway = FakeGateway::new();
+        let gateway = unfired();
         let another = gateway.clone();
-        gateway.arm(Fault::response_lost(OperationName::Void));
+        client = Some(gateway.client());
         drop(gateway);
         another.ledger().assert_nothing_charged();
     });
-    assert_eq!(
-        message,
-        "armed faults that never fired, so the test did not test them:\n  \
-         fault_1: after_commit close on void (seen 0, fired 0)\n\
-         if the test returned an error, this panic hides it: use FakeGateway::conclude"
-    );
+    let hint = "if the test returned an error, this panic hides it: use FakeGateway::conclude";
+    assert_eq!(message, format!("{UNFIRED}\n{hint}"));
 }
 
 #[test]
-fn a_client_that_outlives_the_gateway_does_not_delay_the_check() {
-    let mut client = None;
+fn an_unfired_fault_does_not_hide_the_failure_of_its_test() {
     let message = panic_message(|| {
-        let gateway = FakeGateway::new();
-        client = Some(gateway.client());
-        gateway.arm(Fault::request_lost(OperationName::Void));
-    });
-    assert!(message.starts_with("armed faults that never fired"));
-}
-
-#[test]
-fn an_unfired_fault_does_not_abort_a_failing_test() {
-    let message = panic_message(|| {
-        let gateway = FakeGateway::new();
-        gateway.arm(Fault::request_lost(OperationName::Void));
+        let _gateway = unfired();
         panic!("the test's own failure");
     });
     assert_eq!(message, "the test's own failure");
-}
-
-#[test]
-fn a_test_that_returns_an_error_shows_it_despite_an_unfired_fault() {
-    let test = |result: Result<(), &'static str>| {
-        let gateway = FakeGateway::new();
-        gateway.arm(Fault::request_lost(OperationName::Void));
-        gateway.conclude(result)
-    };
-    assert_eq!(test(Err("its own failure")), Err("its own failure"));
-    let message = panic_message(|| _ = test(Ok(())));
-    assert!(message.starts_with("armed faults that never fired"), "{message}");
+    assert_eq!(unfired().conclude::<(), _>(Err("its own failure")), Err("its own failure"));
+    assert_eq!(panic_message(|| _ = unfired().conclude::<_, &str>(Ok(()))), UNFIRED);
 }
 
 #[test]
 fn an_unfired_fault_can_be_asserted_disarmed_or_ignored() {
-    let gateway = FakeGateway::new();
-    let id = gateway.arm(Fault::request_lost(OperationName::Void));
-    let message = panic_message(|| gateway.assert_all_faults_fired());
-    assert!(message.contains("before_commit close on void"));
+    let gateway = unfired();
+    assert_eq!(panic_message(|| gateway.assert_all_faults_fired()), UNFIRED);
+    let id = gateway.faults()[0].id;
     assert!(gateway.disarm(id) && !gateway.disarm(id));
     gateway.assert_all_faults_fired();
 
@@ -439,35 +378,15 @@ fn a_fault_displays_its_settings() {
     assert_eq!(fault.to_string(), "after_commit status on void");
     assert_eq!((fault.operation(), fault.phase()), (Some(OperationName::Void), Phase::AfterCommit));
     assert_eq!(fault.kind(), FaultKind::Status { status: StatusCode::BAD_GATEWAY });
-    let often = Fault::on_any().late().drip(0, PAUSE).nth(3).times(2);
+    let late = || Fault::on_any().late();
+    let often = late().drip(0, PAUSE).nth(3).times(2);
     assert_eq!(often.to_string(), "late drip on any operation, from request 3, 2 times");
-    let kinds = failing_kinds()
-        .into_iter()
-        .map(|(kind, ..)| kind)
-        .chain(unclear_responses().into_iter().map(|(kind, _)| kind));
-    let mut names: Vec<_> = kinds.map(|kind| kind(Fault::on_any().late()).kind().as_str()).collect();
-    names.extend(
-        [Fault::on_any().late().refuse(), Fault::on_any().late().delay(PAUSE)]
-            .map(|fault| fault.kind().as_str()),
-    );
+    let kinds = all_kinds().map(|kind| kind(late())).chain([late().refuse(), late().delay(PAUSE)]);
+    let mut names: Vec<_> = kinds.map(|fault| fault.kind().as_str()).collect();
     names.sort_unstable();
     names.dedup();
-    assert_eq!(
-        names,
-        [
-            "close",
-            "delay",
-            "drip",
-            "garbage",
-            "html",
-            "refuse",
-            "reset",
-            "stall",
-            "status",
-            "truncate",
-            "wrong_shape"
-        ]
-    );
+    let expected = "close delay drip garbage html refuse reset stall status truncate wrong_shape";
+    assert_eq!(names.join(" "), expected);
 }
 
 #[test]

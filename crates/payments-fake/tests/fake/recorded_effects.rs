@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use http::Request;
-use payments_core::OperationName;
-use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, block_on};
+use payments_core::{OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, VoidResponse};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -22,7 +22,7 @@ fn send(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Summary {
     summary(gateway.requests().last().unwrap())
 }
 
-fn pay() -> Request<bytes::Bytes> {
+fn payment() -> Request<bytes::Bytes> {
     card_request(&sale())
 }
 
@@ -31,7 +31,7 @@ fn each_request_has_its_effect() {
     use RequestEffect::{Charged, Declined, LookedUp, Refused, Voided};
     let gateway = FakeGateway::new();
     let declined = card_request(&card("4000000000000002").build().unwrap());
-    assert_eq!(send(&gateway, pay()), (Charged, Some(200), None, true));
+    assert_eq!(send(&gateway, payment()), (Charged, Some(200), None, true));
     assert_eq!(send(&gateway, declined), (Declined, Some(200), None, true));
     assert_eq!(send(&gateway, post("/transaction", "{}")), (Refused, Some(400), None, false));
     assert_eq!(send(&gateway, get("/customer/cus_1")), (LookedUp, Some(200), None, false));
@@ -61,7 +61,7 @@ fn a_fault_is_recorded_with_its_effect_and_symptom() {
         (any.before_commit().garbage(), (Nothing, None, Some("garbage"), false)),
     ] {
         gateway.arm(fault.clone());
-        assert_eq!(send(&gateway, pay()), expected, "{fault}");
+        assert_eq!(send(&gateway, payment()), expected, "{fault}");
         assert_eq!(gateway.requests().last().unwrap().fault.as_ref(), Some(&fault));
     }
     assert_eq!(gateway.deliver_late(), 1);
@@ -73,7 +73,7 @@ fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
     let gateway = FakeGateway::new();
     for (pause, status) in [(1, Some(200)), (1000, None)] {
         gateway.arm(Fault::on_any().after_commit().delay(Duration::from_secs(pause)));
-        assert_eq!(block_on(gateway.client().process_card(&sale())).is_ok(), status.is_some());
+        assert_eq!(pay(&gateway).is_ok(), status.is_some());
         let expected = (RequestEffect::Charged, status, None, true);
         assert_eq!(summary(gateway.requests().last().unwrap()), expected);
     }
@@ -81,17 +81,17 @@ fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
 
 #[test]
 fn only_one_of_two_late_voids_takes_effect() {
-    let gateway = FakeGateway::new();
-    send(&gateway, card_request(&authorization()));
-    let id = gateway.ledger().entries()[0].transaction_id().clone();
+    let gateway = choosing(|choices| choices.void_response = VoidResponse::NewTransactionId);
+    let id = authorize(&gateway);
     gateway.arm(Fault::on(OperationName::Void).late().close().times(2));
     for _ in 0..2 {
-        let void = post("/void", json!({ "TransactionId": id.as_str() }).to_string());
-        assert_eq!(send(&gateway, void).0, RequestEffect::Late);
+        assert_eq!(void(&gateway, id.as_str()).unwrap_err().outcome(), Outcome::Unknown);
+        assert_eq!(gateway.requests().last().unwrap().effect, RequestEffect::Late);
     }
     assert_eq!(gateway.deliver_late(), 2);
     let effects: Vec<_> = gateway.requests()[1..].iter().map(|request| request.effect).collect();
     assert_eq!(effects, [RequestEffect::Voided, RequestEffect::Refused]);
+    assert_eq!(gateway.ledger().entries().len(), 2, "the authorization and the first void");
 }
 
 #[test]
@@ -99,7 +99,7 @@ fn a_held_request_has_no_effect_until_it_is_resumed() {
     let gateway = FakeGateway::builder().recorded_requests(2).build();
     let arm = || gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
     arm();
-    let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
+    let Reply::Held { request, .. } = gateway.handle(noon(), payment()) else { panic!("it waits") };
     let (nothing, charged) = (RequestEffect::Nothing, RequestEffect::Charged);
     assert_eq!(summary(&gateway.requests()[0]), (nothing, None, None, false));
     send(&gateway, get("/customer/cus_1"));
@@ -108,7 +108,7 @@ fn a_held_request_has_no_effect_until_it_is_resumed() {
 
     // Resuming a request that is no longer stored changes no other.
     arm();
-    let Reply::Held { request, .. } = gateway.handle(noon(), pay()) else { panic!("it waits") };
+    let Reply::Held { request, .. } = gateway.handle(noon(), payment()) else { panic!("it waits") };
     send(&gateway, get("/customer/cus_1"));
     send(&gateway, get("/customer/cus_2"));
     let before = gateway.requests();
@@ -118,9 +118,8 @@ fn a_held_request_has_no_effect_until_it_is_resumed() {
 
 #[test]
 fn the_json_has_the_effect_and_the_symptom() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::response_lost(OperationName::Transaction));
-    send(&gateway, pay());
+    let gateway = armed(Fault::response_lost(OperationName::Transaction));
+    send(&gateway, payment());
     let json: Value = serde_json::from_str(&gateway.requests()[0].to_json()).unwrap();
     let id = gateway.ledger().entries()[0].transaction_id().clone();
     let part = ["amount", "effect", "transaction_id", "fault", "status", "symptom"];
@@ -133,29 +132,25 @@ fn the_json_has_the_effect_and_the_symptom() {
 #[test]
 fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
     let gateway = FakeGateway::new();
-    let reason = |request| {
-        send(&gateway, request);
-        gateway.requests().last().unwrap().reason.clone()
-    };
-    assert_eq!(reason(pay()), None);
-    assert_eq!(
-        reason(post("/void", r#"{"TransactionId":"txn_1"}"#)).as_deref(),
-        Some("invalid transaction id")
-    );
     let declined = card("4000000000009995").build().unwrap();
-    assert_eq!(reason(card_request(&declined)).as_deref(), Some("insufficient funds"));
-    let field = reason(post("/void", r#"{"TransactionId":"txn_1","4242424242424242":1}"#)).unwrap();
-    assert!(!field.contains("4242424242424242"), "{field}");
-    let key = FakeGateway::API_KEY;
-    let field = reason(post("/void", format!(r#"{{"TransactionId":"txn_1","{key}":1}}"#))).unwrap();
-    assert!(!field.contains(key), "{field}");
+    for (request, reason) in [
+        (payment(), None),
+        (post("/void", r#"{"TransactionId":"txn_1"}"#), Some("invalid transaction id")),
+        (card_request(&declined), Some("insufficient funds")),
+    ] {
+        send(&gateway, request);
+        assert_eq!(gateway.requests().last().unwrap().reason.as_deref(), reason);
+    }
+    for secret in ["4242424242424242", FakeGateway::API_KEY] {
+        send(&gateway, post("/void", format!(r#"{{"TransactionId":"txn_1","{secret}":1}}"#)));
+        let reason = gateway.requests().last().unwrap().reason.clone().unwrap();
+        assert!(!reason.contains(secret), "{reason}");
+    }
 }
 
 #[test]
 fn a_short_key_is_not_masked_in_a_reason() {
     let gateway = FakeGateway::builder().api_key("invalid").build();
-    let mut request = post("/void", r#"{"TransactionId":"txn_1"}"#);
-    request.headers_mut().insert("authorization", http::HeaderValue::from_static("invalid"));
-    send(&gateway, request);
+    send(&gateway, with_key("invalid", post("/void", r#"{"TransactionId":"txn_1"}"#)));
     assert_eq!(gateway.requests()[0].reason.as_deref(), Some("invalid transaction id"));
 }

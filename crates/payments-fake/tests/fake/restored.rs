@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::support::*;
 
 /// Pays and creates a token, ten times. Returns the ids of both.
-fn pay(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
+fn pay_and_tokenize(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
     let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
     let tenant = gateway.tenant(key).unwrap();
     let known = (tenant.ledger().entries().len(), tenant.tokens().len());
@@ -27,42 +27,40 @@ fn pay(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
 #[test]
 fn a_loaded_id_is_never_given_out_again() {
     let first = two_tenants(3);
-    let loaded = pay(&first, KEYS[0]);
+    let loaded = pay_and_tokenize(&first, KEYS[0]);
     assert_eq!(loaded.len(), 20);
     let state = Fixtures::from_json(&first.first_tenant().state_json()).unwrap();
+    let assert_new = |gateway: &FakeGateway, key: &'static str, old: &HashSet<String>, when: &str| {
+        let new = pay_and_tokenize(gateway, key);
+        assert_eq!((new.len(), new.intersection(old).count()), (20, 0), "{when}");
+    };
 
-    let second = two_tenants(3);
-    second.tenant(KEYS[0]).unwrap().load(state.clone());
-    assert_eq!(second.tenant(KEYS[1]).unwrap().transaction_count(), 0);
-    for (when, key) in [("to the same key", KEYS[0]), ("to another key", KEYS[1])] {
-        let new = pay(&second, key);
-        assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "{when}");
-    }
+    let gateway = two_tenants(3);
+    gateway.first_tenant().load(state.clone());
+    assert_eq!(gateway.tenant(KEYS[1]).unwrap().transaction_count(), 0);
+    assert_new(&gateway, KEYS[0], &loaded, "to the same key");
+    assert_new(&gateway, KEYS[1], &loaded, "to another key");
 
-    let third = two_tenants(3);
-    third.load(&state);
-    third.reset();
-    let new = pay(&third, KEYS[0]);
-    assert_eq!((new.len(), new.intersection(&loaded).count()), (20, 0), "after a reset");
+    let gateway = two_tenants(3);
+    gateway.load(&state);
+    gateway.reset();
+    assert_new(&gateway, KEYS[0], &loaded, "after a reset");
 
-    let fourth = two_tenants(3);
-    for token in first.tokens() {
-        let id = json!({"TokenId": token.token_id}).to_string();
-        fourth.first_tenant().add_token_json(&id).unwrap();
-    }
-    let new = pay(&fourth, KEYS[0]);
+    let gateway = two_tenants(3);
     let tokens: HashSet<_> = first.tokens().iter().map(|token| token.token_id.to_string()).collect();
-    assert_eq!((new.len(), new.intersection(&tokens).count()), (20, 0), "after tokens were added");
+    for id in &tokens {
+        gateway.first_tenant().add_token_json(&json!({ "TokenId": id }).to_string()).unwrap();
+    }
+    assert_new(&gateway, KEYS[0], &tokens, "after tokens were added");
 }
 
 #[test]
 fn a_voided_token_authorization_does_not_count_as_another_charge() {
     for void_response in [VoidResponse::SameTransactionId, VoidResponse::NewTransactionId] {
-        let gateway = FakeGateway::builder().choices(|choices| {
+        let gateway = choosing(|choices| {
             choices.token_transaction_type = TransactionType::Auth;
             choices.void_response = void_response;
         });
-        let gateway = gateway.build();
         let charge = || json(&gateway, token_request("tok_then_declined")).1;
         let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
         assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
@@ -74,21 +72,8 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
 #[test]
 fn no_stored_document_holds_a_full_card_number_d62() {
     const NUMBER: &str = "4242424242424242";
-    let gateway = FakeGateway::builder().choices(|choices| {
-        choices.void_response = VoidResponse::NewTransactionId;
-    });
-    let gateway = gateway.build();
-    let fields = [
-        "BillingAddress",
-        "BillingCity",
-        "BillingCountry",
-        "BillingCustomerName",
-        "BillingEmail",
-        "BillingPhoneNumber",
-        "BillingPostalCode",
-        "BillingState",
-    ];
-    for field in fields {
+    let gateway = choosing(|choices| choices.void_response = VoidResponse::NewTransactionId);
+    for field in BILLING_FIELDS.split(' ') {
         let mut body = json!({
             "Amount": 10.5, "CardNumber": NUMBER, "Cvv": "123", "ExpiryDate": "1230", "SuggestedMode": "Card",
             "BillingCustomerName": "Ada Example", "BillingEmail": "ada@example.com", "BillingCountryCode": "+44",
@@ -115,8 +100,8 @@ fn no_stored_document_holds_a_full_card_number_d62() {
             .unwrap();
     }
     tenant.add_token_json(&json!({ "TokenId": "tok_7", "CardNumber": NUMBER }).to_string()).unwrap();
-    let transactions: Vec<_> = fields
-        .into_iter()
+    let transactions: Vec<_> = BILLING_FIELDS
+        .split(' ')
         .filter(|field| *field != "BillingCountry")
         .chain(["CardNumber", "BillingCountryCode", "ReferenceNo", "Description", "VoidReason", "Status"])
         .map(|field| json!({ "TransactionId": format!("txn_{field}"), "Amount": 1, field: NUMBER }))

@@ -6,9 +6,10 @@ use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, CardTransactionBuilder, ConvenienceFee, Payer,
-    TokenTransaction, TransactionType,
+    TokenTransaction, TransactionId, TransactionRecord, TransactionType, Void,
 };
-use payments_fake::{FakeGateway, Reply};
+use payments_core::{Error, Success, VoidReceipt};
+use payments_fake::{Choices, FakeGateway, Fault, Reply, block_on};
 use serde_json::Value;
 
 pub(crate) const PRICE: Amount = Amount::from_cents(10_50);
@@ -60,6 +61,32 @@ pub(crate) fn ach() -> AchTransaction {
 
 pub(crate) fn token(id: &str) -> TokenTransaction {
     TokenTransaction::builder(id, PRICE, ConvenienceFee::Inactive).reference_no("order-7").build().unwrap()
+}
+
+/// A gateway with this fault armed.
+pub(crate) fn armed(fault: Fault) -> FakeGateway {
+    let gateway = FakeGateway::new();
+    gateway.arm(fault);
+    gateway
+}
+
+/// A gateway with one other choice.
+pub(crate) fn choosing(change: impl FnOnce(&mut Choices)) -> FakeGateway {
+    FakeGateway::builder().choices(change).build()
+}
+
+/// Pays by card.
+pub(crate) fn pay(gateway: &FakeGateway) -> Result<Success<TransactionRecord>, Error> {
+    block_on(gateway.client().process_card(&sale()))
+}
+
+/// The id of a new authorization.
+pub(crate) fn authorize(gateway: &FakeGateway) -> TransactionId {
+    block_on(gateway.client().process_card(&authorization())).unwrap().into_data().transaction_id
+}
+
+pub(crate) fn void(gateway: &FakeGateway, id: &str) -> Result<Success<VoidReceipt>, Error> {
+    block_on(gateway.client().void(&Void::new(id.parse().unwrap())))
 }
 
 /// The time of requests to the pure core.
@@ -114,6 +141,10 @@ pub(crate) fn card_request(payment: &CardTransaction) -> Request<Bytes> {
 pub(crate) fn token_request(id: &str) -> Request<Bytes> {
     post("/token-transaction", Bytes::from_owner(token(id).to_json()))
 }
+
+/// The fields of a payment that may hold any text.
+pub(crate) const BILLING_FIELDS: &str = "BillingAddress BillingCity BillingCountry BillingCustomerName BillingEmail \
+                                         BillingPhoneNumber BillingPostalCode BillingState";
 
 pub(crate) const KEYS: [&str; 2] = ["key_one", "key_two"];
 
