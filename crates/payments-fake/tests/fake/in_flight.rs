@@ -136,16 +136,17 @@ fn a_request_held_across_a_reset_is_closed_without_an_effect() {
 
 #[test]
 fn a_client_can_give_up_only_before_its_request_is_processed() {
-    let gateway = FakeGateway::new();
+    let on_tokens = OperationName::TokenTransaction;
+    let gateway = armed(Fault::on(on_tokens).before_commit().delay(Duration::from_secs(1)));
     let clock = ManualClock::new();
-    gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1)));
-    let given_up = std::future::ready(());
-    let reply = block_on(gateway.respond(token_request("tok_approved"), &clock, given_up)).0;
-    assert!(matches!(reply, Reply::Closed), "{reply:?}");
-    let gate = gateway.gate(OperationName::TokenTransaction);
-    let given_up = std::future::ready(());
-    let reply = block_on(gateway.respond(token_request("tok_approved"), &clock, given_up)).0;
-    assert!(matches!(reply, Reply::Closed), "{reply:?}");
+    let give_up = || {
+        let given_up = std::future::ready(());
+        let reply = block_on(gateway.respond(token_request("tok_approved"), &clock, given_up)).0;
+        assert!(matches!(reply, Reply::Closed), "{reply:?}");
+    };
+    give_up();
+    let gate = gateway.gate(on_tokens);
+    give_up();
     drop(gate);
     gateway.ledger().assert_nothing_charged();
 

@@ -56,11 +56,8 @@ fn an_unknown_key_is_refused_for_every_request() {
     let gateway = two_tenants(0);
     for key in ["", "key_on", "key_one2", "key_three", "KEY_ONE", "key_onekey_one"] {
         for request in [get("/customer/cus_1"), post("/void", "{}"), card_request(&sale())] {
-            assert_eq!(
-                json(&gateway, with_key(key, request)),
-                error_body(401, "Unauthorized: Invalid API Key"),
-                "{key}"
-            );
+            let unauthorized = error_body(401, "Unauthorized: Invalid API Key");
+            assert_eq!(json(&gateway, with_key(key, request)), unauthorized, "{key}");
         }
         assert!(gateway.tenant(key).is_none());
     }
@@ -129,8 +126,7 @@ fn a_fresh_tenant_has_only_the_seeded_customer() {
 
 #[test]
 fn unlisted_cards_can_be_refused() {
-    let gateway =
-        FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Refused).build();
+    let gateway = choosing(|choices| choices.unlisted_cards = UnlistedCards::Refused);
     let unlisted = card("4000000000000010").build().unwrap();
     let (status, refused) = json(&gateway, card_request(&unlisted));
     assert_eq!((status, &refused["msg"]), (400, &json!("bad request error: not a test card number")));

@@ -2,9 +2,10 @@
 
 use crate::support::*;
 use payments_core::model::{
-    AchTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
+    AchTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionRecord,
+    TransactionType,
 };
-use payments_core::{Error, Outcome};
+use payments_core::{Error, Outcome, Success};
 use payments_fake::test_values::{
     DECLINED, DECLINED_AS_TOKEN, INVALID_POSTAL_CODE, TEST_VALUES, TestEffect, TestField, TestValue, VISA,
 };
@@ -18,6 +19,14 @@ fn rows(field: TestField) -> impl Iterator<Item = &'static TestValue> {
 
 fn charge_token(gateway: &FakeGateway, id: &str) -> Result<TransactionId, Error> {
     block_on(gateway.client().process_token(&token(id))).map(|charged| charged.into_data().transaction_id)
+}
+
+/// The outcome of a payment is that of its test value, and so is the ledger.
+#[track_caller]
+fn assert_declined<T: std::fmt::Debug>(gateway: &FakeGateway, result: Result<T, Error>, reason: &str) {
+    let error = result.unwrap_err();
+    assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some(reason)));
+    gateway.ledger().assert_nothing_charged();
 }
 
 #[test]
@@ -35,16 +44,7 @@ fn every_card_number_does_what_the_table_says() {
                 assert_eq!(last_four.as_deref(), row.value.get(row.value.len() - 4..));
                 gateway.ledger().assert_charged_once(PRICE);
             }
-            TestEffect::Declines => {
-                let error = result.unwrap_err();
-                assert_eq!(
-                    (error.outcome(), error.reason()),
-                    (Outcome::Rejected, Some(row.result)),
-                    "{}",
-                    row.value
-                );
-                gateway.ledger().assert_nothing_charged();
-            }
+            TestEffect::Declines => assert_declined(&gateway, result, row.result),
             effect => panic!("{effect:?} is not an effect of a card"),
         }
     }
@@ -63,9 +63,7 @@ fn an_account_is_declined_by_its_number_in_any_field() {
                     payment.account_field("RoutingNumber", "021000021").account_field(field, number);
                 block_on(gateway.client().process_ach(&payment.build().unwrap()))
             };
-            let error = pay(row.value).unwrap_err();
-            assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some(row.result)));
-            gateway.ledger().assert_nothing_charged();
+            assert_declined(&gateway, pay(row.value), row.result);
             assert_eq!(gateway.ledger().entries()[0].source, PaymentSource::Account);
             assert!(!gateway.first_tenant().state_json().contains(row.value), "the account is not kept");
             pay("000123456789").unwrap();
@@ -100,17 +98,8 @@ fn every_named_token_does_what_the_table_says() {
                 result.unwrap();
                 gateway.ledger().assert_charged_once(PRICE);
             }
-            TestEffect::Declines | TestEffect::Removed => {
-                let error = result.unwrap_err();
-                let reason = if row.effect == TestEffect::Removed { "invalid token" } else { row.result };
-                assert_eq!(
-                    (error.outcome(), error.reason()),
-                    (Outcome::Rejected, Some(reason)),
-                    "{}",
-                    row.value
-                );
-                gateway.ledger().assert_nothing_charged();
-            }
+            TestEffect::Declines => assert_declined(&gateway, result, row.result),
+            TestEffect::Removed => assert_declined(&gateway, result, "invalid token"),
             effect => panic!("{effect:?} is not an effect of a token"),
         }
     }
@@ -124,13 +113,16 @@ fn one_token_approves_twice_and_then_declines() {
     gateway.ledger().assert_charged_total(payments_core::model::Amount::from_cents(21_00));
 }
 
+/// Pays with a card and asks for a token.
+fn pay_for_a_token(gateway: &FakeGateway, number: &str) -> Result<Success<TransactionRecord>, Error> {
+    block_on(gateway.client().process_card(&card(number).payment_tokenization(true).build().unwrap()))
+}
+
 #[test]
 fn the_gateway_lists_a_new_token_and_it_can_be_charged_d29() {
     let gateway = FakeGateway::new();
-    let payment = card(VISA).payment_tokenization(true).build().unwrap();
-    let paid = block_on(gateway.client().process_card(&payment)).unwrap();
+    let paid = pay_for_a_token(&gateway, VISA).unwrap();
     assert!(paid.other.is_empty(), "the interface promises no token");
-
     let tokens = gateway.tokens();
     assert_eq!((tokens.len(), tokens[0].transaction_id.as_ref()), (1, Some(&paid.transaction_id)));
     assert_eq!(tokens[0].card.as_str(), "************4242");
@@ -138,22 +130,15 @@ fn the_gateway_lists_a_new_token_and_it_can_be_charged_d29() {
 }
 
 #[test]
-fn charges_of_a_token_of_the_declining_card_are_declined() {
+fn a_declined_card_creates_no_token_and_that_of_a_declining_card_is_declined() {
     let gateway = FakeGateway::new();
-    let payment = card(DECLINED_AS_TOKEN).payment_tokenization(true).build().unwrap();
-    block_on(gateway.client().process_card(&payment)).unwrap();
+    pay_for_a_token(&gateway, DECLINED).unwrap_err();
+    assert_eq!(gateway.tokens(), []);
+    pay_for_a_token(&gateway, DECLINED_AS_TOKEN).unwrap();
     let id = gateway.tokens()[0].token_id.to_string();
     for _ in 0..2 {
         assert_eq!(charge_token(&gateway, &id).unwrap_err().reason(), Some("declined"));
     }
-}
-
-#[test]
-fn a_declined_card_creates_no_token() {
-    let gateway = FakeGateway::new();
-    let payment = card(DECLINED).payment_tokenization(true).build().unwrap();
-    block_on(gateway.client().process_card(&payment)).unwrap_err();
-    assert_eq!(gateway.tokens(), []);
 }
 
 #[test]
@@ -184,63 +169,46 @@ fn a_decline_shape_is_parsed_from_its_name() {
 }
 
 #[test]
-fn the_invalid_postal_code_is_refused_for_cards_and_accounts() {
-    let gateway = FakeGateway::new();
-    let payer = Payer { postal_code: INVALID_POSTAL_CODE, ..PAYER };
-    let payment = payment(VISA, TransactionType::Sale, payer).build().unwrap();
-    let error = block_on(gateway.client().process_card(&payment)).unwrap_err();
-    assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("invalid postal code")));
-
-    let body = String::from_utf8(ach().to_json().as_ref().to_vec())
-        .unwrap()
-        .replace("SW1A 1AA", INVALID_POSTAL_CODE);
-    assert_eq!(
-        json(&gateway, post("/transaction", body)),
-        error_body(400, "bad request error: invalid postal code")
-    );
-    assert_eq!(gateway.ledger().entries(), []);
-}
-
-#[test]
 fn precedence_is_fault_then_card_then_postal_code_then_approval() {
-    let gateway = FakeGateway::new();
-    let pay = |number, postal_code| {
+    let gateway = armed(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
+    let reason = |number, postal_code| {
         let payer = Payer { postal_code, ..PAYER };
         let payment = payment(number, TransactionType::Sale, payer).build().unwrap();
         block_on(gateway.client().process_card(&payment))
+            .err()
+            .map(|error| (error.outcome(), error.reason().map(str::to_owned)))
     };
-    gateway.arm(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
-    let garbage = pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err();
-    let reported = garbage.failed_call().transport_error().map(payments_core::TransportError::kind);
-    assert_eq!(reported, Some(payments_core::TransportErrorKind::Protocol));
-    assert_eq!(pay(DECLINED, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("declined"));
-    assert_eq!(pay(VISA, INVALID_POSTAL_CODE).unwrap_err().reason(), Some("invalid postal code"));
-    pay(VISA, "94105").unwrap();
+    let rejected = |reason: &str| Some((Outcome::Rejected, Some(reason.to_owned())));
+    assert_eq!(reason(DECLINED, INVALID_POSTAL_CODE), Some((Outcome::Unknown, None)));
+    assert_eq!(reason(DECLINED, INVALID_POSTAL_CODE), rejected("declined"));
+    assert_eq!(reason(VISA, INVALID_POSTAL_CODE), rejected("invalid postal code"));
+    assert_eq!(gateway.ledger().entries().len(), 1, "only the declined one");
+    assert_eq!(reason(VISA, "94105"), None);
+
+    let body = String::from_utf8(ach().to_json().as_ref().to_vec()).unwrap();
+    let body = body.replace("SW1A 1AA", INVALID_POSTAL_CODE);
+    let refused = error_body(400, "bad request error: invalid postal code");
+    assert_eq!(json(&gateway, post("/transaction", body)), refused);
+    assert_eq!(gateway.ledger().entries().len(), 2);
 }
 
 #[test]
 fn every_shape_of_a_decline_is_a_rejection_and_takes_no_money_d06() {
-    let statuses = |shape| match shape {
-        DeclineShape::OkFailed | DeclineShape::OkError => (200, "200"),
-        DeclineShape::BadRequest => (400, "400"),
-        DeclineShape::PaymentRequired => (402, "402"),
-        shape => panic!("{shape} is not expected here"),
-    };
-    for shape in DeclineShape::ALL {
-        let gateway = FakeGateway::builder().choices(|choices| choices.decline_shape = shape).build();
+    for (shape, http_status, status_code, has_record) in [
+        (DeclineShape::OkFailed, 200, "200", true),
+        (DeclineShape::OkError, 200, "200", true),
+        (DeclineShape::BadRequest, 400, "400", false),
+        (DeclineShape::PaymentRequired, 402, "402", false),
+    ] {
+        let gateway = choosing(|choices| choices.decline_shape = shape);
         let error = block_on(gateway.client().process_card(&card(DECLINED).build().unwrap())).unwrap_err();
-        assert_eq!(error.outcome(), Outcome::Rejected, "{shape}");
-        assert_eq!(error.reason(), Some("declined"), "{shape}");
-        let (http_status, status_code) = statuses(shape);
-        assert_eq!(
-            (error.http_status().unwrap().as_u16(), error.failed_call().status_code()),
-            (http_status, Some(status_code))
-        );
+        assert_eq!((error.outcome(), error.reason()), (Outcome::Rejected, Some("declined")), "{shape}");
+        let codes = (error.http_status().unwrap().as_u16(), error.failed_call().status_code());
+        assert_eq!(codes, (http_status, Some(status_code)));
 
         let ledger = gateway.ledger();
         let entry = &ledger.entries()[0];
         assert_eq!(entry.state, EntryState::Declined);
-        let has_record = matches!(shape, DeclineShape::OkFailed | DeclineShape::OkError);
         assert_eq!(error.transaction_id(), Some(entry.transaction_id()).filter(|_| has_record), "{shape}");
         assert_eq!(error.record_status(), Some("4").filter(|_| has_record), "{shape}");
     }
@@ -259,8 +227,7 @@ fn a_declined_payment_can_be_looked_up() {
 fn an_unlisted_number_is_approved_by_default() {
     let unlisted = card("4000000000000010").build().unwrap();
     block_on(FakeGateway::new().client().process_card(&unlisted)).unwrap();
-    let strict =
-        FakeGateway::builder().choices(|choices| choices.unlisted_cards = UnlistedCards::Declined).build();
+    let strict = choosing(|choices| choices.unlisted_cards = UnlistedCards::Declined);
     assert_eq!(block_on(strict.client().process_card(&unlisted)).unwrap_err().reason(), Some("declined"));
-    block_on(strict.client().process_card(&sale())).unwrap();
+    pay(&strict).unwrap();
 }
