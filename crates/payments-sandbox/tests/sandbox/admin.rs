@@ -10,7 +10,7 @@ use payments_fake::{Choices, DeclineShape, Fault, Fixtures};
 use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT, start_with};
 
 const PATHS: [(&str, &str); 14] = [
     ("/health", "GET"),
@@ -30,49 +30,46 @@ const PATHS: [(&str, &str); 14] = [
 ];
 
 fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
-    let sandbox = builder.ignore_unfired_faults().start_blocking().unwrap();
-    let client = RawClient::connect(&sandbox);
-    (sandbox, client)
+    start_with(builder.ignore_unfired_faults())
 }
 
-fn request(client: &mut RawClient, method: &str, path: &str, body: &str) -> RawResponse {
-    client.request(method, &format!("/_sandbox{path}"), "", body)
+fn any_port() -> SocketAddr {
+    SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
 }
 
-/// The JSON of a successful response.
-#[track_caller]
-fn done(client: &mut RawClient, method: &str, path: &str, body: &Value) -> Value {
-    let body = if body.is_null() { String::new() } else { body.to_string() };
-    let response = request(client, method, path, &body);
-    assert_eq!(
-        (response.status(), response.header("content-type")),
-        (200, Some("application/json")),
-        "{:?}",
+impl RawClient {
+    fn admin(&mut self, method: &str, path: &str, body: &str) -> RawResponse {
+        self.request(method, &format!("/_sandbox{path}"), "", body)
+    }
+
+    /// The JSON of a successful response.
+    #[track_caller]
+    fn done(&mut self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let response = self.admin(method, path, &body);
+        let head = (response.status(), response.header("content-type"));
+        assert_eq!(head, (200, Some("application/json")), "{:?}", response.json());
         response.json()
-    );
-    response.json()
-}
+    }
 
-#[track_caller]
-fn get(client: &mut RawClient, path: &str) -> Value {
-    done(client, "GET", path, &Value::Null)
-}
+    #[track_caller]
+    fn read(&mut self, path: &str) -> Value {
+        self.done("GET", path, &Value::Null)
+    }
 
-#[track_caller]
-fn refused(client: &mut RawClient, method: &str, path: &str, body: &str) -> (u16, Value) {
-    let response = request(client, method, path, body);
-    let json = response.json();
-    assert_eq!(
-        (&json["status"], &json["status_code"]),
-        (&json!("failed"), &json!(response.status())),
-        "{json}"
-    );
-    (response.status(), json)
-}
+    /// The status and the message of a refusal.
+    #[track_caller]
+    fn refused(&mut self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let response = self.admin(method, path, body);
+        let json = response.json();
+        assert!(json["status"] == "failed" && json["status_code"] == response.status(), "{json}");
+        (response.status(), json["msg"].as_str().unwrap().to_owned())
+    }
 
-fn pay(client: &mut RawClient) -> Value {
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    client.response().json()
+    fn pay_with_token(&mut self) -> Value {
+        self.post("/token-transaction", TOKEN_PAYMENT);
+        self.response().json()
+    }
 }
 
 #[test]
@@ -83,7 +80,7 @@ fn a_wrong_method_gets_the_allowed_ones() {
             if allowed.split(", ").any(|allowed| allowed == method) {
                 continue;
             }
-            let response = request(&mut client, method, path, "");
+            let response = client.admin(method, path, "");
             assert_eq!(
                 (response.status(), response.header("allow")),
                 (405, Some(allowed)),
@@ -98,10 +95,9 @@ fn a_wrong_method_gets_the_allowed_ones() {
 fn an_unknown_path_lists_the_known_ones() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     for path in ["", "/", "/healthz", "/health/", "/state/1", "/api/v1/public/transaction"] {
-        let (status, body) = refused(&mut client, "GET", path, "");
+        let (status, msg) = client.refused("GET", path, "");
         assert_eq!(status, 404, "{path}");
-        let named: Vec<_> =
-            body["msg"].as_str().unwrap().split(' ').filter(|word| word.starts_with('/')).collect();
+        let named: Vec<_> = msg.split(' ').filter(|word| word.starts_with('/')).collect();
         assert_eq!(named[0], "/_sandbox");
         assert_eq!(named[1..], PATHS.map(|(path, _)| path));
     }
@@ -114,8 +110,6 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
     let (sandbox, mut client) = start(Sandbox::builder());
     for (path, allowed) in PATHS {
         for method in allowed.split(", ") {
-            let (status, body) = refused(&mut client, method, &format!("{path}?apikey=4242"), "");
-            assert_eq!(status, 400, "{method} {path}");
             let known = match (method, path) {
                 (_, "/state" | "/customers" | "/tokens") => {
                     "unknown query parameter; this path accepts only api_key"
@@ -124,7 +118,8 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
                 ("DELETE", "/faults") => "unknown query parameter; this path accepts only id",
                 _ => "this path accepts no query parameters",
             };
-            assert_eq!(body["msg"], known, "{method} {path}");
+            let refused = client.refused(method, &format!("{path}?apikey=4242"), "");
+            assert_eq!(refused, (400, known.to_owned()), "{method} {path}");
         }
     }
     assert_eq!(sandbox.gateway().requests(), [], "no request reached the service");
@@ -134,9 +129,9 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
 fn health_has_counts_and_settings() {
     let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two");
     let (sandbox, mut client) = start(builder);
-    pay(&mut client);
+    client.pay_with_token();
     sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
-    let health = get(&mut client, "/health");
+    let health = client.read("/health");
     let expected = json!({
         "status": "ok", "version": payments_sandbox::VERSION, "seed": 7, "tenants": 2, "transactions": 1, "faults": 1,
         "base_url": sandbox.base_url(),
@@ -148,8 +143,8 @@ fn health_has_counts_and_settings() {
 #[test]
 fn the_state_is_that_of_one_tenant() {
     let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two_"));
-    let paid = pay(&mut client)["data"]["TransactionId"].clone();
-    let state = get(&mut client, "/state");
+    let paid = client.pay_with_token()["data"]["TransactionId"].clone();
+    let state = client.read("/state");
     assert_eq!(state["transactions"][0]["TransactionId"], paid);
     for (name, value) in [
         ("Operation", json!("token-transaction")),
@@ -160,33 +155,29 @@ fn the_state_is_that_of_one_tenant() {
     ] {
         assert_eq!(state["transactions"][0][name], value);
     }
-    assert_eq!(get(&mut client, "/state?api_key=key_one"), state);
-    let other = get(&mut client, "/state?api_key=key%5Ftwo%5F");
+    assert_eq!(client.read("/state?api_key=key_one"), state);
+    let other = client.read("/state?api_key=key%5Ftwo%5F");
     assert_eq!((&other["transactions"], other["customers"].as_array().unwrap().len()), (&json!([]), 1));
-    for path in ["/state?api_key=key_three", "/state?api_key="] {
-        let (status, body) = refused(&mut client, "GET", path, "");
-        assert_eq!((status, &body["msg"]), (404, &json!("this sandbox does not accept that api_key")));
+    for (method, path, body) in [
+        ("GET", "/state?api_key=key_three", ""),
+        ("GET", "/state?api_key=", ""),
+        ("POST", "/customers?api_key=key_three", r#"{"CustomerId":"cus_7"}"#),
+        ("POST", "/tokens?api_key=key_three", r#"{"TokenId":"tok_7"}"#),
+    ] {
+        let unknown = (404, "this sandbox does not accept that api_key".to_owned());
+        assert_eq!(client.refused(method, path, body), unknown);
     }
-    assert_eq!(
-        refused(&mut client, "POST", "/customers?api_key=key_three", r#"{"CustomerId":"cus_7"}"#).0,
-        404
-    );
-    assert_eq!(refused(&mut client, "POST", "/tokens?api_key=key_three", r#"{"TokenId":"tok_7"}"#).0, 404);
     drop(sandbox);
 }
 
 #[test]
 fn customers_and_tokens_are_created_for_the_key_in_the_query() {
     let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two"));
-    let created = done(
-        &mut client,
-        "POST",
-        "/customers?api_key=key_two",
-        &json!({"CustomerId": "cus_7", "City": "London"}),
-    );
+    let created =
+        client.done("POST", "/customers?api_key=key_two", &json!({"CustomerId": "cus_7", "City": "London"}));
     assert_eq!((&created["City"], &created["StateId"]), (&json!("London"), &json!(0)));
     let card = json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "CardNumber": "4242424242424242"});
-    let created = done(&mut client, "POST", "/tokens?api_key=key_two", &card);
+    let created = client.done("POST", "/tokens?api_key=key_two", &card);
     assert_eq!((&created["CardNumber"], &created["Declines"]), (&json!("************4242"), &json!(false)));
 
     let charge =
@@ -210,13 +201,9 @@ fn a_wrong_document_is_refused_with_its_problem() {
         (r#"{"Declines":1}"#, "Declines: expected a boolean"),
         (r#"{"Cvv":"123"}"#, "Cvv: expected one of `TokenId`"),
     ] {
-        let (status, body) = refused(&mut client, "POST", "/tokens", document);
-        let msg = body["msg"].as_str().unwrap();
-        assert!(
-            msg.starts_with(problem) && msg.contains(" at line 1 column ") && !msg.contains("4242"),
-            "{msg}"
-        );
-        assert_eq!(status, 400);
+        let (status, msg) = client.refused("POST", "/tokens", document);
+        let has_place = msg.starts_with(problem) && msg.contains(" at line 1 column ");
+        assert!(status == 400 && has_place && !msg.contains("4242"), "{msg}");
     }
     for (path, body) in [
         ("/customers", "{}"),
@@ -233,7 +220,7 @@ fn a_wrong_document_is_refused_with_its_problem() {
         ("/reset", r#"{"keep_fixture":true}"#),
         ("/reset", r#"{"keep_fixtures":true,"more":1}"#),
     ] {
-        assert_eq!(refused(&mut client, "POST", path, body).0, 400, "{path} {body}");
+        assert_eq!(client.refused("POST", path, body).0, 400, "{path} {body}");
     }
     client.send_bytes(
         b"POST /_sandbox/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n\xff\xfe",
@@ -250,9 +237,9 @@ fn a_document_of_up_to_one_mebibyte_is_accepted() {
     let (_sandbox, mut client) = start(Sandbox::builder());
     let customer = r#"{"CustomerId":"cus_7"}"#;
     let padded = |length: usize| format!("{customer}{}", " ".repeat(length - customer.len()));
-    assert_eq!(request(&mut client, "POST", "/customers", &padded(1024 * 1024)).status(), 200);
-    assert_eq!(refused(&mut client, "POST", "/customers", &padded(1024 * 1024 + 1)).0, 413);
-    assert_eq!(get(&mut client, "/health")["status"], "ok", "the connection stays usable");
+    assert_eq!(client.admin("POST", "/customers", &padded(1024 * 1024)).status(), 200);
+    assert_eq!(client.refused("POST", "/customers", &padded(1024 * 1024 + 1)).0, 413);
+    assert_eq!(client.read("/health")["status"], "ok", "the connection stays usable");
 }
 
 #[test]
@@ -262,12 +249,10 @@ fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
         client.get(path);
         client.response();
     }
-    pay(&mut client);
+    client.pay_with_token();
     let mut paths = |query: &str| -> Vec<String> {
-        let requests = get(&mut client, &format!("/requests{query}"));
-        let path = |request: &Value| {
-            request["path"].as_str().unwrap().strip_prefix("/api/v1/public").unwrap().to_owned()
-        };
+        let requests = client.read(&format!("/requests{query}"));
+        let path = |request: &Value| request["path"].as_str().unwrap().replace("/api/v1/public", "");
         requests["requests"].as_array().unwrap().iter().map(path).collect()
     };
     let all = ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund", "/token-transaction"];
@@ -278,67 +263,59 @@ fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
     assert_eq!(paths("?operation=get-customer"), ["/customer/cus_1", "/customer/cus_2"]);
     assert_eq!(paths("?limit=1&operation=get-customer"), ["/customer/cus_2"]);
     assert_eq!(paths("?operation=void"), [""; 0]);
+    let operations = "transaction, token-transaction, void, get-transaction, get-customer";
     for (query, msg) in [
         ("?limit=many", "limit must be a whole number"),
         ("?limit=-1", "limit must be a whole number"),
-        (
-            "?operation=refund",
-            "operation must be one of transaction, token-transaction, void, get-transaction, get-customer",
-        ),
+        ("?operation=refund", &*format!("operation must be one of {operations}")),
     ] {
-        let (status, body) = refused(&mut client, "GET", &format!("/requests{query}"), "");
-        assert_eq!((status, &body["msg"]), (400, &json!(msg)));
+        assert_eq!(client.refused("GET", &format!("/requests{query}"), ""), (400, msg.to_owned()));
     }
-    assert_eq!(done(&mut client, "DELETE", "/requests", &Value::Null), json!({}));
-    assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
-    assert_eq!(get(&mut client, "/state")["transactions"].as_array().unwrap().len(), 1, "the ledger stays");
+    assert_eq!(client.done("DELETE", "/requests", &Value::Null), json!({}));
+    assert_eq!(client.read("/requests"), json!({"requests": []}));
+    assert_eq!(client.read("/state")["transactions"].as_array().unwrap().len(), 1, "the ledger stays");
 }
 
 #[test]
 fn faults_are_armed_counted_listed_and_removed() {
     let (sandbox, mut client) = start(Sandbox::builder());
-    assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+    assert_eq!(client.read("/faults"), json!({"faults": []}));
     let fault = json!({"operation": "token-transaction", "phase": "after_commit", "kind": "wrong_shape", "skip": 1, "times": 2});
-    let armed = done(&mut client, "POST", "/faults", &fault);
+    let armed = client.done("POST", "/faults", &fault);
     assert_eq!((&armed["id"], &armed["fired"], &armed["seen"]), (&json!("fault_1"), &json!(0), &json!(0)));
-    let other = done(
-        &mut client,
+    let other = client.done(
         "POST",
         "/faults",
         &json!({"operation": "any", "phase": "late", "kind": "close", "skip": 9}),
     );
     assert_eq!(other["id"], "fault_2");
-    let shapes: Vec<_> = (0..4).map(|_| pay(&mut client)["status"].clone()).collect();
+    let shapes: Vec<_> = (0..4).map(|_| client.pay_with_token()["status"].clone()).collect();
     assert_eq!(shapes, [json!("success"), Value::Null, Value::Null, json!("success")]);
-    let listed = get(&mut client, "/faults");
-    let counts: Vec<_> = listed["faults"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|fault| (fault["seen"].clone(), fault["fired"].clone()))
-        .collect();
-    assert_eq!(counts, [(json!(4), json!(2)), (json!(4), json!(0))]);
+    let listed = client.read("/faults");
+    let counts =
+        [0, 1].map(|index| json!([listed["faults"][index]["seen"], listed["faults"][index]["fired"]]));
+    assert_eq!(counts, [json!([4, 2]), json!([4, 0])]);
     assert_eq!(sandbox.gateway().ledger().charged().count(), 4, "the shape was wrong after the commit");
 
     for id in ["fault_3", "1", ""] {
-        assert_eq!(refused(&mut client, "DELETE", &format!("/faults?id={id}"), "").0, 404);
+        assert_eq!(client.refused("DELETE", &format!("/faults?id={id}"), "").0, 404);
     }
-    assert_eq!(done(&mut client, "DELETE", "/faults?id=fault_1", &Value::Null), json!({}));
-    assert_eq!(refused(&mut client, "DELETE", "/faults?id=fault_1", "").0, 404);
-    assert_eq!(get(&mut client, "/faults")["faults"].as_array().unwrap().len(), 1);
-    assert_eq!(done(&mut client, "DELETE", "/faults", &Value::Null), json!({}));
-    assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+    assert_eq!(client.done("DELETE", "/faults?id=fault_1", &Value::Null), json!({}));
+    assert_eq!(client.refused("DELETE", "/faults?id=fault_1", "").0, 404);
+    assert_eq!(client.read("/faults")["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(client.done("DELETE", "/faults", &Value::Null), json!({}));
+    assert_eq!(client.read("/faults"), json!({"faults": []}));
 }
 
 #[test]
 fn late_payments_are_delivered_on_request() {
     let (sandbox, mut client) = start(Sandbox::builder());
-    done(&mut client, "POST", "/faults", &json!({"operation": "any", "phase": "late", "kind": "html"}));
+    client.done("POST", "/faults", &json!({"operation": "any", "phase": "late", "kind": "html"}));
     client.post("/token-transaction", TOKEN_PAYMENT);
     assert_eq!(client.response().status(), 502);
-    assert_eq!(get(&mut client, "/state")["transactions"], json!([]));
-    assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 1}));
-    assert_eq!(done(&mut client, "POST", "/deliver-late", &Value::Null), json!({"delivered": 0}));
+    assert_eq!(client.read("/state")["transactions"], json!([]));
+    assert_eq!(client.done("POST", "/deliver-late", &Value::Null), json!({"delivered": 1}));
+    assert_eq!(client.done("POST", "/deliver-late", &Value::Null), json!({"delivered": 0}));
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
@@ -352,41 +329,41 @@ fn a_reset_starts_over_with_or_without_the_fixtures() {
     }"#;
     let builder = Sandbox::builder().fixtures(Fixtures::from_json(fixtures).unwrap());
     let (_sandbox, mut client) = start(builder);
-    let initial = get(&mut client, "/state");
+    let initial = client.read("/state");
     assert_eq!(initial["transactions"][0]["TransactionId"], "txn_7");
     let use_it = |client: &mut RawClient| {
-        pay(client);
+        client.pay_with_token();
         client.post("/void", r#"{"TransactionId":"txn_7"}"#);
         client.response();
-        done(client, "POST", "/clock", &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
+        client.done("POST", "/clock", &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
     };
     use_it(&mut client);
-    assert_ne!(get(&mut client, "/state"), initial);
-    assert_eq!(done(&mut client, "POST", "/reset", &json!({"keep_fixtures": true})), json!({}));
-    assert_eq!(get(&mut client, "/state"), initial);
-    assert_eq!(get(&mut client, "/faults")["faults"][0]["seen"], 0);
-    assert_eq!(get(&mut client, "/faults")["faults"].as_array().unwrap().len(), 1);
-    assert_eq!(get(&mut client, "/requests"), json!({"requests": []}));
-    assert_eq!(get(&mut client, "/clock")["frozen"], false);
+    assert_ne!(client.read("/state"), initial);
+    assert_eq!(client.done("POST", "/reset", &json!({"keep_fixtures": true})), json!({}));
+    assert_eq!(client.read("/state"), initial);
+    assert_eq!(client.read("/faults")["faults"][0]["seen"], 0);
+    assert_eq!(client.read("/faults")["faults"].as_array().unwrap().len(), 1);
+    assert_eq!(client.read("/requests"), json!({"requests": []}));
+    assert_eq!(client.read("/clock")["frozen"], false);
 
     for body in [json!({}), json!({"keep_fixtures": false}), Value::Null] {
         use_it(&mut client);
-        done(&mut client, "POST", "/reset", &body);
-        let state = get(&mut client, "/state");
+        client.done("POST", "/reset", &body);
+        let state = client.read("/state");
         assert_eq!((&state["transactions"], &state["tokens"]), (&json!([]), &json!([])));
         assert_eq!(state["customers"].as_array().unwrap().len(), 1, "the seeded one");
-        assert_eq!(get(&mut client, "/faults"), json!({"faults": []}));
+        assert_eq!(client.read("/faults"), json!({"faults": []}));
     }
 }
 
 #[test]
 fn the_tables_and_the_description_are_served() {
     let (_sandbox, mut client) = start(Sandbox::builder());
-    let magic = get(&mut client, "/magic");
+    let magic = client.read("/magic");
     let declined = json!({"field": "CardNumber", "value": "4000000000000002", "effect": "declines", "result": "declined"});
     assert!(magic["values"].as_array().unwrap().contains(&declined));
     assert_eq!(magic["values"].as_array().unwrap().len(), payments_fake::test_values::TEST_VALUES.len());
-    let described = request(&mut client, "GET", "/openapi.json", "");
+    let described = client.admin("GET", "/openapi.json", "");
     assert_eq!(described.body, payments_sandbox::OPENAPI.as_bytes());
 }
 
@@ -394,20 +371,19 @@ fn the_tables_and_the_description_are_served() {
 fn it_is_not_under_the_base_path_and_needs_no_key() {
     let (sandbox, _) = start(Sandbox::builder());
     let mut client = RawClient::to(sandbox.base_url(), "wrong").unwrap();
-    assert_eq!(get(&mut client, "/health")["status"], "ok");
+    assert_eq!(client.read("/health")["status"], "ok");
     client.get("/_sandbox/health");
     assert_eq!(client.response().status(), 404);
 }
 
 #[test]
 fn with_its_own_port_it_is_on_no_other() {
-    let any_port = "127.0.0.1:0".parse().unwrap();
-    let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port));
+    let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port()));
     let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
-    assert_eq!(get(&mut admin, "/health")["transactions"], 0);
-    assert_eq!(get(&mut admin, "/health")["base_url"], sandbox.base_url());
-    pay(&mut service);
-    assert_eq!(get(&mut admin, "/health")["transactions"], 1);
+    assert_eq!(admin.read("/health")["transactions"], 0);
+    assert_eq!(admin.read("/health")["base_url"], sandbox.base_url());
+    service.pay_with_token();
+    assert_eq!(admin.read("/health")["transactions"], 1);
 
     let response = service.request("GET", "/_sandbox/health", "", "");
     assert_eq!((response.status(), &response.json()["msg"]), (404, &json!("Path not found")));
@@ -429,7 +405,7 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
         },
     );
     let (_sandbox, mut client) = start(builder);
-    get(&mut client, "/state?api_key=key_of_a_tenant");
+    client.read("/state?api_key=key_of_a_tenant");
     client.request("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
     client.request("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
     client.get("/customer/key_of_a_tenant");
@@ -438,7 +414,7 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
     client.response();
     client.post("/token-transaction", r#"{"TokenId":"4242424242424242"}"#);
     client.response();
-    let requests = get(&mut client, "/requests");
+    let requests = client.read("/requests");
     assert_eq!(requests["requests"].as_array().unwrap().len(), 5);
     let lines = lines.lock().unwrap();
     assert_eq!(lines.lines().count(), 5);
@@ -459,7 +435,7 @@ fn the_sandbox_uses_the_choices_and_the_seed_of_its_builder() {
         let status = client.response().status();
         (
             status,
-            pay(&mut client)["data"]["TransactionId"].clone(),
+            client.pay_with_token()["data"]["TransactionId"].clone(),
             sandbox.gateway().ledger().entries().len(),
         )
     };
@@ -488,18 +464,16 @@ fn a_host_name_is_refused_on_a_loopback_address() {
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
     let (_sandbox, mut client) = start(Sandbox::builder().listen(everywhere));
     assert_eq!(status_for(&mut client, "sandbox.example"), 200);
-    let (sandbox, _) =
-        start(Sandbox::builder().listen(everywhere).admin_listen("127.0.0.1:0".parse().unwrap()));
+    let (sandbox, _) = start(Sandbox::builder().listen(everywhere).admin_listen(any_port()));
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
     assert_eq!(status_for(&mut client, "sandbox.example"), 403);
 }
 
 #[test]
 fn a_full_sandbox_can_be_controlled_on_an_admin_port() {
-    let builder = Sandbox::builder().max_connections(1).admin_listen("127.0.0.1:0".parse().unwrap());
+    let builder = Sandbox::builder().max_connections(1).admin_listen(any_port());
     let (sandbox, mut client) = start(builder);
-    client.get("/customer/cus_1");
-    client.response();
+    client.look_up();
     let mut admin = RawClient::to(sandbox.admin_url(), "").unwrap();
-    assert_eq!(request(&mut admin, "GET", "/health", "").status(), 200);
+    assert_eq!(admin.admin("GET", "/health", "").status(), 200);
 }

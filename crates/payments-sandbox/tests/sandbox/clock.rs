@@ -3,10 +3,10 @@
 use std::time::{Duration, SystemTime};
 
 use payments_fake::FakeGateway;
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, TOKEN_PAYMENT, start, start_with};
 
 fn post(client: &mut RawClient, body: &Value) -> (u16, Value) {
     let response = client.request("POST", "/_sandbox/clock", "", &body.to_string());
@@ -26,8 +26,7 @@ fn processed_at(client: &mut RawClient) -> Vec<String> {
 
 #[test]
 fn a_frozen_clock_dates_responses_and_the_ledger() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     // Frozen and set in one request, it shows exactly this time.
     let set = post(&mut client, &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
     assert_eq!(set, (200, json!({"now": "2030-01-31T12:00:00.000Z", "frozen": true})));
@@ -54,8 +53,7 @@ fn a_frozen_clock_dates_responses_and_the_ledger() {
 
 #[test]
 fn a_running_clock_continues_from_the_set_time_until_a_reset() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     post(&mut client, &json!({"set": "2040-01-01T00:00:00Z"}));
     assert!(pay(&mut client).unwrap().contains("Jan 2040"));
     let now = client.request("GET", "/_sandbox/clock", "", "").json()["now"].clone();
@@ -71,8 +69,7 @@ fn a_running_clock_continues_from_the_set_time_until_a_reset() {
 
 #[test]
 fn an_invalid_change_is_refused_and_changes_nothing() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     post(&mut client, &json!({"freeze": true, "set": "2030-01-31T12:00:00Z"}));
     for body in [
         json!({}),
@@ -100,8 +97,7 @@ fn an_invalid_change_is_refused_and_changes_nothing() {
 #[test]
 fn a_provided_gateway_keeps_its_own_clock() {
     let gateway = FakeGateway::new();
-    let sandbox = Sandbox::builder().gateway(gateway).start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start_with(Sandbox::builder().gateway(gateway));
     assert_eq!(post(&mut client, &json!({"freeze": true})).0, 409);
     assert_eq!(client.request("GET", "/_sandbox/clock", "", "").status(), 409);
     assert_eq!(client.request("POST", "/_sandbox/reset", "", "").status(), 200);

@@ -4,13 +4,7 @@ use payments_core::model::Amount;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::json;
 
-use crate::raw_client::{End, RawClient};
-
-fn start() -> (BlockingSandbox, RawClient) {
-    let sandbox = Sandbox::builder().ignore_unfired_faults().start_blocking().unwrap();
-    let client = RawClient::connect(&sandbox);
-    (sandbox, client)
-}
+use crate::raw_client::{End, RawClient, start, start_with};
 
 fn charges(sandbox: &BlockingSandbox) -> usize {
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
@@ -52,8 +46,7 @@ fn a_malformed_header_is_refused_and_nothing_is_charged() {
 
 #[test]
 fn the_header_is_ignored_if_it_is_switched_off() {
-    let sandbox = Sandbox::builder().control_headers(false).start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (sandbox, mut client) = start_with(Sandbox::builder().control_headers(false));
     for header in ["sandbox-fault: before_commit=reset\r\n", "sandbox-fault: nonsense\r\n"] {
         client.pay(header);
         assert_eq!(client.response().json()["status"], "success");

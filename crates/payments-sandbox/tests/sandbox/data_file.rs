@@ -169,9 +169,8 @@ fn anything_else_is_refused_and_left_as_it_is() {
         Place::with(text).assert_refused(&KEYS[..1], message);
     }
     // A second document that is wrong keeps the first one from being loaded.
-    let second = "{}\n{\"tokens\":7}";
     let message = "and was not changed: document 2: tokens: expected a sequence at line 2 column 11";
-    Place::with(second).assert_refused(&KEYS, message);
+    Place::with("{}\n{\"tokens\":7}").assert_refused(&KEYS, message);
     Place::with("{}").assert_refused(&KEYS, "states in the file: 1, API keys of this sandbox: 2");
 
     let folder = Place::new();

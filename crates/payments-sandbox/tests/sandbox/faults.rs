@@ -1,16 +1,16 @@
 //! Every fault as a real socket event, in every phase.
 
 use std::sync::mpsc::{self, Receiver};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{Fault, Phase, RequestEffect};
 use payments_sandbox::unversioned::fault_from_header;
-use payments_sandbox::{BlockingSandbox, Exchange, Sandbox};
+use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, SandboxBuilder};
+use serde_json::json;
 
-use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{End, RawClient, TOKEN_PAYMENT, start};
 
 /// A payment that was sent with a fault armed.
 struct FaultyPayment {
@@ -25,8 +25,7 @@ struct FaultyPayment {
 fn in_every_phase(kind: &str, mut check: impl FnMut(&mut FaultyPayment)) {
     for phase in [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late] {
         for is_armed in [true, false] {
-            let sandbox = BlockingSandbox::start().unwrap();
-            let mut client = RawClient::connect(&sandbox);
+            let (sandbox, mut client) = start();
             let header = format!("{}={kind}", phase.as_str());
             if is_armed {
                 sandbox.gateway().arm(fault_from_header(&header).unwrap());
@@ -45,24 +44,18 @@ fn in_every_phase(kind: &str, mut check: impl FnMut(&mut FaultyPayment)) {
 }
 
 #[test]
-fn close_ends_the_connection_without_a_byte() {
-    in_every_phase("close", |FaultyPayment { client, .. }| {
-        assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
-    });
-}
-
-#[test]
-fn reset_is_a_real_reset() {
-    in_every_phase("reset", |FaultyPayment { client, .. }| {
-        assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
-    });
+fn close_and_reset_end_the_connection_without_a_byte() {
+    for (kind, end) in [("close", End::Closed), ("reset", End::Reset)] {
+        in_every_phase(kind, |FaultyPayment { client, .. }| {
+            assert_eq!(client.read_to_end(), (Vec::new(), end));
+        });
+    }
 }
 
 #[test]
 fn refuse_resets_an_accepted_connection_without_an_effect() {
     for phase in ["before_commit", "after_commit", "late"] {
-        let sandbox = BlockingSandbox::start().unwrap();
-        let mut client = RawClient::connect(&sandbox);
+        let (sandbox, mut client) = start();
         client.pay(&format!("sandbox-fault: {phase}=refuse\r\n"));
         assert_eq!(client.read_to_end(), (Vec::new(), End::Reset));
         sandbox.gateway().ledger().assert_nothing_charged();
@@ -99,8 +92,7 @@ fn stall_is_silent_until_the_client_leaves() {
         }
         // The request was read. Any reaction of the server would come before its response to another client.
         let mut other = RawClient::connect(sandbox);
-        other.get("/customer/cus_1");
-        assert_eq!(other.response().status(), 200);
+        assert_eq!(other.look_up(), 200);
         assert!(client.is_silent());
     });
 }
@@ -126,49 +118,36 @@ fn drip_sends_pieces_and_the_last_byte_only_after_the_commit() {
 }
 
 #[test]
-fn html_is_a_page_with_the_status_of_a_proxy() {
+fn html_status_and_wrong_shape_are_complete_responses() {
     in_every_phase("html", |FaultyPayment { client, .. }| {
         let response = client.response();
-        assert_eq!(
-            (response.status(), response.header("content-type")),
-            (502, Some("text/html; charset=utf-8"))
-        );
+        let media_type = response.header("content-type");
+        assert_eq!((response.status(), media_type), (502, Some("text/html; charset=utf-8")));
         assert!(response.body.starts_with(b"<!DOCTYPE html>"));
         let id = response.header("x-request-id").unwrap();
         assert!(id.starts_with("sbx_"), "the response is the sandbox's and not the service's: {id}");
     });
-}
-
-#[test]
-fn status_is_the_error_body_with_a_retry_after() {
     in_every_phase("status;status=503;retry_after=7", |FaultyPayment { client, .. }| {
         let response = client.response();
         assert_eq!((response.status(), response.header("retry-after")), (503, Some("7")));
-        let body =
-            serde_json::json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
+        let body = json!({ "status": "failed", "status_code": 503, "msg": "Service Unavailable" });
         assert_eq!(response.json(), body);
     });
-}
-
-#[test]
-fn wrong_shape_is_valid_json_of_another_interface() {
     in_every_phase("wrong_shape", |FaultyPayment { client, .. }| {
         let response = client.response();
-        assert_eq!((response.status(), response.json()), (200, serde_json::json!({ "result": "ok" })));
+        assert_eq!((response.status(), response.json()), (200, json!({ "result": "ok" })));
     });
 }
 
 #[test]
 fn delay_sends_the_normal_response_late_and_keeps_the_connection() {
     for phase in ["before_commit", "after_commit"] {
-        let sandbox = BlockingSandbox::start().unwrap();
-        let mut client = RawClient::connect(&sandbox);
+        let (sandbox, mut client) = start();
         let started = Instant::now();
         client.pay(&format!("sandbox-fault: {phase}=delay;delay_ms=30\r\n"));
         assert_eq!(client.response().status(), 200);
         assert!(started.elapsed() >= Duration::from_millis(30));
-        client.get("/customer/cus_1");
-        assert_eq!(client.response().status(), 200);
+        assert_eq!(client.look_up(), 200);
         sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
     }
 }
@@ -191,6 +170,13 @@ fn a_client_that_leaves_before_its_request_is_processed_is_never_charged() {
     gateway.ledger().assert_nothing_charged();
 }
 
+/// A sandbox that sends its log to a channel.
+fn logging(builder: SandboxBuilder) -> (BlockingSandbox, Receiver<Exchange>) {
+    let (sender, log) = mpsc::channel();
+    let log_to = move |exchange: &Exchange| sender.send(exchange.clone()).unwrap();
+    (builder.on_exchange(log_to).start_blocking().unwrap(), log)
+}
+
 /// Sends a payment that a fault holds before it is processed, for a very long time.
 fn held(sandbox: &BlockingSandbox) -> RawClient {
     let fault = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_hours(1000));
@@ -205,11 +191,12 @@ fn held(sandbox: &BlockingSandbox) -> RawClient {
 
 #[test]
 fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charged() {
-    let shown = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&shown);
-    let log = move |exchange: &Exchange| log.lock().unwrap().push((exchange.status, exchange.symptom));
     // One connection at a time: the next client is served only after the server has noticed that the first one left.
-    let sandbox = Sandbox::builder().max_connections(1).on_exchange(log).start_blocking().unwrap();
+    let (sandbox, log) = logging(Sandbox::builder().max_connections(1));
+    let seen = || {
+        let exchange = log.recv_timeout(Duration::from_secs(30)).unwrap();
+        (exchange.status, exchange.symptom)
+    };
     for how in ["closes", "closes its side", "closes with a request more", "resets"] {
         sandbox.gateway().reset();
         let mut client = held(&sandbox);
@@ -221,13 +208,12 @@ fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charge
         }
         let half_closed = (how == "closes its side").then_some(client);
         let mut next = RawClient::connect(&sandbox);
-        next.get("/customer/cus_1");
-        assert_eq!(next.response().status(), 200, "{how}");
-        assert_eq!(shown.lock().unwrap().remove(0), (None, Some("close")), "{how}");
+        assert_eq!(next.look_up(), 200, "{how}");
+        assert_eq!(seen(), (None, Some("close")), "{how}");
         if let Some(mut client) = half_closed {
             assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
         }
-        assert_eq!(shown.lock().unwrap().pop(), Some((Some(200), None)));
+        assert_eq!(seen(), (Some(200), None));
         sandbox.gateway().ledger().assert_nothing_charged();
     }
 }
@@ -243,9 +229,7 @@ fn left(sandbox: &BlockingSandbox, log: &Receiver<Exchange>) -> (Option<u16>, Op
 
 #[test]
 fn a_client_that_leaves_before_its_response_is_sent_saw_nothing() {
-    let (sender, log) = mpsc::channel();
-    let log_to = move |exchange: &Exchange| sender.send(exchange.clone()).unwrap();
-    let sandbox = Sandbox::builder().on_exchange(log_to).start_blocking().unwrap();
+    let (sandbox, log) = logging(Sandbox::builder());
     for how in ["closes", "resets", "closes its side"] {
         sandbox.gateway().reset();
         let mut client = RawClient::connect(&sandbox);
@@ -273,9 +257,7 @@ fn a_client_that_leaves_before_its_response_is_sent_saw_nothing() {
 
 #[test]
 fn a_client_that_leaves_in_the_middle_of_a_drip_saw_half_a_response() {
-    let (sender, log) = mpsc::channel();
-    let log_to = move |exchange: &Exchange| sender.send(exchange.clone()).unwrap();
-    let sandbox = Sandbox::builder().on_exchange(log_to).start_blocking().unwrap();
+    let (sandbox, log) = logging(Sandbox::builder());
     let mut client = RawClient::connect(&sandbox);
     client.pay("Sandbox-Fault: after_commit=drip;bytes=16;delay_ms=30\r\n");
     client.read_head();
@@ -300,11 +282,9 @@ fn a_request_held_across_a_reset_has_no_effect() {
 fn a_fault_ends_only_its_own_connection() {
     let sandbox = BlockingSandbox::start().unwrap();
     let (mut client, mut other) = (RawClient::connect(&sandbox), RawClient::connect(&sandbox));
-    other.get("/customer/cus_1");
-    assert_eq!(other.response().status(), 200);
+    assert_eq!(other.look_up(), 200);
     sandbox.gateway().arm(Fault::on(OperationName::GetCustomer).before_commit().reset());
     client.get("/customer/cus_1");
     assert_eq!(client.read_to_end().1, End::Reset);
-    other.get("/customer/cus_1");
-    assert_eq!(other.response().status(), 200);
+    assert_eq!(other.look_up(), 200);
 }

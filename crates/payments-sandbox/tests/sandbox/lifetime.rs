@@ -49,8 +49,7 @@ fn a_graceful_stop_finishes_requests_in_flight() {
     let gate = gateway.gate(OperationName::TokenTransaction);
     let mut paying = RawClient::connect(&sandbox);
     let mut idle = RawClient::connect(&sandbox);
-    idle.get("/customer/cus_1");
-    idle.response();
+    idle.look_up();
     paying.post("/token-transaction", TOKEN_PAYMENT);
     block_on(gate.arrived());
 

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep, timeout};
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, TOKEN_PAYMENT, start};
 
 #[test]
 fn a_body_over_64_kib_is_refused_and_the_connection_stays_usable_d37() {
@@ -31,8 +31,7 @@ fn a_body_over_64_kib_is_refused_and_the_connection_stays_usable_d37() {
 
 #[test]
 fn an_incomplete_request_is_ignored() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     client.send(&format!(
         "{head}content-type: application/json\r\ncontent-length: 4096\r\n\r\n{TOKEN_PAYMENT}"
@@ -48,12 +47,10 @@ fn an_incomplete_request_is_ignored() {
 fn a_connection_over_the_limit_waits_until_another_is_closed() {
     let sandbox = Sandbox::builder().max_connections(1).start_blocking().unwrap();
     let mut first = RawClient::connect(&sandbox);
-    first.get("/customer/cus_1");
-    first.response();
+    first.look_up();
     let mut second = RawClient::connect(&sandbox);
     second.get("/customer/cus_1");
-    first.get("/customer/cus_1");
-    first.response();
+    first.look_up();
     assert!(second.is_silent());
     assert_eq!(sandbox.gateway().requests().len(), 2);
     drop(first);
@@ -62,15 +59,9 @@ fn a_connection_over_the_limit_waits_until_another_is_closed() {
 
 /// A client that sends only these bytes, and reads nothing.
 async fn a_client_that_sends(sandbox: &Sandbox, bytes: &str) -> TcpStream {
-    let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    client.write_all(bytes.as_bytes()).await.unwrap();
+    let client = connect(sandbox, bytes).await;
     // A response on a later connection means that this one was accepted and read.
-    let mut other = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    other
-        .write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
-        .await
-        .unwrap();
-    other.read_to_end(&mut Vec::new()).await.unwrap();
+    read_response(&mut connect(sandbox, HEALTH).await).await;
     client
 }
 
@@ -85,22 +76,16 @@ async fn assert_shutdown_ends_soon(sandbox: Sandbox) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_unfinished_head_does_not_delay_the_shutdown() {
-    let sandbox = Sandbox::start().await.unwrap();
-    let client = a_client_that_sends(&sandbox, "POST /api/v1/public/void HTTP/1.1\r\nhost: local").await;
-    assert_shutdown_ends_soon(sandbox).await;
-    drop(client);
-}
-
-#[tokio::test(start_paused = true)]
-async fn an_unfinished_body_does_not_delay_the_shutdown() {
-    let sandbox = Sandbox::start().await.unwrap();
-    let gateway = sandbox.gateway().clone();
-    let head = "POST /api/v1/public/void HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n";
-    let client = a_client_that_sends(&sandbox, &format!("{head}{{")).await;
-    assert_shutdown_ends_soon(sandbox).await;
-    assert_eq!(gateway.requests(), []);
-    drop(client);
+async fn an_unfinished_head_or_body_does_not_delay_the_shutdown() {
+    let half_a_head = "POST /api/v1/public/void HTTP/1.1\r\nhost: local";
+    for sent in [half_a_head, HALF_A_BODY] {
+        let sandbox = Sandbox::start().await.unwrap();
+        let gateway = sandbox.gateway().clone();
+        let client = a_client_that_sends(&sandbox, sent).await;
+        assert_shutdown_ends_soon(sandbox).await;
+        assert_eq!(gateway.requests(), []);
+        drop(client);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -123,31 +108,41 @@ async fn a_client_that_never_reads_does_not_delay_the_shutdown() {
 async fn the_shutdown_waits_for_a_request_at_a_gate() {
     let sandbox = Sandbox::start().await.unwrap();
     let gate = sandbox.gateway().gate(OperationName::GetCustomer);
-    let get = "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    let mut client = a_client_that_sends(&sandbox, get).await;
+    let mut client = connect(&sandbox, GET).await;
     gate.arrived().await;
     let stopping = tokio::spawn(sandbox.shutdown());
     sleep(Duration::from_hours(1)).await;
     assert!(!stopping.is_finished());
     gate.release();
-    let mut response = String::new();
-    client.read_to_string(&mut response).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+    assert_answered(&mut client).await;
     stopping.await.unwrap().unwrap();
 }
 
 const GET: &str = "GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
-/// Reads until the end of a response without a key.
+const HEALTH: &str = "GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n";
+
+const HALF_A_BODY: &str =
+    "POST /api/v1/public/void HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{";
+
+async fn connect(sandbox: &Sandbox, sent: &str) -> TcpStream {
+    let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
+    client.write_all(sent.as_bytes()).await.unwrap();
+    client
+}
+
+/// The response to a request without a key, on a connection that stays open.
+async fn assert_answered(client: &mut TcpStream) {
+    let response = read_response(client).await;
+    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+}
+
+/// Reads until the end of a JSON response.
 async fn read_response(client: &mut TcpStream) -> String {
     let mut response = Vec::new();
-    while !response.ends_with(b"}") {
-        assert_ne!(
-            client.read_buf(&mut response).await.unwrap(),
-            0,
-            "{}",
-            String::from_utf8_lossy(&response)
-        );
+    while !response.trim_ascii_end().ends_with(b"}") {
+        let read = client.read_buf(&mut response).await.unwrap();
+        assert_ne!(read, 0, "{}", String::from_utf8_lossy(&response));
     }
     String::from_utf8(response).unwrap()
 }
@@ -161,13 +156,11 @@ async fn recording_idle_closes(builder: SandboxBuilder) -> (Sandbox, mpsc::Recei
 
 #[tokio::test(start_paused = true)]
 async fn an_idle_connection_is_closed_after_a_minute() {
-    let half_a_body = "POST /api/v1/public/void HTTP/1.1\r\nhost: localhost\r\ncontent-length: 100\r\n\r\n{";
     for (what, sent) in
-        [("nothing", ""), ("half a head", "GET /api"), ("half a body", half_a_body), ("a request", GET)]
+        [("nothing", ""), ("half a head", "GET /api"), ("half a body", HALF_A_BODY), ("a request", GET)]
     {
         let (sandbox, closes) = recording_idle_closes(Sandbox::builder()).await;
-        let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-        client.write_all(sent.as_bytes()).await.unwrap();
+        let mut client = connect(&sandbox, sent).await;
         if sent == GET {
             read_response(&mut client).await;
         }
@@ -193,7 +186,7 @@ async fn a_connection_that_transfers_bytes_or_waits_for_its_response_is_not_idle
     gate.arrived().await;
     sleep(Duration::from_hours(1)).await;
     gate.release();
-    assert!(read_response(&mut slow).await.starts_with("HTTP/1.1 401 "));
+    assert_answered(&mut slow).await;
     closes.try_recv().unwrap_err();
 }
 
@@ -202,8 +195,7 @@ async fn at_the_limit_the_oldest_idle_connection_is_closed() {
     let (sandbox, closes) = recording_idle_closes(Sandbox::builder().max_connections(3)).await;
     let gate = sandbox.gateway().gate(OperationName::GetCustomer);
     // It waits for its response, so it is not idle, although it is the oldest.
-    let mut busy = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    busy.write_all(GET.as_bytes()).await.unwrap();
+    let mut busy = connect(&sandbox, GET).await;
     gate.arrived().await;
     let mut idle = Vec::new();
     for _ in 0..2 {
@@ -211,11 +203,8 @@ async fn at_the_limit_the_oldest_idle_connection_is_closed() {
         sleep(Duration::from_secs(2)).await;
     }
     for next in 0..2 {
-        let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-        client.write_all(b"GET /_sandbox/health HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
-        let mut first = [0; 12];
-        client.read_exact(&mut first).await.unwrap();
-        assert_eq!(&first, b"HTTP/1.1 200");
+        let mut client = connect(&sandbox, HEALTH).await;
+        read_response(&mut client).await;
         let close = closes.try_recv().unwrap();
         assert_eq!((close.client, close.reached_limit), (idle[next].local_addr().unwrap(), Some(3)));
         assert_eq!(idle[next].read(&mut [0]).await.unwrap(), 0);
@@ -223,7 +212,7 @@ async fn at_the_limit_the_oldest_idle_connection_is_closed() {
         idle.push(client);
     }
     gate.release();
-    assert!(read_response(&mut busy).await.starts_with("HTTP/1.1 401 "));
+    assert_answered(&mut busy).await;
 }
 
 #[tokio::test]
@@ -233,20 +222,16 @@ async fn more_idle_clients_than_connections_do_not_make_it_deaf() {
     for _ in 0..200 {
         idle.push(TcpStream::connect(sandbox.local_addr()).await.unwrap());
     }
-    let mut client = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    client.write_all(GET.as_bytes()).await.unwrap();
-    let response = timeout(Duration::from_secs(30), read_response(&mut client)).await.unwrap();
-    assert!(response.starts_with("HTTP/1.1 401 "), "{response}");
+    let mut client = connect(&sandbox, GET).await;
+    timeout(Duration::from_secs(30), assert_answered(&mut client)).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
 async fn clients_that_make_one_request_after_another_keep_their_connections_at_the_limit() {
     let (sandbox, closes) = recording_idle_closes(Sandbox::builder().max_connections(1)).await;
-    let mut first = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    first.write_all(GET.as_bytes()).await.unwrap();
+    let mut first = connect(&sandbox, GET).await;
     read_response(&mut first).await;
-    let mut second = TcpStream::connect(sandbox.local_addr()).await.unwrap();
-    second.write_all(GET.as_bytes()).await.unwrap();
+    let mut second = connect(&sandbox, GET).await;
     for _ in 0..20 {
         sleep(Duration::from_millis(500)).await;
         first.write_all(GET.as_bytes()).await.unwrap();

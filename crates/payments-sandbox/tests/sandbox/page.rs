@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{RawClient, TOKEN_PAYMENT, start, start_with};
 
 /// Opens an event stream and reads its first bytes.
 fn listen(sandbox: &BlockingSandbox) -> RawClient {
@@ -42,8 +42,7 @@ const CHANGE: &str = "event: change\ndata: {}\n\n";
 
 #[test]
 fn the_policy_allows_only_the_pages_own_script_and_no_frame() {
-    let sandbox = Sandbox::builder().start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     let mut nonces = Vec::new();
     for _ in 0..2 {
         let response = client.request("GET", "/_sandbox/ui", "", "");
@@ -75,8 +74,7 @@ fn the_policy_allows_only_the_pages_own_script_and_no_frame() {
 
 #[test]
 fn only_its_own_page_may_control_the_sandbox() {
-    let sandbox = Sandbox::builder().start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     let mut status = |origin: &str| {
         let origin = format!("origin: {origin}\r\n");
         let read = client.request("GET", "/_sandbox/state", &origin, "").status();
@@ -98,8 +96,7 @@ fn only_its_own_page_may_control_the_sandbox() {
 
     // Even where every host name is accepted, a page of another name is not the sandbox's own.
     let open = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let sandbox = Sandbox::builder().listen(open).start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start_with(Sandbox::builder().listen(open));
     for (headers, expected) in [("", 200), (own, 403)] {
         client.send(&format!(
             "POST /_sandbox/reset HTTP/1.1\r\nhost: evil.example\r\n{headers}content-length: 0\r\n\r\n"

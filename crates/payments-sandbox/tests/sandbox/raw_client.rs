@@ -2,8 +2,19 @@ use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
-use payments_sandbox::BlockingSandbox;
+use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
 use serde_json::Value;
+
+/// A fresh sandbox, and a connection to it.
+pub(crate) fn start() -> (BlockingSandbox, RawClient) {
+    start_with(Sandbox::builder())
+}
+
+pub(crate) fn start_with(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
+    let sandbox = builder.start_blocking().unwrap();
+    let client = RawClient::connect(&sandbox);
+    (sandbox, client)
+}
 
 /// One connection, read byte by byte.
 pub(crate) struct RawClient {
@@ -79,6 +90,12 @@ impl RawClient {
     pub(crate) fn get(&mut self, path: &str) {
         let head = self.head("GET", path);
         self.send(&format!("{head}\r\n"));
+    }
+
+    /// The status of a lookup.
+    pub(crate) fn look_up(&mut self) -> u16 {
+        self.get("/customer/cus_1");
+        self.response().status()
     }
 
     /// The request line and the headers that every request has, without the empty line.

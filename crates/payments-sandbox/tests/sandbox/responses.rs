@@ -1,15 +1,14 @@
 //! Complete responses.
 
 use payments_fake::FakeGateway;
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::Sandbox;
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{TOKEN_PAYMENT, start, start_with};
 
 #[test]
 fn the_socket_carries_the_same_bytes_as_in_process() {
     let fresh = || FakeGateway::builder().seed(3).build();
-    let sandbox = Sandbox::builder().gateway(fresh()).start_blocking().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start_with(Sandbox::builder().gateway(fresh()));
     client.post("/token-transaction", TOKEN_PAYMENT);
     let over_the_socket = client.response();
 
@@ -30,8 +29,7 @@ fn the_socket_carries_the_same_bytes_as_in_process() {
 
 #[test]
 fn errors_have_the_error_body_of_the_service() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     client.get("/refund");
     assert_eq!((client.response().json()["status_code"].as_u64(), client.is_silent()), (Some(404), true));
     client.get("/transaction");
@@ -48,8 +46,7 @@ fn errors_have_the_error_body_of_the_service() {
 
 #[test]
 fn expect_100_continue_gets_an_interim_response() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = RawClient::connect(&sandbox);
+    let (_sandbox, mut client) = start();
     let head = client.head("POST", "/token-transaction");
     let length = TOKEN_PAYMENT.len();
     client.send(&format!(
