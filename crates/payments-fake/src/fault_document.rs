@@ -38,10 +38,10 @@ member_types! {
     Target(Option<OperationName>) from String,
         "must be transaction, token-transaction, void, get-transaction, get-customer or any",
         |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
-    /// With the values of members that are omitted.
-    Kind(FaultKind) from String,
+    /// Its index in [`kinds`].
+    Kind(usize) from String,
         "must be refuse, close, reset, stall, drip, truncate, garbage, html, status, delay or wrong_shape",
-        |name: String| DEFAULTS.into_iter().find(|kind| kind.as_str() == name);
+        |name: String| kinds(0, Duration::ZERO, StatusCode::OK).iter().position(|kind| kind.as_str() == name);
     Status(StatusCode) from Value, "must be an HTTP status from 200 to 599", |status| {
         let status = whole(status).filter(|status| (200..600).contains(status))?;
         StatusCode::from_u16(status.try_into().ok()?).ok()
@@ -52,39 +52,31 @@ member_types! {
         |value| text_or_number(value).filter(|text| !text.is_empty())?.try_into().ok();
 }
 
-const DEFAULTS: [FaultKind; 11] = [
-    FaultKind::Refuse,
-    FaultKind::Close,
-    FaultKind::Reset,
-    FaultKind::Stall,
-    FaultKind::Drip { bytes: NonZeroUsize::MIN.saturating_add(9), every: Duration::from_millis(500) },
-    FaultKind::Truncate { bytes: 10 },
-    FaultKind::Garbage,
-    FaultKind::Html { status: StatusCode::BAD_GATEWAY },
-    FaultKind::Status { status: StatusCode::BAD_GATEWAY },
-    FaultKind::Delay { by: Duration::from_millis(500) },
-    FaultKind::WrongShape,
-];
+/// Every kind, with these values in those that have them.
+fn kinds(bytes: usize, pause: Duration, status: StatusCode) -> [FaultKind; 11] {
+    [
+        FaultKind::Refuse,
+        FaultKind::Close,
+        FaultKind::Reset,
+        FaultKind::Stall,
+        FaultKind::Drip { bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN), every: pause },
+        FaultKind::Truncate { bytes },
+        FaultKind::Garbage,
+        FaultKind::Html { status },
+        FaultKind::Status { status },
+        FaultKind::Delay { by: pause },
+        FaultKind::WrongShape,
+    ]
+}
 
 impl From<FaultDocument> for Fault {
     fn from(document: FaultDocument) -> Self {
-        let FaultDocument { operation: Target(operation), phase, kind: Kind(mut kind), .. } = document;
-        let given_bytes =
-            document.bytes.map(|SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let given_delay = document.delay_ms.map(|SmallNumber(millis)| Duration::from_millis(millis.into()));
-        match &mut kind {
-            FaultKind::Drip { bytes, every } => {
-                *bytes =
-                    given_bytes.map_or(*bytes, |given| NonZeroUsize::new(given).unwrap_or(NonZeroUsize::MIN));
-                *every = given_delay.unwrap_or(*every);
-            }
-            FaultKind::Truncate { bytes } => *bytes = given_bytes.unwrap_or(*bytes),
-            FaultKind::Delay { by } => *by = given_delay.unwrap_or(*by),
-            FaultKind::Html { status } | FaultKind::Status { status } => {
-                *status = document.status.map_or(*status, |Status(given)| given);
-            }
-            _ => {}
-        }
+        let FaultDocument { operation: Target(operation), phase, kind: Kind(kind), .. } = document;
+        let bytes =
+            document.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let millis = document.delay_ms.map_or(500, |SmallNumber(millis)| millis);
+        let status = document.status.map_or(StatusCode::BAD_GATEWAY, |Status(status)| status);
+        let kind = kinds(bytes, Duration::from_millis(millis.into()), status)[kind];
         let mut fault = FaultTarget { operation }.at(phase).show(kind);
         fault.retry_after = document.retry_after.map(|RetryAfter(value)| value);
         fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);
