@@ -223,11 +223,8 @@ impl RequestLog {
     /// the gateway's lock is released.
     pub(crate) fn push(&mut self, request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
         self.newest += 1;
-        if self.capacity == 0 {
-            return (self.newest, Some(request));
-        }
-        let oldest = if self.requests.len() >= self.capacity { self.requests.pop_front() } else { None };
         self.requests.push_back(request);
+        let oldest = if self.requests.len() > self.capacity { self.requests.pop_front() } else { None };
         (self.newest, oldest)
     }
 
