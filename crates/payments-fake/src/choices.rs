@@ -3,7 +3,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use payments_model::{Amount, TransactionType};
-use thiserror::Error;
 
 /// What the fake does where the interface says *not shown*. This is the complete list.
 ///
@@ -175,16 +174,11 @@ impl fmt::Display for DeclineShape {
     }
 }
 
-/// The text is none of the [names](DeclineShape::as_str).
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("must be ok-failed, ok-error, bad-request or payment-required")]
-#[non_exhaustive]
-pub struct UnknownDeclineShape;
-
 impl FromStr for DeclineShape {
-    type Err = UnknownDeclineShape;
+    type Err = &'static str;
 
-    fn from_str(text: &str) -> Result<Self, UnknownDeclineShape> {
-        Self::ALL.into_iter().find(|shape| shape.as_str() == text).ok_or(UnknownDeclineShape)
+    fn from_str(text: &str) -> Result<Self, &'static str> {
+        let shape = Self::ALL.into_iter().find(|shape| shape.as_str() == text);
+        shape.ok_or("must be ok-failed, ok-error, bad-request or payment-required")
     }
 }

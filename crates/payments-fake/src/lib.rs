@@ -110,9 +110,7 @@ mod transport;
 
 pub use armed_fault::{ArmedFault, FaultId};
 pub use builder::FakeGatewayBuilder;
-pub use choices::{
-    Choices, DeclineShape, StatusCodes, UnknownDeclineShape, UnknownFields, UnlistedCards, VoidResponse,
-};
+pub use choices::{Choices, DeclineShape, StatusCodes, UnknownFields, UnlistedCards, VoidResponse};
 pub use clock::{ManualClock, block_on};
 pub use document::DocumentError;
 pub use fault::{Fault, FaultKind, FaultMoment, FaultTarget, Phase, RequestedFault};
