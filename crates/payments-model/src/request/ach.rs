@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
-use super::body::{Body, secret_json};
+use super::body::{Body, Object, check_size, secret_json};
 use super::check::{Check, REPEATED};
 use super::draft::{CardDraft, PaymentDraft};
 use super::members::from_json;
@@ -114,13 +114,16 @@ impl AchTransaction {
         // They may have any name that the interface does not define, so they are checked last.
         let account = check_account(account, &mut check);
         let (payment, ()) = check.finish(payment)?;
-        let object = payment.object(|object| {
-            for AccountField { name, json, secrets: _ } in &account {
+        Ok(Self { payment, account, body: Body::default() })
+    }
+
+    fn object(&self) -> Object {
+        self.payment.object(|object| {
+            for AccountField { name, json, secrets: _ } in &self.account {
                 let json: Option<&RawValue> = serde_json::from_str(json.as_str()).ok();
                 object.member(name, json);
             }
-        });
-        Ok(Self { payment, account, body: object.into_body()? })
+        })
     }
 }
 
@@ -186,7 +189,8 @@ impl<'a> AchTransactionBuilder<'a> {
     ///
     /// With all violations at once. Nothing was sent.
     pub fn build(self) -> Result<AchTransaction, ValidationError> {
-        AchTransaction::check(self.draft, self.account)
+        let payment = AchTransaction::check(self.draft, self.account)?;
+        check_size(&payment.to_json()).map(|()| payment)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writes the body of a request once, into a buffer that leaves no copy in memory.
 
+use std::sync::OnceLock;
 use std::{io, mem};
 
 use serde::Serialize;
@@ -8,25 +9,28 @@ use zeroize::Zeroizing;
 use crate::secret::SecretText;
 use crate::{SecretBytes, ValidationError};
 
-/// The body of a valid request. Requests share it with the transport.
-pub(super) struct Body(SecretBytes);
+/// The body of a valid request, written when it is first needed: who plays the service only reads requests. Requests share
+/// it with the transport.
+#[derive(Default)]
+pub(super) struct Body(OnceLock<SecretBytes>);
 
 impl Body {
     /// The bytes that are sent.
-    pub(super) fn bytes(&self) -> SecretBytes {
-        self.0.share()
+    pub(super) fn bytes(&self, write: impl FnOnce() -> Object) -> SecretBytes {
+        self.0.get_or_init(|| write().into_bytes()).share()
     }
 }
 
 impl Clone for Body {
     fn clone(&self) -> Self {
-        Self(self.0.share())
+        Self(self.0.get().map(SecretBytes::share).map_or_else(OnceLock::new, OnceLock::from))
     }
 }
 
+/// The other fields of the request determine it.
 impl PartialEq for Body {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.as_ref() == other.0.as_ref()
+    fn eq(&self, _: &Self) -> bool {
+        true
     }
 }
 
@@ -61,16 +65,6 @@ impl Object {
     pub(super) fn into_bytes(mut self) -> SecretBytes {
         self.0.append(b"}");
         SecretBytes::new(self.0.0)
-    }
-
-    /// The object as the body of a request.
-    ///
-    /// # Errors
-    ///
-    /// If it is too large.
-    pub(super) fn into_body(self) -> Result<Body, ValidationError> {
-        let bytes = self.into_bytes();
-        check_size(&bytes).map(|()| Body(bytes))
     }
 
     fn write(&mut self, value: impl Serialize) {

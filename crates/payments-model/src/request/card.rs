@@ -2,7 +2,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::net::IpAddr;
 
-use super::body::Body;
+use super::body::{Body, Object, check_size};
 use super::check::Check;
 use super::draft::{CardDraft, PaymentDraft};
 use super::members::from_json;
@@ -151,13 +151,16 @@ impl CardTransaction {
         });
         check.unknown(unknown, &[PaymentDraft::NAMES, CardDraft::NAMES]);
         let (payment, (card_number, cvv, expiry)) = check.finish(checked)?;
-        let object = payment.object(|object| {
+        Ok(Self { payment, card_number, cvv, expiry, body: Body::default() })
+    }
+
+    fn object(&self) -> Object {
+        self.payment.object(|object| {
             object
-                .member("CardNumber", card_number.expose_secret())
-                .member("Cvv", cvv.expose_secret())
-                .member("ExpiryDate", expiry.expose_secret());
-        });
-        Ok(Self { payment, card_number, cvv, expiry, body: object.into_body()? })
+                .member("CardNumber", self.card_number.expose_secret())
+                .member("Cvv", self.cvv.expose_secret())
+                .member("ExpiryDate", self.expiry.expose_secret());
+        })
     }
 }
 
@@ -193,7 +196,8 @@ impl<'a> CardTransactionBuilder<'a> {
     ///
     /// With all violations at once. Nothing was sent.
     pub fn build(self) -> Result<CardTransaction, ValidationError> {
-        CardTransaction::check(self.draft, self.card, self.luhn, &[])
+        let payment = CardTransaction::check(self.draft, self.card, self.luhn, &[])?;
+        check_size(&payment.to_json()).map(|()| payment)
     }
 }
 

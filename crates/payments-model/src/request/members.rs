@@ -82,7 +82,8 @@ macro_rules! from_json {
         /// unknown, repeated, `null` or of the wrong JSON type. A document that is not a JSON object or is too large is a
         /// violation of `body`. Nothing was sent.
         pub fn from_json(document: &[u8]) -> Result<Self, crate::ValidationError> {
-            Self::from_members(&crate::unversioned::RequestMembers::read(document)?)
+            let request = Self::from_members(&crate::unversioned::RequestMembers::read(document)?)?;
+            crate::request::body::check_size(&request.to_json()).map(|()| request)
         }
     };
 }

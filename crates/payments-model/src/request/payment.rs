@@ -208,7 +208,7 @@ macro_rules! payment_accessors {
         /// that a request can wait in a queue in memory. Do not log it, and do not store it: a security code must never be
         /// stored, not even encrypted.
         pub fn to_json(&self) -> SecretBytes {
-            self.body.bytes()
+            self.body.bytes(|| self.object())
         }
 
         /// `Amount`: above zero, at most two decimals.

@@ -3,7 +3,7 @@ use std::fmt;
 
 use super::ConvenienceFee;
 use super::RequestMembers;
-use super::body::{Body, Object};
+use super::body::{Body, Object, check_size};
 use super::check::{Check, payable};
 use super::draft::TokenDraft;
 use super::members::from_json;
@@ -76,7 +76,7 @@ impl TokenTransaction {
     /// **It holds the token**, which is enough to charge the payer together with the API key. [`from_json`](Self::from_json)
     /// reads it, so that a request can wait in a queue. Do not log it.
     pub fn to_json(&self) -> SecretBytes {
-        self.body.bytes()
+        self.body.bytes(|| self.object())
     }
 
     /// `TokenId`.
@@ -125,16 +125,20 @@ impl TokenTransaction {
         check.unknown(unknown, &[TokenDraft::NAMES]);
         let required = (|| Some((token_id?, amount?, convenience_fee?)))();
         let (token_id, amount, convenience_fee) = check.finish(required)?;
+        let body = Body::default();
+        Ok(Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no, body })
+    }
+
+    fn object(&self) -> Object {
         let mut object = Object::new();
         object
-            .member("TokenId", token_id.as_str())
-            .optional("GatewayCustomerId", gateway_customer_id.as_ref().map(GatewayCustomerId::as_str))
-            .member("Amount", Number(amount))
-            .member("ConvenienceFeeActive", convenience_fee.is_active())
-            .optional("Description", description.as_ref())
-            .optional("ReferenceNo", reference_no.as_ref());
-        let body = object.into_body()?;
-        Ok(Self { token_id, gateway_customer_id, amount, convenience_fee, description, reference_no, body })
+            .member("TokenId", self.token_id.as_str())
+            .optional("GatewayCustomerId", self.gateway_customer_id.as_ref().map(GatewayCustomerId::as_str))
+            .member("Amount", Number(self.amount))
+            .member("ConvenienceFeeActive", self.convenience_fee.is_active())
+            .optional("Description", self.description.as_ref())
+            .optional("ReferenceNo", self.reference_no.as_ref());
+        object
     }
 }
 
@@ -191,7 +195,8 @@ impl<'a> TokenTransactionBuilder<'a> {
     ///
     /// With all violations at once. Nothing was sent.
     pub fn build(self) -> Result<TokenTransaction, ValidationError> {
-        TokenTransaction::check(self.draft, &[])
+        let payment = TokenTransaction::check(self.draft, &[])?;
+        check_size(&payment.to_json()).map(|()| payment)
     }
 }
 

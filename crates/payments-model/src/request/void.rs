@@ -59,8 +59,7 @@ impl Void {
         });
         let reason = check.text("Reason", draft.reason);
         check.unknown(&others, &[VoidDraft::NAMES]);
-        let void = Self { transaction_id: check.finish(transaction_id)?, reason };
-        check_size(&void.to_json()).map(|()| void)
+        Ok(Self { transaction_id: check.finish(transaction_id)?, reason })
     }
 
     /// The request as JSON: the bytes that are sent, in the order of the interface's table. [`from_json`](Self::from_json)
