@@ -263,11 +263,7 @@ mod tests {
         assert!(!is_ready(sleep.as_mut()));
         clock.advance(SECOND);
         assert!(is_ready(sleep.as_mut()));
-    }
-
-    #[test]
-    fn a_sleep_starts_at_its_call_and_not_at_its_first_poll() {
-        let clock = ManualClock::new();
+        // It starts at its call and not at its first poll.
         let mut sleep = pin!(clock.sleep(SECOND));
         clock.advance(SECOND);
         assert!(is_ready(sleep.as_mut()));

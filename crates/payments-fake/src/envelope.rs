@@ -145,34 +145,3 @@ pub(crate) fn with_body(status: StatusCode, content_type: &'static str, body: Ve
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn written_envelopes_match_the_interface() {
-        let data = r#"{"TransactionId":"t"}"#;
-        let post = SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, data);
-        assert_eq!(
-            str::from_utf8(&post).unwrap(),
-            r#"{"status":"success","status_code":100,"message":"Transaction Voided Successfully","data":{"TransactionId":"t"}}"#
-        );
-        let get = SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, data);
-        assert_eq!(
-            str::from_utf8(&get).unwrap(),
-            r#"{"status_code":200,"message":"Transaction Details found successfully","data":{"TransactionId":"t"}}"#
-        );
-        let error = ErrorEnvelope::bad_request("invalid \"postal\" code");
-        assert_eq!(
-            str::from_utf8(&error.encode()).unwrap(),
-            r#"{"status":"failed","status_code":400,"msg":"bad request error: invalid \"postal\" code"}"#
-        );
-        assert_eq!(error.reason(), "invalid \"postal\" code");
-        assert_eq!(SuccessEnvelope::TRANSACTION_PROCESSED, "Transaction Processed Successfully");
-        assert_eq!(SuccessEnvelope::CUSTOMER_FOUND, "Customer Details found successfully");
-        assert_eq!(ErrorEnvelope::INVALID_API_KEY, "Unauthorized: Invalid API Key");
-        assert_eq!(ErrorEnvelope::TRANSACTION_NOT_FOUND, "Transaction not found");
-        assert_eq!(ErrorEnvelope::CUSTOMER_NOT_FOUND, "Customer not found");
-    }
-}

@@ -201,16 +201,6 @@ mod tests {
     }
 
     #[test]
-    fn the_five_operations_are_found() {
-        let to = |operation, id: &'static str| Ok((operation, id.into()));
-        assert_eq!(post("/api/v1/public/transaction"), to(OperationName::Transaction, ""));
-        assert_eq!(post("/api/v1/public/token-transaction"), to(OperationName::TokenTransaction, ""));
-        assert_eq!(post("/api/v1/public/void"), to(OperationName::Void, ""));
-        assert_eq!(get("/api/v1/public/transaction/txn_1"), to(OperationName::GetTransaction, "txn_1"));
-        assert_eq!(get("/api/v1/public/customer/a%40b%3A%"), to(OperationName::GetCustomer, "a@b:%"));
-    }
-
-    #[test]
     fn a_wrong_method_and_an_unknown_path_are_distinct() {
         let only = |allowed| {
             Err(ErrorEnvelope::wrong_method("Method not allowed", HeaderValue::from_static(allowed)))

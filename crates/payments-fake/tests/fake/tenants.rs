@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Method;
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{FakeGateway, Fault, Reply, UnlistedCards};
+use payments_fake::{FakeGateway, Fault, Reply};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -122,18 +122,4 @@ fn a_fresh_tenant_has_only_the_seeded_customer() {
     assert_eq!((&state["transactions"], &state["tokens"]), (&json!([]), &json!([])));
     let (_, shown) = json(&FakeGateway::new(), request(Method::GET, "/customer/cus_1", Bytes::new()));
     assert_eq!(state["customers"], json!([shown["data"]]));
-}
-
-#[test]
-fn unlisted_cards_can_be_refused() {
-    let gateway = choosing(|choices| choices.unlisted_cards = UnlistedCards::Refused);
-    let unlisted = card("4000000000000010").build().unwrap();
-    let (status, refused) = json(&gateway, card_request(&unlisted));
-    assert_eq!((status, &refused["msg"]), (400, &json!("bad request error: not a test card number")));
-    assert_eq!(gateway.ledger().entries(), []);
-    for listed in ["4242424242424242", "4000000000000002"] {
-        assert_eq!(json(&gateway, card_request(&card(listed).build().unwrap())).0, 200);
-    }
-    let tokens = json(&gateway, token_request("tok_approved"));
-    assert_eq!(tokens.0, 200);
 }

@@ -230,4 +230,12 @@ fn an_unlisted_number_is_approved_by_default() {
     let strict = choosing(|choices| choices.unlisted_cards = UnlistedCards::Declined);
     assert_eq!(block_on(strict.client().process_card(&unlisted)).unwrap_err().reason(), Some("declined"));
     pay(&strict).unwrap();
+    let strictest = choosing(|choices| choices.unlisted_cards = UnlistedCards::Refused);
+    let refused = error_body(400, "bad request error: not a test card number");
+    assert_eq!(json(&strictest, card_request(&unlisted)), refused);
+    assert_eq!(strictest.ledger().entries(), []);
+    for listed in [VISA, DECLINED] {
+        assert_eq!(json(&strictest, card_request(&card(listed).build().unwrap())).0, 200);
+    }
+    charge_token(&strictest, "tok_approved").unwrap();
 }

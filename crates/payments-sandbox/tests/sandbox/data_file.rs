@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::PathBuf;
+use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
 use payments_fake::{Fault, Fixtures, block_on};
@@ -109,24 +110,6 @@ fn a_state_is_a_fixture_and_a_fixture_is_a_state() {
     drop(sandbox);
     let other = Sandbox::builder().fixtures(Fixtures::from_json(&place.text()).unwrap());
     assert_eq!(states(&other.start_blocking().unwrap()), place.text());
-}
-
-#[test]
-fn an_id_that_was_loaded_is_never_given_out_again() {
-    let place = Place::new();
-    let mut ids: Vec<String> = Vec::new();
-    for _ in 0..3 {
-        let sandbox = place.start(&KEYS).unwrap();
-        ids.extend(KEYS.map(|key| pay(&sandbox, key)));
-        sandbox.shutdown().unwrap();
-    }
-    let sandbox = place.start(&KEYS).unwrap();
-    sandbox.gateway().reset();
-    ids.extend(KEYS.map(|key| pay(&sandbox, key)));
-    let given = ids.len();
-    ids.sort();
-    ids.dedup();
-    assert_eq!(ids.len(), given, "{ids:?}");
 }
 
 #[test]
@@ -299,4 +282,27 @@ fn an_unfired_fault_still_fails_the_test_of_a_sandbox_with_a_file() {
     });
     let message = *unfired.unwrap_err().downcast::<String>().unwrap();
     assert!(message.contains("armed faults that never fired"), "{message}");
+}
+
+/// For a release build: `cargo test --release -p payments-sandbox --test sandbox -- --ignored --nocapture quick`.
+#[test]
+#[allow(clippy::print_stdout, reason = "it is run to see the figure")]
+#[ignore = "it measures, so it needs a release build and an idle machine"]
+fn a_sandbox_with_100_000_transactions_is_ready_quickly() {
+    let place = Place::new();
+    let sandbox = place.start(&KEYS[..1]).unwrap();
+    let pay = || {
+        let request = http::Request::post("https://pay.example.com/api/v1/public/token-transaction")
+            .header("authorization", KEYS[0])
+            .header("content-type", "application/json");
+        sandbox.gateway().handle(SystemTime::now(), request.body(TOKEN_PAYMENT.into()).unwrap());
+    };
+    (0..100_000).for_each(|_| pay());
+    sandbox.shutdown().unwrap();
+    let started = Instant::now();
+    let sandbox = place.start(&KEYS[..1]).unwrap();
+    let ready = started.elapsed();
+    println!("ready in {ready:?}");
+    assert_eq!(sandbox.gateway().first_tenant().transaction_count(), 100_000);
+    assert!(ready <= Duration::from_millis(300), "{ready:?}");
 }

@@ -267,18 +267,6 @@ fn a_client_that_leaves_in_the_middle_of_a_drip_saw_half_a_response() {
 }
 
 #[test]
-fn a_request_held_across_a_reset_has_no_effect() {
-    let sandbox = BlockingSandbox::start().unwrap();
-    let mut client = held(&sandbox);
-    sandbox.gateway().reset();
-    let gateway = sandbox.gateway().clone();
-    // Dropping the sandbox ends the pause, so the request continues.
-    drop(sandbox);
-    assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));
-    gateway.ledger().assert_nothing_charged();
-}
-
-#[test]
 fn a_fault_ends_only_its_own_connection() {
     let sandbox = BlockingSandbox::start().unwrap();
     let (mut client, mut other) = (RawClient::connect(&sandbox), RawClient::connect(&sandbox));
