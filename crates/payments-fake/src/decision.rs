@@ -41,10 +41,6 @@ impl Decision {
         let reason = redaction.text(refusal.reason()).into_owned();
         Self { response: refusal.response(), effect: None, reason: Some(reason) }
     }
-
-    fn processed(response: Response<Bytes>, effect: Effect) -> Self {
-        Self { response, effect: Some(effect), reason: None }
-    }
 }
 
 /// Decides about the request for the tenant of its key.
@@ -281,8 +277,7 @@ impl TenantService<'_> {
             Err(reason) => envelope::declined(self.choices.decline_shape, reason, &data),
         };
         let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
-        let reason = approval.err().map(str::to_owned);
-        Decision { reason, ..Decision::processed(response, effect) }
+        Decision { response, effect: Some(effect), reason: approval.err().map(str::to_owned) }
     }
 
     fn void(&mut self, void: &Void) -> Decision {
@@ -303,7 +298,8 @@ impl TenantService<'_> {
         let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
         let response = envelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
         let kind = RequestEffect::Voided;
-        Decision::processed(response, Effect { tenant: self.tenant, kind, entry, void, new_token: None })
+        let effect = Effect { tenant: self.tenant, kind, entry, void, new_token: None };
+        Decision { response, effect: Some(effect), reason: None }
     }
 
     fn get_transaction(&self, id: &str) -> Decision {
