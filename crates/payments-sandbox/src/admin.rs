@@ -8,9 +8,10 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::ORIGIN;
 use http::{HeaderValue, Method, Request, Response, StatusCode};
+use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{FakeGateway, Fixtures};
 
-use self::request::{AdminRequest, Refusal};
+use self::request::AdminRequest;
 use self::resources::ROUTES;
 use crate::body::{Body, full};
 use crate::data_file::DataFile;
@@ -46,17 +47,17 @@ impl Admin {
         })
     }
 
-    fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, Refusal> {
+    fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, ErrorEnvelope> {
         // A browser sends `Origin` with every request that changes something. Only the sandbox's own page may do so.
         let origin = request.headers().get(ORIGIN);
         if origin.is_some_and(|origin| !request::is_own_page(origin, self.scheme, request.headers())) {
             let message = "a web page cannot control the sandbox; use its own page, opened by IP address or as localhost";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+            return Err(ErrorEnvelope::new(StatusCode::FORBIDDEN, message));
         }
         // On any other address, the sandbox cannot know its own names.
         if self.is_on_loopback && !request::is_for_local_host(request.headers()) {
             let message = "use an IP address or localhost: another host name could be that of a web page";
-            return Err(Refusal::new(StatusCode::FORBIDDEN, message));
+            return Err(ErrorEnvelope::new(StatusCode::FORBIDDEN, message));
         }
         let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
         let here = || ROUTES.iter().filter(|(_, own, ..)| *own == path);
@@ -68,11 +69,11 @@ impl Admin {
                 let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();
                 paths.dedup();
                 let message = format!("unknown path; the paths under {PREFIX} are {}", paths.join(" "));
-                Refusal::new(StatusCode::NOT_FOUND, message)
+                ErrorEnvelope::new(StatusCode::NOT_FOUND, message)
             } else {
                 let message = "this path does not have this method; the Allow header lists its methods";
                 let allow = HeaderValue::try_from(allowed.join(", ")).expect("methods are visible ASCII");
-                Refusal::wrong_method(message, allow)
+                ErrorEnvelope::wrong_method(message, allow)
             });
         };
         let response = handler(self, &AdminRequest::read(request, parameters)?)?;

@@ -30,12 +30,42 @@ impl BlockingSandbox {
         Sandbox::builder().start_blocking()
     }
 
-    /// The same with the settings of the builder.
-    pub(crate) fn start_with(builder: SandboxBuilder) -> io::Result<Self> {
+    /// Stops gracefully and saves the state, as [`Sandbox::shutdown`] does, and waits for the end.
+    ///
+    /// # Errors
+    ///
+    /// If the [data file](SandboxBuilder::data_file) could not be written. It then still has the state that was saved before.
+    pub fn shutdown(mut self) -> io::Result<()> {
+        self.stop()
+    }
+
+    fn stop(&mut self) -> io::Result<()> {
+        self.info.switch.send_replace(true);
+        // A panic of that thread was already printed.
+        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
+    }
+}
+
+impl SandboxBuilder {
+    /// Starts serving on its own thread, for programs and tests without a runtime. When this returns, connections are
+    /// accepted.
+    ///
+    /// ```
+    /// use payments_sandbox::Sandbox;
+    ///
+    /// let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    /// assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As for [`start`](Self::start), or if it cannot start a thread.
+    pub fn start_blocking(self) -> io::Result<BlockingSandbox> {
         let (report, started) = mpsc::sync_channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         let serve = async move {
-            let sandbox = match builder.start().await {
+            let sandbox = match self.start().await {
                 Ok(sandbox) => sandbox,
                 Err(error) => {
                     // The receiver waits for exactly one report.
@@ -54,22 +84,7 @@ impl BlockingSandbox {
         let info = started
             .recv()
             .map_err(|_| io::Error::other("the sandbox's thread ended before it reported"))??;
-        Ok(Self { info, thread: Some(thread) })
-    }
-
-    /// Stops gracefully and saves the state, as [`Sandbox::shutdown`] does, and waits for the end.
-    ///
-    /// # Errors
-    ///
-    /// If the [data file](SandboxBuilder::data_file) could not be written. It then still has the state that was saved before.
-    pub fn shutdown(mut self) -> io::Result<()> {
-        self.stop()
-    }
-
-    fn stop(&mut self) -> io::Result<()> {
-        self.info.switch.send_replace(true);
-        // A panic of that thread was already printed.
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
+        Ok(BlockingSandbox { info, thread: Some(thread) })
     }
 }
 

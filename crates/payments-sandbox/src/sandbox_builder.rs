@@ -9,8 +9,8 @@ use std::sync::atomic::AtomicU64;
 use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
-use tokio_rustls::TlsAcceptor;
 
+use crate::Sandbox;
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::data_file::DataFile;
@@ -22,7 +22,6 @@ use crate::shutdown::Shutdown;
 use crate::site::{OnExchange, OnIdleClose, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
-use crate::{BlockingSandbox, Sandbox};
 
 /// Builds a [`Sandbox`] with other settings than [`Sandbox::start`].
 #[must_use = "a builder does nothing until it is started"]
@@ -47,24 +46,6 @@ enum Encryption {
     None,
     Provided(Certificate),
     Generated,
-}
-
-impl Encryption {
-    /// The acceptor for encrypted connections, and the authority of a generated certificate in PEM.
-    fn acceptor(
-        self,
-        address: IpAddr,
-        names: Vec<String>,
-    ) -> io::Result<(Option<TlsAcceptor>, Option<String>)> {
-        Ok(match self {
-            Self::None => (None, None),
-            Self::Provided(certificate) => (Some(certificate.acceptor()?), None),
-            Self::Generated => {
-                let (certificate, authority) = Certificate::generate(address, names)?;
-                (Some(certificate.acceptor()?), Some(authority))
-            }
-        })
-    }
 }
 
 impl SandboxBuilder {
@@ -240,7 +221,15 @@ impl SandboxBuilder {
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, seed, clock) = gateway(self.gateway, self.fresh, self.seed, any_number)?;
-        let (tls, ca_certificate) = self.encryption.acceptor(self.listen.ip(), self.tls_names)?;
+        let (certificate, ca_certificate) = match self.encryption {
+            Encryption::None => (None, None),
+            Encryption::Provided(certificate) => (Some(certificate), None),
+            Encryption::Generated => {
+                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
+                (Some(certificate), Some(authority))
+            }
+        };
+        let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
         let listener = bind(self.listen).await?;
         let admin_listener = match self.admin_listen {
             Some(address) => Some(bind(address).await?),
@@ -307,24 +296,6 @@ impl SandboxBuilder {
             switch,
         };
         Ok(Sandbox { servers, info: Arc::new(info) })
-    }
-
-    /// Starts serving on its own thread, for programs and tests without a runtime. When this returns, connections are
-    /// accepted.
-    ///
-    /// ```
-    /// use payments_sandbox::Sandbox;
-    ///
-    /// let sandbox = Sandbox::builder().seed(7).start_blocking()?;
-    /// assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
-    /// # Ok::<(), std::io::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// As for [`start`](Self::start), or if it cannot start a thread.
-    pub fn start_blocking(self) -> io::Result<BlockingSandbox> {
-        BlockingSandbox::start_with(self)
     }
 }
 

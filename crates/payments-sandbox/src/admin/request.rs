@@ -15,7 +15,7 @@ pub(super) struct AdminRequest<'a> {
 
 impl<'a> AdminRequest<'a> {
     /// Refuses an unknown parameter, because a misspelled one must not be ignored.
-    pub(super) fn read(request: &'a Request<Bytes>, parameters: &[&str]) -> Result<Self, Refusal> {
+    pub(super) fn read(request: &'a Request<Bytes>, parameters: &[&str]) -> Result<Self, ErrorEnvelope> {
         let query = request.uri().query().unwrap_or_default();
         let query: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
         if query.iter().any(|(name, _)| !parameters.contains(&name.as_ref())) {
@@ -36,12 +36,9 @@ impl<'a> AdminRequest<'a> {
     }
 }
 
-/// Why a request is refused, which changed nothing. The response has the service's error body.
-pub(super) type Refusal = ErrorEnvelope;
-
 /// HTTP 400 without the prefix that the service's own reasons have.
-pub(super) fn bad_request(message: impl Into<Cow<'static, str>>) -> Refusal {
-    Refusal::new(StatusCode::BAD_REQUEST, message)
+pub(super) fn bad_request(message: impl Into<Cow<'static, str>>) -> ErrorEnvelope {
+    ErrorEnvelope::new(StatusCode::BAD_REQUEST, message)
 }
 
 /// Whether every `Host` is a literal address or `localhost`.

@@ -5,17 +5,18 @@ use std::time::Duration;
 use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use payments_core::OperationName;
+use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{ArmedFault, DocumentError, Fault, RecordedRequest, Tenant};
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
 use super::Admin;
-use super::request::{AdminRequest, Refusal, bad_request};
+use super::request::{AdminRequest, bad_request};
 use crate::body::{Body, full};
 use crate::page;
 use crate::wall_clock::WallClock;
 
-type HandlerResult = Result<Response<Body>, Refusal>;
+type HandlerResult = Result<Response<Body>, ErrorEnvelope>;
 
 type Handler = fn(&Admin, &AdminRequest<'_>) -> HandlerResult;
 
@@ -53,7 +54,7 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
 ];
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn invalid(error: DocumentError) -> Refusal {
+fn invalid(error: DocumentError) -> ErrorEnvelope {
     bad_request(error.to_string())
 }
 
@@ -114,20 +115,20 @@ impl Admin {
     fn save(&self) -> HandlerResult {
         let Some(file) = &self.data_file else {
             let message = "this sandbox has no data file; start it with one (payments sandbox --data FILE)";
-            return Err(Refusal::new(StatusCode::CONFLICT, message));
+            return Err(ErrorEnvelope::new(StatusCode::CONFLICT, message));
         };
         match file.save(&self.gateway) {
             Ok(()) => done(json!({"saved": file.path()}).to_string()),
-            Err(error) => Err(Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
+            Err(error) => Err(ErrorEnvelope::new(StatusCode::INTERNAL_SERVER_ERROR, error.to_string())),
         }
     }
 
     /// The tenant of the key in the query, or the first one.
-    fn tenant(&self, request: &AdminRequest<'_>) -> Result<Tenant, Refusal> {
+    fn tenant(&self, request: &AdminRequest<'_>) -> Result<Tenant, ErrorEnvelope> {
         match request.parameter("api_key") {
             None => Ok(self.gateway.first_tenant()),
             Some(key) => self.gateway.tenant(key).ok_or_else(|| {
-                Refusal::new(StatusCode::NOT_FOUND, "this sandbox does not accept that api_key")
+                ErrorEnvelope::new(StatusCode::NOT_FOUND, "this sandbox does not accept that api_key")
             }),
         }
     }
@@ -160,7 +161,7 @@ impl Admin {
             Some(id) => {
                 let named = self.gateway.faults().into_iter().find(|fault| fault.id.to_string() == id);
                 if !named.is_some_and(|fault| self.gateway.disarm(fault.id)) {
-                    return Err(Refusal::new(StatusCode::NOT_FOUND, "no armed fault has this id"));
+                    return Err(ErrorEnvelope::new(StatusCode::NOT_FOUND, "no armed fault has this id"));
                 }
             }
         }
@@ -200,9 +201,9 @@ impl Admin {
         shown(clock)
     }
 
-    fn clock(&self) -> Result<&WallClock, Refusal> {
+    fn clock(&self) -> Result<&WallClock, ErrorEnvelope> {
         self.clock.as_ref().ok_or_else(|| {
-            Refusal::new(
+            ErrorEnvelope::new(
                 StatusCode::CONFLICT,
                 "this sandbox serves a gateway with its own clock; change it in the program that started the sandbox",
             )
@@ -210,7 +211,7 @@ impl Admin {
     }
 }
 
-fn operation_named(name: &str) -> Result<OperationName, Refusal> {
+fn operation_named(name: &str) -> Result<OperationName, ErrorEnvelope> {
     OperationName::from_name(name).ok_or_else(|| {
         let names: Vec<_> = OperationName::ALL.iter().map(|operation| operation.as_str()).collect();
         bad_request(format!("operation must be one of {}", names.join(", ")))
