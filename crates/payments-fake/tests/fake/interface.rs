@@ -110,16 +110,22 @@ fn a_wrong_or_missing_key_is_refused_before_the_body_is_read() {
             get("/customer/cus_1"),
         ]
     };
-    for mut request in requests() {
-        request.headers_mut().remove("authorization");
-        assert_eq!(json(&gateway, request), unauthorized);
-    }
-    for key in ["", "wrong", "Bearer test_key_of_the_fake_gateway", "test_key_of_the_fake_gatewa"] {
+    let key = FakeGateway::API_KEY;
+    let longer =
+        [&key[..key.len() - 1], &format!("{key}2"), &key.repeat(2), &key.to_uppercase()].map(str::to_owned);
+    let wrong =
+        ["", "wrong", "Bearer test_key_of_the_fake_gateway"].map(str::to_owned).into_iter().chain(longer);
+    for key in wrong.map(Some).chain([None]) {
+        assert!(key.as_ref().is_none_or(|key| gateway.tenant(key).is_none()));
         for mut request in requests() {
-            request.headers_mut().insert("authorization", key.parse().unwrap());
-            assert_eq!(json(&gateway, request), unauthorized, "{key}");
+            match &key {
+                Some(key) => _ = request.headers_mut().insert("authorization", key.parse().unwrap()),
+                None => _ = request.headers_mut().remove("authorization"),
+            }
+            assert_eq!(json(&gateway, request), unauthorized, "{key:?}");
         }
     }
+    assert_eq!(gateway.ledger().entries(), []);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use payments_core::OperationName;
 use payments_core::model::{CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType};
-use payments_fake::{FakeGateway, Fault, Reply, block_on};
+use payments_fake::{FakeGateway, block_on};
 use serde_json::json;
 
 use crate::support::*;
@@ -85,29 +85,6 @@ fn a_recorded_request_shows_what_a_test_needs_d62() {
 }
 
 #[test]
-fn a_secret_in_an_unexpected_place_is_not_recorded() {
-    let gateway = FakeGateway::new();
-    for body in [
-        NUMBER.to_owned(),
-        format!("[\"{NUMBER}\"]"),
-        format!("{{\"CardNumber\":\"{NUMBER}\""),
-        json!({ NUMBER: "1" }).to_string(),
-        json!({ "CardNumber": { "number": NUMBER } }).to_string(),
-        json!({ "CardNumber": 4_242_424_242_424_242_u64, "Extra": [NUMBER] }).to_string(),
-        json!({ "BillingCity": { "Cvv": NUMBER } }).to_string(),
-        json!({ "BillingCity": { "Cvv": "987" } }).to_string(),
-    ] {
-        response(&gateway, post("/transaction", body));
-    }
-    for request in gateway.requests() {
-        let fields: Vec<_> =
-            request.field_names().map(|name| format!("{name} {}", request.field(name).unwrap())).collect();
-        assert_no_secret(&format!("{request:?} {fields:?}"));
-        assert!(request.body_length > 0);
-    }
-}
-
-#[test]
 fn a_card_number_in_an_escaped_text_is_masked_d62() {
     let gateway = FakeGateway::new();
     for text in [
@@ -173,25 +150,6 @@ fn s5_headers_with_a_key_or_a_card_number_are_redacted() {
 }
 
 #[test]
-fn debug_of_everything_is_redacted() {
-    let gateway = FakeGateway::new();
-    gateway.arm(Fault::on_any().before_commit().delay(std::time::Duration::from_secs(1)));
-    let held = gateway.handle(SystemTime::UNIX_EPOCH, card_request(&payment()));
-    assert!(matches!(held, Reply::Held { .. }));
-    assert_no_secret(&format!("{held:?}"));
-    let reply = gateway.handle(SystemTime::UNIX_EPOCH, card_request(&payment()));
-    assert_eq!(format!("{reply:?}"), "Reply { status: Some(200), symptom: None, .. }");
-    let shown = format!(
-        "{gateway:?} {:?} {:?} {:?} {:?}",
-        gateway.transport(),
-        gateway.client(),
-        FakeGateway::builder(),
-        gateway.gate(OperationName::Void),
-    );
-    assert_no_secret(&shown);
-}
-
-#[test]
 fn only_the_newest_requests_are_stored() {
     let gateway = FakeGateway::builder().recorded_requests(2).build();
     for id in ["cus_1", "cus_2", "cus_3"] {
@@ -254,7 +212,10 @@ fn a_secret_is_not_recorded_in_any_place_d62() {
                 response(&gateway, post(path, json!({ field: value }).to_string()));
             }
         }
-        response(&gateway, post(path, json!({ key: 1 }).to_string()));
+        for body in [json!({ key: 1 }), json!({ NUMBER: 1 }), json!(NUMBER), json!([NUMBER])] {
+            response(&gateway, post(path, body.to_string()));
+        }
+        response(&gateway, post(path, format!("{{\"CardNumber\":\"{NUMBER}\"")));
     }
     for place in [NUMBER, key, "4242-4242-4242-4242"] {
         response(&gateway, get(&format!("/transaction/{place}")));
@@ -266,7 +227,7 @@ fn a_secret_is_not_recorded_in_any_place_d62() {
             response(&gateway, request);
         }
     }
-    assert_eq!(gateway.requests().len(), 3 * (7 * 5 + 32 * 7 + 1) + 3 * (3 + 5));
+    assert_eq!(gateway.requests().len(), 3 * (7 * 5 + 32 * 7 + 5) + 3 * (3 + 5));
     for request in shown(&gateway) {
         assert_no_secret(&request);
         assert!(!request.contains("4242-4242-4242-4242") && !request.contains("api_key"), "{request}");

@@ -116,42 +116,31 @@ async fn request_as(sandbox: &Sandbox, authority_pem: &str, name: &'static str) 
 }
 
 #[tokio::test]
-async fn a_generated_certificate_is_valid_for_this_machine() {
-    let sandbox = Sandbox::builder().tls().start().await.unwrap();
-    assert!(sandbox.base_url().starts_with("https://") && sandbox.admin_url().starts_with("https://"));
-    let authority = sandbox.ca_certificate_pem().unwrap();
-    assert!(authority.starts_with("-----BEGIN CERTIFICATE-----") && !authority.contains("PRIVATE KEY"));
-    for name in ["localhost", "127.0.0.1", "::1"] {
-        let response = request_as(&sandbox, authority, name).await.unwrap();
-        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {response}");
+async fn a_generated_certificate_has_the_names_of_this_machine_and_those_that_are_added() {
+    let builder = || Sandbox::builder().tls();
+    let named = builder().tls_name("sandbox").tls_name("*.shop.test").tls_name("192.0.2.7");
+    let mut authorities: Vec<String> = Vec::new();
+    for (builder, valid, invalid) in [
+        (builder(), &["localhost", "127.0.0.1", "::1"][..], &["pay.example.com", "127.0.0.2"][..]),
+        (builder().listen("127.0.0.2:0".parse().unwrap()), &["127.0.0.2"], &["127.0.0.3"]),
+        (named, &["sandbox", "pay.shop.test", "192.0.2.7", "localhost", "127.0.0.1"], &["sandbox2"]),
+    ] {
+        let sandbox = builder.start().await.unwrap();
+        assert!(sandbox.base_url().starts_with("https://") && sandbox.admin_url().starts_with("https://"));
+        let authority = sandbox.ca_certificate_pem().unwrap();
+        assert!(authority.starts_with("-----BEGIN CERTIFICATE-----") && !authority.contains("PRIVATE KEY"));
+        for name in valid {
+            let response = request_as(&sandbox, authority, name).await.unwrap();
+            assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {response}");
+        }
+        for name in invalid {
+            request_as(&sandbox, authority, name).await.unwrap_err();
+        }
+        for other in &authorities {
+            request_as(&sandbox, other, valid[0]).await.unwrap_err();
+        }
+        authorities.push(authority.to_owned());
     }
-    request_as(&sandbox, authority, "pay.example.com").await.unwrap_err();
-    request_as(&sandbox, authority, "127.0.0.2").await.unwrap_err();
-
-    let other = Sandbox::builder().tls().start().await.unwrap();
-    request_as(&sandbox, other.ca_certificate_pem().unwrap(), "localhost").await.unwrap_err();
-    sandbox.shutdown().await.unwrap();
-    other.shutdown().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_generated_certificate_names_the_listen_address() {
-    let sandbox = Sandbox::builder().tls().listen("127.0.0.2:0".parse().unwrap()).start().await.unwrap();
-    let authority = sandbox.ca_certificate_pem().unwrap();
-    request_as(&sandbox, authority, "127.0.0.2").await.unwrap();
-    sandbox.shutdown().await.unwrap();
-}
-
-#[tokio::test]
-async fn a_generated_certificate_has_the_names_that_are_added() {
-    let builder = Sandbox::builder().tls().tls_name("sandbox").tls_name("*.shop.test").tls_name("192.0.2.7");
-    let sandbox = builder.start().await.unwrap();
-    let authority = sandbox.ca_certificate_pem().unwrap();
-    for name in ["sandbox", "pay.shop.test", "192.0.2.7", "localhost", "127.0.0.1"] {
-        let response = request_as(&sandbox, authority, name).await.unwrap();
-        assert!(response.starts_with("HTTP/1.1 200 OK\r\n"), "{name}: {response}");
-    }
-    request_as(&sandbox, authority, "sandbox2").await.unwrap_err();
 }
 
 #[tokio::test]
