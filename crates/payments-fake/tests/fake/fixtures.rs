@@ -159,7 +159,7 @@ fn an_empty_document_is_valid() {
 
 /// The problem without its line and column, which are required.
 #[track_caller]
-fn problem(document: impl ToString) -> String {
+fn problem(document: &impl ToString) -> String {
     let problem = refused(&document.to_string());
     let (problem, place) = problem.rsplit_once(" at line 1 column ").unwrap_or_else(|| panic!("{problem}"));
     assert!(place.parse::<usize>().is_ok(), "{place}");
@@ -222,7 +222,7 @@ fn the_error_for_a_wrong_part_names_its_place() {
         ("faults", json!({"operation": "any", "kind": "close"}), "", "missing field `phase`"),
         ("faults", json!({"operation": "any", "phase": "late"}), "", "missing field `kind`"),
     ] {
-        let problem = problem(json!({ list: [element] }));
+        let problem = problem(&json!({ list: [element] }));
         let rest =
             problem.strip_prefix(&format!("{list}[0]{field}: ")).unwrap_or_else(|| panic!("{problem}"));
         match expected.strip_suffix('…') {
@@ -231,10 +231,10 @@ fn the_error_for_a_wrong_part_names_its_place() {
         }
     }
     let good = json!({"CustomerId": "cus_ok"});
-    assert_eq!(problem(json!({"customers": [good, {}]})), "customers[1]: missing field `CustomerId`");
+    assert_eq!(problem(&json!({"customers": [good, {}]})), "customers[1]: missing field `CustomerId`");
     let lists = "expected one of `customers`, `tokens`, `transactions`, `faults`";
-    assert_eq!(problem(json!({ NUMBER: [] })), format!("(unprintable field name): {lists}"));
-    assert_eq!(problem(json!({ "token": [] })), format!("token: {lists}"));
+    assert_eq!(problem(&json!({ NUMBER: [] })), format!("(unprintable field name): {lists}"));
+    assert_eq!(problem(&json!({ "token": [] })), format!("token: {lists}"));
     assert_eq!(
         refused("{\"tokens\": [\n  {\"TokenId\": \"tok_1\",\n   \"Declines\": 7}]}"),
         "tokens[0].Declines: expected a boolean at line 3 column 16"
@@ -268,7 +268,7 @@ fn the_error_for_a_wrong_fault_names_its_place() {
     ] {
         let mut fault = json!({"operation": "any", "phase": "late", "kind": "close"});
         fault.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
-        let problem = problem(json!({ "faults": [fault] }));
+        let problem = problem(&json!({ "faults": [fault] }));
         assert!(problem.starts_with(&format!("faults[0].{field}: {expected}")), "{problem}");
     }
 }
@@ -290,7 +290,7 @@ fn the_error_for_a_repeated_id_or_field_names_it() {
             "transactions[0]: duplicate field `TransactionId`",
         ),
     ] {
-        assert_eq!(problem(document), expected);
+        assert_eq!(problem(&document), expected);
     }
 }
 
@@ -300,11 +300,11 @@ fn a_syntax_error_is_reported_with_its_place() {
     assert_eq!(refused(""), "EOF while parsing a value at line 1 column 0");
     assert_eq!(refused("{} 4242"), "trailing characters at line 1 column 4");
     for document in ["[]", "null", "\"expected 4242\"", "7"] {
-        assert_eq!(problem(document), "expected a JSON object", "{document}");
+        assert_eq!(problem(&document), "expected a JSON object", "{document}");
     }
     for list in ["customers", "tokens", "transactions", "faults"] {
-        assert_eq!(problem(json!({ list: {} })), format!("{list}: expected a sequence"));
-        assert_eq!(problem(json!({ list: null })), format!("{list}: expected a sequence"));
+        assert_eq!(problem(&json!({ list: {} })), format!("{list}: expected a sequence"));
+        assert_eq!(problem(&json!({ list: null })), format!("{list}: expected a sequence"));
     }
 }
 

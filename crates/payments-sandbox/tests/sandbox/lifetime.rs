@@ -24,12 +24,6 @@ fn reaches(base_url: &str, gateway: &FakeGateway) -> bool {
     !gateway.requests().is_empty()
 }
 
-/// The same from another thread, while the sandbox runs on this one.
-async fn reaches_from_another_thread(base_url: &str, gateway: &FakeGateway) -> bool {
-    let (base_url, gateway) = (base_url.to_owned(), gateway.clone());
-    tokio::task::spawn_blocking(move || reaches(&base_url, &gateway)).await.unwrap()
-}
-
 #[test]
 fn it_listens_from_the_return_of_start_until_the_drop() {
     let sandbox = BlockingSandbox::start().unwrap();
@@ -81,19 +75,16 @@ fn settings_beside_a_gateway_are_refused() {
 #[test]
 fn a_port_in_use_is_an_error() {
     let taken = BlockingSandbox::start().unwrap();
-    let port: u16 = taken.base_url().split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
-    let builder = Sandbox::builder().listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)));
-    let error = builder.start_blocking().unwrap_err();
-    assert_eq!(error.kind(), ErrorKind::AddrInUse);
+    let builder = Sandbox::builder().listen(taken.local_addr());
+    assert_eq!(builder.start_blocking().unwrap_err().kind(), ErrorKind::AddrInUse);
 }
 
-#[tokio::test]
-async fn a_sandbox_that_listens_everywhere_has_a_loopback_base_url() {
+#[test]
+fn a_sandbox_that_listens_everywhere_has_a_loopback_base_url() {
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let sandbox = Sandbox::builder().listen(everywhere).start().await.unwrap();
+    let sandbox = Sandbox::builder().listen(everywhere).start_blocking().unwrap();
     assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
-    assert!(reaches_from_another_thread(sandbox.endpoint().base_url(), sandbox.gateway()).await);
-    sandbox.shutdown().await.unwrap();
+    assert!(reaches(sandbox.endpoint().base_url(), sandbox.gateway()));
 }
 
 #[tokio::test]
