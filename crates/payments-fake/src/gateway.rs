@@ -1,13 +1,16 @@
 use std::fmt;
 use std::sync::{Arc, MutexGuard};
+use std::time::SystemTime;
 
+use bytes::Bytes;
+use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
 use crate::randomness::SeededSource;
 use crate::service::{Service, Shared};
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
-    Phase, RecordedRequest, StoredToken, Tenant,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
+    ManualClock, Phase, RecordedRequest, Reply, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for testing programs that take payments.
@@ -27,7 +30,7 @@ use crate::{
 /// panic hides its error.
 #[derive(Clone)]
 pub struct FakeGateway {
-    pub(crate) shared: Arc<Shared>,
+    shared: Arc<Shared>,
     /// Checks the faults when the last handle is dropped. `None` in a server's handle, and where unfired faults are ignored.
     _fault_check: Option<Arc<FaultCheck>>,
 }
@@ -76,7 +79,7 @@ impl FakeGateway {
 
     /// A transport that carries requests to this gateway.
     pub fn transport(&self) -> FakeTransport {
-        FakeTransport::new(self.uncounted())
+        FakeTransport::new(Arc::clone(&self.shared))
     }
 
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
@@ -108,7 +111,7 @@ impl FakeGateway {
     }
 
     fn tenant_at(&self, index: usize) -> Tenant {
-        Tenant { gateway: self.uncounted(), index }
+        Tenant { gateway: Arc::clone(&self.shared), index }
     }
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
@@ -250,7 +253,20 @@ impl FakeGateway {
         self.service().requests.clear();
     }
 
-    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
+    /// The pure core: what the network would carry back for this request at this time of day.
+    ///
+    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
+    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+        self.shared.handle(now, request)
+    }
+
+    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
+    /// request is [closed](Reply::Closed) without an effect.
+    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+        self.shared.resume(now, request)
+    }
+
+    fn service(&self) -> MutexGuard<'_, Service> {
         self.shared.service()
     }
 }
@@ -263,9 +279,9 @@ impl FakeGateway {
         Self { shared: Arc::clone(&self.shared), _fault_check: None }
     }
 
-    /// The recorded request with this number, if it is still stored.
-    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
-        self.service().requests.with_number(number).cloned()
+    /// What answers a server's requests.
+    pub fn shared(&self) -> Arc<Shared> {
+        Arc::clone(&self.shared)
     }
 }
 

@@ -130,4 +130,5 @@ pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
     pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;
+    pub use crate::service::Shared;
 }

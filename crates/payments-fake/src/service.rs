@@ -1,5 +1,6 @@
 //! The service as a state machine, and the way of a request through it.
 
+use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -24,10 +25,10 @@ use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
-use crate::{FakeGateway, Fault, Fixtures, HeldRequest, Reply, RequestEffect};
+use crate::{Fault, Fixtures, HeldRequest, Reply, RequestEffect};
 
-/// What every handle of a gateway, its transports and its tenants share.
-pub(crate) struct Shared {
+/// What every handle of a gateway, its transports, its tenants and its servers share.
+pub struct Shared {
     pub(crate) settings: Settings,
     service: Mutex<Service>,
     /// Outside the service and its lock, because every request looks for a closed gate twice.
@@ -55,22 +56,16 @@ impl Shared {
     pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
 
-/// The way of a request.
-impl FakeGateway {
-    /// The pure core: what the network would carry back for this request at this time of day.
-    ///
-    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
-    pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
+    /// See [`FakeGateway::handle`](crate::FakeGateway::handle).
+    pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
         let (reply, number) = self.process(now, self.receive(request));
         self.record_reply(number, &reply);
         reply
     }
 
-    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
-    /// request is [closed](Reply::Closed) without an effect.
-    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    /// See [`FakeGateway::resume`](crate::FakeGateway::resume).
+    pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let number = request.number;
         let reply = self.process_held(now, request);
         self.record_reply(Some(number), &reply);
@@ -79,7 +74,7 @@ impl FakeGateway {
 
     /// The parsed request, and what is recorded of it. This is most of the work on a request, and is done without a lock.
     fn receive(&self, request: Request<Bytes>) -> (ParsedRequest, RecordedRequest) {
-        let Settings { api_keys, choices, .. } = &self.shared.settings;
+        let Settings { api_keys, choices, .. } = &self.settings;
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
         let request = ParsedRequest::new(&head, &body, &members, choices.unknown_fields);
@@ -100,7 +95,7 @@ impl FakeGateway {
         let mut service = self.service();
         let Service { stores, randomness, .. } = &mut *service;
         let unused = randomness.state;
-        let decision = decision::decide(now, &request, &self.shared.settings, stores, randomness);
+        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused = operation.moves_money() && decision.effect.is_none();
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
@@ -130,18 +125,17 @@ impl FakeGateway {
             return Reply::Closed;
         }
         let Service { stores, randomness, .. } = &mut *service;
-        let decision = decision::decide(now, &request, &self.shared.settings, stores, randomness);
+        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`handle`](Self::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
+    /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
     /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
     /// if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
     /// `given_up` is not polled: after the commit the client has been charged, and may still read the response.
-    #[doc(hidden)]
     pub async fn respond(
         &self,
         request: Request<Bytes>,
@@ -155,14 +149,14 @@ impl FakeGateway {
         if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, None);
         }
-        let (reply, number) = self.process(self.shared.settings.now(), received);
+        let (reply, number) = self.process(self.settings.now(), received);
         let reply = match reply {
             Reply::Held { by, request } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
                     self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.process_held(self.shared.settings.now(), request)
+                self.process_held(self.settings.now(), request)
             }
             reply => reply,
         };
@@ -179,26 +173,35 @@ impl FakeGateway {
     }
 
     /// Records what the client of a request saw, if the request is recorded.
-    #[doc(hidden)]
     pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
         if let Some(number) = number {
             self.service().requests.update(number, |request| request.set_reply(reply));
         }
     }
 
+    /// The recorded request with this number, if it is still stored.
+    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
+        self.service().requests.with_number(number).cloned()
+    }
+
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
     /// request are masked in both, because a method can be any word.
-    #[doc(hidden)]
     pub fn loggable(&self, request: &Request<Bytes>) -> (Method, String) {
-        let redaction = Redaction::of(&self.shared.settings.api_keys, request.headers().get(AUTHORIZATION));
+        let redaction = Redaction::of(&self.settings.api_keys, request.headers().get(AUTHORIZATION));
         (redaction.method(request.method()), redaction.path(request.uri().path()))
     }
 
     async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
-        let latch = operation.and_then(|operation| self.shared.gates().closed(operation, phase));
+        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
         if let Some(latch) = latch {
-            latch.hold(self.clock()).await;
+            latch.hold(&self.settings.clock).await;
         }
+    }
+}
+
+impl fmt::Debug for Shared {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Shared").finish_non_exhaustive()
     }
 }
 

@@ -1,20 +1,22 @@
 use std::fmt;
+use std::sync::Arc;
 
 use payments_model::{CustomerRecord, TransactionId};
 use serde::Serialize;
 
 use crate::document::to_json;
 use crate::fixtures::{CustomerDocument, TokenDocument};
+use crate::service::Shared;
 use crate::store::Store;
 use crate::transaction::WrittenTransaction;
-use crate::{DocumentError, FakeGateway, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures, test_values};
+use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures, test_values};
 
 /// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
 /// Other keys cannot see them. Faults, gates and recorded requests belong to the gateway and are shared.
 #[derive(Clone)]
 pub struct Tenant {
-    pub(crate) gateway: FakeGateway,
+    pub(crate) gateway: Arc<Shared>,
     /// Its index among the builder's keys.
     pub(crate) index: usize,
 }

@@ -12,7 +12,8 @@ use payments_core::{
 };
 use payments_model::unversioned::RequestMembers;
 
-use crate::{FakeGateway, RecordedRequest, Reply, block_on};
+use crate::service::Shared;
+use crate::{RecordedRequest, Reply, block_on};
 
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
 ///
@@ -38,13 +39,13 @@ pub struct FakeTransport {
 /// The service that responds.
 #[derive(Clone)]
 enum Peer {
-    Gateway(FakeGateway),
+    Gateway(Arc<Shared>),
     Other(Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>),
 }
 
 impl FakeTransport {
-    pub(crate) fn new(gateway: FakeGateway) -> Self {
-        let timer = Arc::new(gateway.clock().clone());
+    pub(crate) fn new(gateway: Arc<Shared>) -> Self {
+        let timer = Arc::new(gateway.settings.clock.clone());
         Self { peer: Peer::Gateway(gateway), timer }
     }
 

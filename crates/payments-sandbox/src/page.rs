@@ -1,6 +1,7 @@
 //! The page at `/_sandbox/ui`, and the event stream that keeps it up to date.
 
 use std::future::ready;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -12,7 +13,7 @@ use http::header::{
 };
 use http_body_util::{BodyExt as _, Either, StreamBody};
 use hyper::body::Frame;
-use payments_fake::FakeGateway;
+use payments_fake::unversioned::Shared;
 use ring::rand::{SystemRandom, generate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -76,7 +77,7 @@ impl Feed {
 
     /// Server-sent events from now until the shutdown: `request` with a recorded request, or `change`. A reader that is too
     /// slow misses requests and gets a `change` instead, so that it reads the list again.
-    pub(crate) fn events(&self, service: FakeGateway) -> Response<Body> {
+    pub(crate) fn events(&self, service: Arc<Shared>) -> Response<Body> {
         let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
             let text = match timeout(HEARTBEAT, events.recv()).await {
                 // Its JSON is one line: line breaks in strings are escaped. `None` if it is no longer stored.

@@ -264,7 +264,7 @@ impl SandboxBuilder {
             feed: feed.clone(),
         };
         let site = Site {
-            service: gateway.uncounted(),
+            service: gateway.shared(),
             serves: true,
             admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use payments_fake::unversioned::ErrorEnvelope;
-use payments_fake::{FakeGateway, Reply, RequestedFault};
+use payments_fake::unversioned::{ErrorEnvelope, Shared};
+use payments_fake::{Reply, RequestedFault};
 use tokio::task::yield_now;
 
 use crate::activity::IdleClose;
@@ -22,7 +22,7 @@ use crate::shutdown::Shutdown;
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) service: FakeGateway,
+    pub(crate) service: Arc<Shared>,
     /// Whether this port serves the service.
     pub(crate) serves: bool,
     /// The admin interface, if this port serves it.

@@ -141,7 +141,7 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     let clock = ManualClock::new();
     let give_up = || {
         let given_up = std::future::ready(());
-        let reply = block_on(gateway.respond(token_request("tok_approved"), &clock, given_up)).0;
+        let reply = block_on(gateway.shared().respond(token_request("tok_approved"), &clock, given_up)).0;
         assert!(matches!(reply, Reply::Closed), "{reply:?}");
     };
     give_up();
@@ -151,7 +151,7 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     gateway.ledger().assert_nothing_charged();
 
     let never_polled = std::future::poll_fn(|_| panic!("the client is already charged"));
-    let reply = block_on(gateway.respond(token_request("tok_approved"), &clock, never_polled)).0;
+    let reply = block_on(gateway.shared().respond(token_request("tok_approved"), &clock, never_polled)).0;
     assert!(matches!(reply, Reply::Response(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
