@@ -257,13 +257,18 @@ impl FakeGateway {
     ///
     /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        self.shared.handle(now, request)
+        let (reply, number) = self.shared.process(now, self.shared.receive(request));
+        self.shared.record_reply(number, &reply);
+        reply
     }
 
     /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
     /// request is [closed](Reply::Closed) without an effect.
     pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        self.shared.resume(now, request)
+        let number = request.number;
+        let reply = self.shared.process_held(now, request);
+        self.shared.record_reply(Some(number), &reply);
+        reply
     }
 
     fn service(&self) -> MutexGuard<'_, Service> {

@@ -57,23 +57,8 @@ impl Shared {
         self.gates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// See [`FakeGateway::handle`](crate::FakeGateway::handle).
-    pub(crate) fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = self.process(now, self.receive(request));
-        self.record_reply(number, &reply);
-        reply
-    }
-
-    /// See [`FakeGateway::resume`](crate::FakeGateway::resume).
-    pub(crate) fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let number = request.number;
-        let reply = self.process_held(now, request);
-        self.record_reply(Some(number), &reply);
-        reply
-    }
-
     /// The parsed request, and what is recorded of it. This is most of the work on a request, and is done without a lock.
-    fn receive(&self, request: Request<Bytes>) -> (ParsedRequest, RecordedRequest) {
+    pub(crate) fn receive(&self, request: Request<Bytes>) -> (ParsedRequest, RecordedRequest) {
         let Settings { api_keys, choices, .. } = &self.settings;
         let (head, body) = request.into_parts();
         let members = RequestMembers::read(&body);
@@ -85,7 +70,7 @@ impl Shared {
 
     /// What the network would carry back for this request at this time of day, and the number of the recorded request; `None` if
     /// it never arrived. It neither waits nor reads a clock.
-    fn process(
+    pub(crate) fn process(
         &self,
         now: SystemTime,
         (request, mut recorded): (ParsedRequest, RecordedRequest),
@@ -118,7 +103,7 @@ impl Shared {
         (service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
-    fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
+    pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
         if service.epoch != epoch {
