@@ -49,7 +49,7 @@ member_types! {
     Times(u32) from Value, "must be a whole number above zero", |times| whole(times).filter(|times| *times > 0);
     /// Seconds may be a number too, because people write them so.
     RetryAfter(HeaderValue) from Value, "must be seconds or a date, as in the Retry-After header",
-        |value| text_or_number(value).filter(|text| !text.is_empty())?.try_into().ok();
+        |value| HeaderValue::from_str(&text_or_number(value).filter(|text| !text.is_empty())?).ok();
 }
 
 /// Every kind, with these values in those that have them.

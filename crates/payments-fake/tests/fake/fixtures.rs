@@ -247,6 +247,7 @@ fn the_error_for_a_wrong_fault_names_its_place() {
     let kind =
         "must be refuse, close, reset, stall, drip, truncate, garbage, html, status, delay or wrong_shape";
     let whole = "must be a whole number";
+    let retry_after = "must be seconds or a date, as in the Retry-After header";
     for (change, field, expected) in [
         (json!({"operation": NUMBER}), "operation", operation),
         (json!({"operation": null}), "operation", "expected a string"),
@@ -258,11 +259,8 @@ fn the_error_for_a_wrong_fault_names_its_place() {
         (json!({"skip": -1}), "skip", whole),
         (json!({"kind": "truncate", "bytes": 1.5}), "bytes", whole),
         (json!({"kind": "delay", "delay_ms": NUMBER}), "delay_ms", whole),
-        (
-            json!({"retry_after": "\n"}),
-            "retry_after",
-            "must be seconds or a date, as in the Retry-After header",
-        ),
+        (json!({"retry_after": "\n"}), "retry_after", retry_after),
+        (json!({"retry_after": "sp\u{e4}ter"}), "retry_after", retry_after),
         (json!({"delay": 1}), "delay", "expected one of `operation`, `phase`, `kind`"),
         (json!({ NUMBER: 1 }), "(unprintable field name)", "expected one of `operation`"),
     ] {
