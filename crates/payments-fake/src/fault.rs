@@ -201,10 +201,10 @@ impl Fault {
     ///
     /// # Panics
     ///
-    /// If the text is not valid in a header.
+    /// If the text is not visible ASCII.
     #[track_caller]
     pub fn retry_after(mut self, text: &str) -> Self {
-        self.retry_after = Some(HeaderValue::from_str(text).expect("Retry-After must be visible ASCII"));
+        self.retry_after = Some(header(text).expect("Retry-After must be visible ASCII"));
         self
     }
 
@@ -414,6 +414,11 @@ mod written {
     pub(super) fn header<S: Serializer>(value: &Option<HeaderValue>, to: S) -> Result<S::Ok, S::Error> {
         to.serialize_str(value.as_ref().and_then(|value| value.to_str().ok()).unwrap_or_default())
     }
+}
+
+/// A value of visible ASCII.
+pub(crate) fn header(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(text).ok().filter(|value| value.to_str().is_ok())
 }
 
 /// The operation of a fault of any operation.

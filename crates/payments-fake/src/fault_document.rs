@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::document::{SmallNumber, member_types, text_or_number, whole};
-use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase};
+use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase, header};
 
 /// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
 /// [`ArmedFault::to_json`] adds.
@@ -49,7 +49,7 @@ member_types! {
     Times(u32) from Value, "must be a whole number above zero", |times| whole(times).filter(|times| *times > 0);
     /// Seconds may be a number too, because people write them so.
     RetryAfter(HeaderValue) from Value, "must be seconds or a date, as in the Retry-After header",
-        |value| HeaderValue::from_str(&text_or_number(value).filter(|text| !text.is_empty())?).ok();
+        |value| header(&text_or_number(value).filter(|text| !text.is_empty())?);
 }
 
 /// Every kind, with these values in those that have them.
