@@ -576,6 +576,19 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
         let found = format!("Key,TransactionId,Note,Status,Verdict\none,{one},,{status},processed\n");
         workspace.resolving(found).with("--dry-run").end().exits(0);
     }
+    // Where nothing was charged there is no id, but a column that may hold one is named.
+    let only_verdicts = "one,not processed,in no report\ntwo,,\n";
+    let dry_run = workspace.resolving(format!("Key,Verdict,Note\n{only_verdicts}")).with("--dry-run").end();
+    leaves_alone(&dry_run, 1);
+    assert_eq!(dry_run.json()["resolved"]["not_processed"]["count"], 1, "{dry_run:?}");
+    for headings in ["Key,Txn,Note", "Key,Verdict,Note,Txn"] {
+        let file = format!("{headings}\n{only_verdicts}");
+        workspace.refuses(file, ["1 ?: TransactionId is missing in the header"]);
+    }
+    workspace.refuses(
+        "Key,Verdict,Note\none,processed,the portal\n",
+        ["2 one: TransactionId is required where the verdict is processed"],
+    );
     // A cell that cannot be read checks nothing.
     workspace.refuses(
         format!("key,transaction_id,note,amount,verdict\none,{one},,45.00 EUR,processed\n"),

@@ -317,10 +317,10 @@ fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> 
         && (recorded.map(plain_form) == given.map(plain_form) || is_lost)
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
-        let what = if is_lost {
-            "which may have been sent in a lost time,"
-        } else {
-            "with this ReferenceNo, token and amount"
+        let what = match given {
+            _ if is_lost => "which may have been sent in a lost time,",
+            Some(_) => "with this ReferenceNo, token and amount",
+            None => "with this token and amount",
         };
         let otherwise =
             if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };

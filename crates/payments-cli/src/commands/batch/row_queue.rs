@@ -74,8 +74,11 @@ impl<'a> RowQueue<'a> {
                 return Next::Nothing;
             }
             if self.waiting_for_others_since.is_none() {
-                let count = self.elsewhere.len();
-                progress.print_line(&format!("waiting for {count} rows that other processes are sending"));
+                let rows = match self.elsewhere.len() {
+                    1 => "a row that another process is sending".to_owned(),
+                    count => format!("{count} rows that other processes are sending"),
+                };
+                progress.print_line(&format!("waiting for {rows}"));
             }
             let since = *self.waiting_for_others_since.get_or_insert(now);
             if now >= since + patience {

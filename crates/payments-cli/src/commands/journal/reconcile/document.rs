@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::processor_report::ProcessorReport;
 use crate::card_like_ids::is_like_a_card;
 use crate::format::{counted, exact, timestamp};
+use crate::report::advice::shell_word;
 use crate::report::intent_history::in_words;
 use crate::style::{Style, Tone, for_terminal};
 
@@ -229,8 +230,9 @@ impl<'a> Document<'a> {
         match &self.out {
             _ if !is_proposed => {}
             Some(out) => {
-                let out = for_terminal(out);
-                let _ = writeln!(text, "read {out}, then: payments journal resolve --from {out}");
+                let shown = for_terminal(out);
+                let file = shell_word(&shown);
+                let _ = writeln!(text, "read {shown}, then: payments journal resolve --from {file}");
             }
             None => text.push_str("--out FILE.csv writes what was found for `resolve --from`\n"),
         }

@@ -117,7 +117,8 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
 /// read.
 struct Columns {
     key: usize,
-    id: usize,
+    /// A file that only says that nothing was charged needs none.
+    id: Option<usize>,
     note: usize,
     attempt: Option<usize>,
     revision: Option<usize>,
@@ -154,7 +155,13 @@ impl Columns {
                 None
             }
         };
-        let [key, id, note] = ["Key", "TransactionId", "Note"].map(|name| column(name, true));
+        let verdicts = columns("Verdict");
+        let foreign =
+            columns_of(&|heading| intent::names().iter().all(|member| plain(member) != plain(heading)));
+        // Under a misspelt heading could be the id of a payment that was made.
+        let needs_id = verdicts.is_empty() || !foreign.is_empty();
+        let [key, id, note] = [("Key", true), ("TransactionId", needs_id), ("Note", true)]
+            .map(|(name, is_required)| column(name, is_required));
         let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
         let has = |name: &str| headings.iter().any(|heading| heading == name);
         // A database client or a person may have changed the headings.
@@ -165,10 +172,10 @@ impl Columns {
         let is_exported =
             ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
         let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
-        let verdicts = columns("Verdict");
-        let (key, id, note) = (key?, id?, note?);
-        let foreign =
-            columns_of(&|heading| intent::names().iter().all(|member| plain(member) != plain(heading)));
+        let (key, note) = (key?, note?);
+        if needs_id {
+            id?;
+        }
         let decimal_mark = if separator == b';' { ',' } else { '.' };
         Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, decimal_mark })
     }
@@ -189,7 +196,7 @@ impl Columns {
                 return Err(("row", rule));
             }
         }
-        let id = Some(cell("TransactionId", self.id)?).filter(|id| !id.is_empty());
+        let id = self.id.map(|id| cell("TransactionId", id)).transpose()?.filter(|id| !id.is_empty());
         let verdicts =
             self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
         let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
