@@ -8,7 +8,7 @@ use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{IntentState, Journal, SqliteReader, SqliteStore, StateName, StoreError};
 use tokio::runtime;
 
-use crate::contract::{as_processed, at, begin, row};
+use crate::contract::{as_processed, at, begin, key};
 use crate::process::{Process, respond};
 
 /// The journal's path, in a process that runs commands.
@@ -114,7 +114,11 @@ async fn begun(store: &SqliteStore, key: &str) -> String {
 
 /// Returns `ended` once the outcome of this key is written, or the failure.
 async fn ended(store: &SqliteStore, name: &str) -> String {
-    let intent = row(store, name).await;
+    // A checkpoint may have failed since the begin.
+    let intent = match store.find(&key(name)).await {
+        Ok(intent) => intent.unwrap(),
+        Err(error) => return failed(&error),
+    };
     let ending = as_processed(&format!("txn_{name}"));
     match store.apply(Change::end(intent.key, intent.attempt, ending, at(1))).await {
         Ok(applied) => if applied.written.is_some() { "ended" } else { "kept" }.to_owned(),
