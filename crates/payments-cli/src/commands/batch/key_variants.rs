@@ -52,17 +52,20 @@ fn exact_form(key: &str) -> String {
 /// A key that a spreadsheet reads as a date and writes in another way: it makes `02-Jan` of `1-2`, `Feb-43` of `2043-2`, and `1-Mar`
 /// of `MAR1`.
 struct Date {
-    /// Month, day or year, of which two digits count, in the order of the key.
+    /// Month, day or year, in the order of the key.
     numbers: Vec<u16>,
-    /// The signs between them, without the zeros and the century that are written or not.
+    /// What each of them is, and the signs between them.
     style: String,
-    has_name: bool,
 }
 
 impl Date {
     fn read(key: &str) -> Option<Self> {
-        let mut date = Self { numbers: Vec::new(), style: String::new(), has_name: false };
         let text = plain_text(key);
+        // Of a number, such as `2026.10`, a spreadsheet changes the zeros.
+        if is_number(&text) {
+            return None;
+        }
+        let mut date = Self { numbers: Vec::new(), style: String::new() };
         let mut rest = text.as_str();
         while let Some(sign) = rest.chars().next() {
             let is_alike = |other: char| match sign {
@@ -78,35 +81,33 @@ impl Date {
                 if word.len() > 2 && !is_year {
                     return None;
                 }
-                date.numbers.push(number % 100);
+                date.numbers.push(number);
                 date.style.push(if is_year { 'y' } else { 'n' });
             } else if sign.is_alphabetic() {
                 let month = (1..).zip(MONTHS).find(|(_, names)| names.contains(&word))?;
                 date.numbers.push(month.0);
                 date.style.push('m');
-                date.has_name = true;
             } else if "-/. ,".contains(sign) {
                 date.style.push(sign);
             } else {
                 return None;
             }
         }
-        // `12.10` and `12 10` are no dates without a name or a year.
+        // `12 10` and `1.2.10` are no dates without a name or a year.
         let is_date = date.style.contains(['-', '/', 'm', 'y']) && date.style.starts_with(['n', 'm', 'y']);
         ((2..=3).contains(&date.numbers.len()) && is_date).then_some(date)
     }
 
-    /// The same for each order of its numbers.
+    /// The same for each order of its numbers, and with and without the century.
     fn form(&self) -> String {
-        let mut numbers = self.numbers.clone();
+        let mut numbers: Vec<_> = self.numbers.iter().map(|number| number % 100).collect();
         numbers.sort_unstable();
         format!("date {numbers:?}")
     }
 
     /// Whether a spreadsheet may have written one as the other. Two that are written alike are two keys, such as `1-2` and `2-1`.
     fn is_variant(&self, other: &Self) -> bool {
-        self.form() == other.form()
-            && (self.style != other.style || self.has_name || self.numbers == other.numbers)
+        if self.style == other.style { self.numbers == other.numbers } else { self.form() == other.form() }
     }
 }
 
@@ -177,6 +178,9 @@ mod tests {
             ("order 2026-01-07", &["Order 2026-01-07", "order2026-01-07", "order\u{a0}2026\u{2013}01-07"]),
             ("0", &["00", "0.0"]),
             ("1-2", &["02-Jan", "2-Jan", "01. Feb", "1-Feb", "01-02", "1/2"]),
+            ("2026.10", &["2026.1", "02026.10"]),
+            ("4512.50", &["4512.5"]),
+            ("2026.00", &["2026"]),
             ("2043-2", &["Feb-43", "Feb 43", "02/2043"]),
             ("MAR1", &["1-Mar", "01. Mrz", "mar-1"]),
             ("2026-11-27", &["11/27/2026", "27.11.2026", "27-Nov-26", "27 Nov 2026"]),
@@ -225,6 +229,12 @@ mod tests {
             "mayor 5",
             "1899-2",
             "123-4",
+            "4512-1",
+            "4612-1",
+            "01-Feb-2026",
+            "02-Jan-2026",
+            "2026.11",
+            "Jan-45",
         ];
         for (index, one) in others.iter().enumerate() {
             for other in &others[index + 1..] {
