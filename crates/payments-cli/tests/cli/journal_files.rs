@@ -581,7 +581,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
     let dry_run = workspace.resolving(format!("Key,Verdict,Note\n{only_verdicts}")).with("--dry-run").end();
     leaves_alone(&dry_run, 1);
     assert_eq!(dry_run.json()["resolved"]["not_processed"]["count"], 1, "{dry_run:?}");
-    for headings in ["Key,Txn,Note", "Key,Verdict,Note,Txn"] {
+    for headings in ["Key,Txn,Note", "Key,Verdict,Note,Txn", "key,verdict,note,reference"] {
         let file = format!("{headings}\n{only_verdicts}");
         workspace.refuses(file, ["1 ?: TransactionId is missing in the header"]);
     }

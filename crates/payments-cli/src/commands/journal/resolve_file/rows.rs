@@ -158,8 +158,9 @@ impl Columns {
         let verdicts = columns("Verdict");
         let foreign =
             columns_of(&|heading| intent::names().iter().all(|member| plain(member) != plain(heading)));
-        // Under a misspelt heading could be the id of a payment that was made.
-        let needs_id = verdicts.is_empty() || !foreign.is_empty();
+        // Under any other heading could be the id of a payment that was made.
+        let is_proposal = |heading: &String| PROPOSALS.iter().any(|name| plain(name) == plain(heading));
+        let needs_id = verdicts.is_empty() || !headings.iter().all(is_proposal);
         let [key, id, note] = [("Key", true), ("TransactionId", needs_id), ("Note", true)]
             .map(|(name, is_required)| column(name, is_required));
         let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
