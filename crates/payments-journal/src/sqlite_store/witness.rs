@@ -189,10 +189,11 @@ pub(super) fn alarm_of_reader<E>(
     let since = Instant::now();
     loop {
         let History { journal, count, .. } = read()?;
-        let own = Some(place.witness()).filter(|_| is_beside(place));
-        // One that the journal does not know yet is created when it is opened to write.
-        let is_new = |path: &&Path| count < 2 && matches!(path.try_exists(), Ok(false));
-        let asked = own.into_iter().chain(elsewhere.filter(|path| !is_new(path)).map(Path::to_owned));
+        // One that the journal does not know yet is created, or filled, when it is opened to write.
+        let named =
+            (1..).zip([Some(place.witness()).filter(|_| is_beside(place)), elsewhere.map(Path::to_owned)]);
+        let asked =
+            named.filter_map(|(number, path)| path.filter(|it| number <= count || !is_missing_or_empty(it)));
         let witnesses = Witnesses::open_to_read(journal, asked.collect());
         // Before the changes, because a journal that is open goes on meanwhile.
         let seen = witnesses.ask();
@@ -212,6 +213,13 @@ fn is_beside(place: &Place) -> bool {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
         Err(error) if error.kind() == ErrorKind::NotFound => place.owners().exists(),
         _ => true,
+    }
+}
+
+fn is_missing_or_empty(path: &Path) -> bool {
+    match fs::metadata(path) {
+        Ok(found) => found.len() == 0,
+        Err(error) => error.kind() == ErrorKind::NotFound,
     }
 }
 

@@ -468,6 +468,7 @@ async fn who_only_reads_is_told_of_a_loss_d49() {
     assert_eq!(is_lost(None).await, None, "a person has accepted it");
 
     let second = elsewhere.path().join("witness");
+    fs::write(&second, "").unwrap();
     assert_eq!(is_lost(Some(&second)).await, None, "the journal does not know it yet");
     let before_second = fs::read(place.path()).unwrap();
     charge(SqliteStore::options().witness(&second).open(place.path()).unwrap(), "new").await;
