@@ -80,20 +80,22 @@ fn bump(bump: &str, old: &Version, is_released: bool) -> anyhow::Result<Version>
 /// The root manifest with every version raised.
 fn raise(workspace: &Workspace, manifest: &str, new: &Version) -> anyhow::Result<String> {
     let mut manifest: DocumentMut = manifest.parse()?;
-    let put = |version: &mut Item| {
+    let put = |version: &mut Item, text: String| {
         let version = version.as_value_mut()?;
         let decor = version.decor().clone();
-        *version = new.to_string().into();
+        *version = text.into();
         *version.decor_mut() = decor;
         Some(())
     };
     let root = &mut manifest["workspace"];
-    put(&mut root["package"]["version"]).context("Cargo.toml has no version under [workspace.package]")?;
+    put(&mut root["package"]["version"], new.to_string())
+        .context("Cargo.toml has no version under [workspace.package]")?;
     let dependencies = root["dependencies"].as_table_like_mut();
     let dependencies = dependencies.context("Cargo.toml has no [workspace.dependencies]")?;
     let is_ours = |name: &str| workspace.crates.iter().any(|member| member.name == name);
     for (name, dependency) in dependencies.iter_mut().filter(|(name, _)| is_ours(name)) {
-        let raised = dependency.get_mut("version").and_then(put);
+        // Exactly this one: the crates use hidden items of each other, which change in any version.
+        let raised = dependency.get_mut("version").and_then(|version| put(version, format!("={new}")));
         raised.with_context(|| format!("Cargo.toml: {name} has a path but no version: add it"))?;
     }
     Ok(manifest.to_string())

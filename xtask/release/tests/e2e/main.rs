@@ -26,7 +26,7 @@ fn prepare_commits_the_version_and_the_changelog() {
     assert_eq!(world.git("status --porcelain"), "");
     let manifest = world.read("Cargo.toml");
     assert!(manifest.contains("version = \"0.2.0\" # one for all"), "{manifest}");
-    assert!(manifest.contains("chain-c = { path = \"crates/chain-c\", version = \"0.2.0\" }"), "{manifest}");
+    assert!(manifest.contains("chain-c = { path = \"crates/chain-c\", version = \"=0.2.0\" }"), "{manifest}");
     assert!(manifest.contains("other = \"0.1.0\""), "{manifest}");
     assert!(world.read("CHANGELOG.md").contains("## [Unreleased]\n\n## [0.2.0] - 20"));
     assert!(world.read("Cargo.lock").contains("name = \"chain-a\"\nversion = \"0.2.0\""));
