@@ -1,3 +1,5 @@
+//! Every change of an intent, and the one place with the rules: [`Change::decide`].
+
 use std::time::SystemTime;
 
 use payments_model::{TransactionId, mask};
@@ -320,13 +322,12 @@ impl Change {
         if *attempt != found.attempt {
             return self.ended_late(found, attempt, ending, was_lost);
         }
-        // A row that was marked as a crash still gets the real outcome, if its sender is alive after all. So does one about
-        // which a person has decided meanwhile, if it was processed: that is the service's own word.
-        let is_open = found.state == IntentState::Sending
-            || is_unknown_by_crash(&found.state)
-            || matches!(ending, Ending::Processed(_))
-                && (found.is_decided_by_a_person() || found.is_unknown_by_loss());
-        if !is_open {
+        // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
+        let has_no_end = found.state == IntentState::Sending || is_unknown_by_crash(&found.state);
+        // That it was processed is the service's own word.
+        let overrules_a_person = matches!(ending, Ending::Processed(_))
+            && (found.is_decided_by_a_person() || found.is_unknown_by_loss());
+        if !has_no_end && !overrules_a_person {
             return None;
         }
         let state = match ending.clone() {
@@ -340,7 +341,7 @@ impl Change {
         };
         let event = self.end_event(found.attempts, ending.clone());
         let mut ended = Intent { state, follows: None, ..self.changed(found, Some(event)) };
-        ended.settle();
+        ended.show_the_deciding_attempt();
         Some(ended)
     }
 

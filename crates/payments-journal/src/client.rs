@@ -1,3 +1,5 @@
+//! The client that sends each key at most once.
+
 use payments_core::{Client, VoidReceipt};
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,

@@ -209,8 +209,8 @@ impl Error {
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
-            Cause::Panicked => "panic",
-            Cause::Lost => "lost",
+            Cause::Panicked => Failure::PANIC,
+            Cause::Lost => Failure::LOST,
         }
     }
 }

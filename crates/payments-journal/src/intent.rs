@@ -1,3 +1,5 @@
+//! One intent: what is paid under a key, and how its newest attempt ended.
+
 use std::borrow::Cow;
 use std::mem::discriminant;
 use std::ops::Not;

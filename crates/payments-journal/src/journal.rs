@@ -1,3 +1,5 @@
+//! The open journal: reading it, beginning and ending intents, and what a person decides about them.
+
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;

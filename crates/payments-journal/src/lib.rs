@@ -116,6 +116,9 @@
 // docs.rs builds with nightly, which shows the feature that each item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+// A call: `client` or `blocking`, then `attempt`, which begins and ends the intent with a `change` that the `store` makes:
+// `Change::decide` has every rule. `unwritten` keeps an end that could not be written. `resolving` is what a person says about an
+// intent, `lost` what holds after a restore, `reconcile` the comparison with a processor's report.
 mod attempt;
 pub mod blocking;
 mod change;

@@ -149,12 +149,12 @@ impl Intent {
                 },
             };
         }
-        self.settle();
+        self.show_the_deciding_attempt();
     }
 
     /// If the newest attempt moved no money and others were found processed, the key is processed as the last of them. If none was
     /// and an earlier one [may have been](Self::earlier_unknown), the key is unknown as that one.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn show_the_deciding_attempt(&mut self) {
         let moved_nothing = match &self.state {
             IntentState::Rejected(_) | IntentState::NotProcessed(_) => true,
             IntentState::Resolved { .. } => self.processed_attempt() != Some(self.attempts),

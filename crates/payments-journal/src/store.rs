@@ -1,3 +1,5 @@
+//! What a store does: it makes one change of one row, atomically and durably.
+
 use std::fmt;
 use std::time::{Duration, SystemTime};
 

@@ -1,3 +1,5 @@
+//! Outcomes that could not be written, which are kept and written later.
+
 use std::collections::BTreeMap;
 use std::future::{Future, ready};
 #[cfg(feature = "tokio")]
