@@ -147,7 +147,7 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`.
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`, or if it contains an API key.
     pub fn for_merchant(&self, label: &str, api_key: ApiKey) -> Result<Self, Error> {
         self.0.for_merchant(label, api_key).map(Self)
     }

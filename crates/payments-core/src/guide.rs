@@ -6,7 +6,7 @@
 #[doc = include_str!("../docs/defaults.md")]
 pub mod defaults {}
 
-// The chapter shows the files of the transport unchanged. `tests/own_transport.rs` compiles them and tests the contract, so
+// The chapter shows the files of the transport unchanged. `tests/core/own_transport.rs` compiles them and tests the contract, so
 // documentation tests take them as text and do not compile each again.
 #[doc = include_str!("../docs/own_transport/evidence.md")]
 #[cfg_attr(not(doctest), doc = "```")]

@@ -145,7 +145,7 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// The maximum number of requests in flight, each with its own connection; unlimited by default.
+    /// The maximum number of requests in flight, which over HTTP/1.1 is that of connections in use; unlimited by default.
     ///
     /// Further requests wait, and their connect deadlines run meanwhile: if one ends, that request was not processed. At least
     /// one request is always allowed.

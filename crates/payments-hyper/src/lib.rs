@@ -1,4 +1,4 @@
-//! The default HTTP stack of the payments SDK: [`HyperTransport`], over hyper-util's client and hyper-rustls.
+//! The default HTTP stack of the payments SDK: [`HyperTransport`], over hyper-util's client and rustls.
 //!
 //! It implements [`Transport`](payments_core::Transport) of `payments-core`: one attempt, at most one transmission, and with
 //! every failure the evidence of how far the request got. [`client`] creates a ready client over it.

@@ -27,7 +27,7 @@ use crate::connector::{Connector, Needed};
 use crate::evidence::transport_error;
 use crate::socket::ConnectionExecutor;
 
-/// HTTP/1.1 over TCP and TLS, with hyper-util's client and hyper-rustls.
+/// HTTP/1.1, or HTTP/2 if it is allowed, over TCP and TLS, with hyper-util's client and rustls.
 ///
 /// Clones are cheap and share connections. A call must run [inside a tokio runtime](crate#runtime) with network and time drivers.
 /// Otherwise it fails with a configuration error, and nothing is sent.

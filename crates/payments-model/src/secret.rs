@@ -19,7 +19,7 @@ impl fmt::Debug for Redacted {
 
 /// A request as JSON, which may hold a card or account number.
 ///
-/// It is written once. The request and its transport share the buffer, and it is set to zero when both have dropped it. This is
+/// The request and its transport share the buffer, and it is set to zero when both have dropped it. This is
 /// best effort: a transport, the operating system or a core dump may keep copies.
 ///
 /// There is no `Clone`, no `Display` and no serialization. `Debug` shows only the length.

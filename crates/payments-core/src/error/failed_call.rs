@@ -120,7 +120,8 @@ impl FailedCall {
         }
     }
 
-    /// Whether nothing was sent, for a reason that waiting does not remove: an invalid certificate, for example.
+    /// Whether the transport sent nothing, for a reason that waiting does not remove: an invalid certificate, for example. An invalid
+    /// request and a wrong configuration have a [`kind`](Self::kind) of their own.
     pub fn needs_a_fix(&self) -> bool {
         self.transport_error().is_some_and(|error| {
             error.delivery() == Delivery::NotProcessed

@@ -1,4 +1,4 @@
-//! The five operations as plain values: each builds its request and reads its response, without I/O.
+//! The operations as plain values: each builds its request and reads its response, without I/O.
 
 mod exchange;
 mod facts;

@@ -30,6 +30,12 @@ impl MaskedCard {
     }
 }
 
+impl AsRef<str> for MaskedCard {
+    fn as_ref(&self) -> &str {
+        &self.0
+    }
+}
+
 impl From<String> for MaskedCard {
     /// Same as [`new`](Self::new).
     fn from(text: String) -> Self {

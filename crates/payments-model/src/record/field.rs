@@ -79,7 +79,7 @@ impl<T> From<T> for Field<T> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{CustomerId, Field, RawJson};
+    use crate::{CustomerId, Field, MaskedCard, RawJson};
 
     #[test]
     fn value_is_returned_only_for_a_readable_field() {
@@ -99,6 +99,7 @@ mod tests {
     fn text_can_be_borrowed_as_str() {
         assert_eq!(Field::from("a".to_owned()).as_deref(), Some("a"));
         assert_eq!(Field::from("cus_1".parse::<CustomerId>().unwrap()).as_str(), Some("cus_1"));
+        assert_eq!(Field::from(MaskedCard::new("4242424242424242")).as_str(), Some("************4242"));
         assert_eq!((Field::<String>::Null.as_deref(), Field::<String>::Absent.as_str()), (None, None));
     }
 }

@@ -1,5 +1,5 @@
-//! The requests. A draft holds the fields of a builder or of a document. One function for each request checks a draft and
-//! writes the body.
+//! The requests. A draft holds the fields of a builder or of a document. One function for each request checks a draft, and one
+//! writes the body when it is first needed.
 
 mod ach;
 mod body;
