@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use payments_journal::{Intent, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
 use crate::failure::{FailedOutcome, Failure, Purpose};
@@ -45,6 +45,9 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Unknown, _, "key_reused") => {
             "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
         }
+        (Unknown, _, "other_service") => {
+            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
+        }
         (NotProcessed, MoveMoney, _) if needs_a_fix => {
             "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"
         }
@@ -53,9 +56,6 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (NotProcessed, FindCustomer, _) if needs_a_fix => {
             "NOT LOOKED UP, and it will fail again until the cause is fixed"
-        }
-        (Unknown, _, "other_service") => {
-            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
         }
         (NotProcessed, MoveMoney, _) => "NOT PROCESSED, it is safe to run it again",
         (NotProcessed, FindTransaction, _) => {
@@ -114,6 +114,17 @@ fn next_step(known: Option<&TransactionId>, search_by: &str) -> String {
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
     format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+}
+
+/// A command of the journal about this key, ready to paste.
+pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> String {
+    let key = shell_word(key.as_str());
+    // What follows `--` is no option.
+    if key.starts_with('-') {
+        format!("payments journal {command}{options} -- {key}")
+    } else {
+        format!("payments journal {command} {key}{options}")
+    }
 }
 
 /// What to do about an intent, or what may happen next.
@@ -177,6 +188,14 @@ mod tests {
         assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
         assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
         assert_eq!(after_unknown(false, None, "token and time"), "reconcile by token and time");
+    }
+
+    #[test]
+    fn command_about_a_key_can_be_pasted() {
+        let command = |key| journal_command("resolve", &IntentKey::new(key).unwrap(), " --attempt 2");
+        assert_eq!(command("invoice-17"), "payments journal resolve invoice-17 --attempt 2");
+        assert_eq!(command("a$b;c"), "payments journal resolve 'a$b;c' --attempt 2");
+        assert_eq!(command("--by"), "payments journal resolve --attempt 2 -- --by");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::call::Prepared;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
 use crate::output::Output;
-use crate::report::advice::second_charge;
+use crate::report::advice::{journal_command, second_charge, shell_word};
 use crate::report::exit_code::ExitCode;
 use crate::settings::{JournalPlace, KnownKeys, OpenFor, Settings};
 use crate::style::for_terminal;
@@ -115,7 +115,10 @@ impl Said {
             return refused(
                 "attempt_required",
                 format!("{key} has {attempts} attempts"),
-                format!("say which one you mean with --attempt, as `payments journal show {key}` prints it"),
+                format!(
+                    "say which one you mean with --attempt, as `{}` prints it",
+                    journal_command("show", key, "")
+                ),
             );
         }
         let decided = intent.decision_about(number);
@@ -126,7 +129,7 @@ impl Said {
             IntentState::Processed { transaction_id } => Some(transaction_id.to_string()),
             _ => None,
         });
-        let look_at_it = || format!("look at it with `payments journal show {key}`");
+        let look_at_it = || format!("look at it with `{}`", journal_command("show", key, ""));
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
         // replaces nothing.
         let is_replaced = |decided: &Resolution| {
@@ -140,7 +143,7 @@ impl Said {
                 return refused(
                     "already_resolved",
                     format!("attempt {number} of {key} was already resolved as {known} by {by}{note}"),
-                    format!("if you know better, give --replace {known}"),
+                    format!("if you know better, give --replace {}", shell_word(known)),
                 );
             }
             (Some(named), Some(known), decided) if named != known && *named != for_terminal(known) => {

@@ -14,6 +14,7 @@ use super::rows::Row;
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
+use crate::report::advice::journal_command;
 use crate::report::intent_history;
 use crate::report::problems::{Problem, Problems};
 use crate::row_file::NO_API_KEY;
@@ -210,14 +211,15 @@ fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
         Some(number) if must_be_newest && number != *attempts => add(
             "Attempt",
             format!(
-                "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with \
-                 `payments journal resolve {key} --attempt {number}`"
+                "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with `{}`",
+                journal_command("resolve", key, &format!(" --attempt {number}"))
             ),
         ),
         None if must_be_newest && *attempts > 1 => add(
             "Attempt",
             format!(
-                "is required, because the key has {attempts} attempts: see `payments journal show {key}`"
+                "is required, because the key has {attempts} attempts: see `{}`",
+                journal_command("show", key, "")
             ),
         ),
         _ => {}
