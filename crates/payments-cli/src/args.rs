@@ -5,6 +5,7 @@
 pub(crate) mod batch;
 mod global;
 pub(crate) mod journal;
+pub(crate) mod journal_place;
 pub(crate) mod reconcile;
 pub(crate) mod sandbox;
 
@@ -19,7 +20,8 @@ use clap_complete::Shell;
 use self::batch::BatchCommand;
 use self::global::hidden_client_options;
 pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, timeout};
-use self::journal::{IntentOptions, JournalArguments};
+use self::journal::JournalArguments;
+use self::journal_place::IntentOptions;
 use self::sandbox::SandboxArguments;
 use crate::help::{self, end, help};
 

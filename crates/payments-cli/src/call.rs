@@ -176,7 +176,7 @@ async fn end<C: Call>(
             Some(Err(error)) => hints::explained(&error, &settings),
             None => after_sending(&call, None, "internal", "internal error"),
         },
-        signal = interrupt.arrived() => after_sending(&call, None, "interrupted", &format!("interrupted by {signal}")),
+        signal = interrupt.arrived() => after_sending(&call, None, Failure::INTERRUPTED, &format!("interrupted by {signal}")),
     };
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);
@@ -292,7 +292,7 @@ mod tests {
     fn panic_of_a_single_charge_is_unknown_only_after_it_may_have_been_sent_d54() {
         use clap::Parser as _;
 
-        use crate::args::journal::IntentOptions;
+        use crate::args::journal_place::IntentOptions;
         use crate::args::{Arguments, Command, Payment, TokenTransactionCommand};
 
         let folder = tempfile::tempdir().expect("a folder");

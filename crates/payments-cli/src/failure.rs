@@ -122,6 +122,13 @@ impl FailedOutcome {
 }
 
 impl Failure {
+    /// The kind of a failure because of a signal.
+    pub(crate) const INTERRUPTED: &'static str = "interrupted";
+
+    pub(crate) fn is_interrupted(&self) -> bool {
+        *self.kind == *Self::INTERRUPTED
+    }
+
     /// Refused by this command.
     pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Invalid, kind, message)
@@ -144,7 +151,7 @@ impl Failure {
 
     /// A signal ended a command that moved no money. `rest` ends the message.
     pub(crate) fn interrupted(signal: &str, rest: &str) -> Self {
-        Self::not_processed("interrupted", format!("interrupted by {signal}{rest}"))
+        Self::not_processed(Self::INTERRUPTED, format!("interrupted by {signal}{rest}"))
     }
 
     /// The same before anything was sent.

@@ -1,4 +1,5 @@
-//! Signals that end a command, caught so that it can still report whether the money can have moved.
+//! Signals that end a command, caught so that it can still report whether the money can have moved. What each does is
+//! decided where it is waited for: in `call`, `journaled_call` and `commands::batch::run`.
 
 #[cfg(unix)]
 use std::future::poll_fn;

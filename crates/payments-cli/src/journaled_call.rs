@@ -9,7 +9,7 @@ use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, 
 use tokio::runtime;
 use tokio::time::timeout;
 
-use crate::args::journal::IntentOptions;
+use crate::args::journal_place::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
@@ -72,7 +72,7 @@ pub(crate) fn run<C: Charge>(
     };
     let send = async |has_begun: &Cell<bool>| {
         let ended = end(options.client, output, intent, (&place, &key), read, has_begun).await;
-        let is_interrupted = matches!(&ended, Err(failure) if *failure.kind == *INTERRUPTED);
+        let is_interrupted = matches!(&ended, Err(failure) if failure.is_interrupted());
         let closing = async {
             let closing = place.start_closing();
             if !is_interrupted {
@@ -155,7 +155,7 @@ async fn end<C: Charge>(
     let sending = call::catch_panic(call.send_with(&attempt));
     let ended = match until_second_signal(sending, &mut interrupt).await {
         Ok(ended) => ended,
-        Err(signal) => return abandoned(INTERRUPTED, &format!("interrupted by {signal}")),
+        Err(signal) => return abandoned(Failure::INTERRUPTED, &format!("interrupted by {signal}")),
     };
     let Some(mut ended) = ended else { return abandoned("internal", "internal error") };
     let is_unrecorded = match &ended {
@@ -238,7 +238,7 @@ async fn open_with(
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
-    let is_interrupted = *failure.kind == *INTERRUPTED;
+    let is_interrupted = failure.is_interrupted();
     // The message about the signal already says that nothing was sent.
     let advice = if is_interrupted {
         "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
@@ -250,9 +250,6 @@ fn journal_not_opened(failure: Failure) -> Failure {
     let kind = if is_interrupted { "journal".into() } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
-
-/// The kind of a failure caused by a signal.
-const INTERRUPTED: &str = "interrupted";
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {

@@ -23,6 +23,9 @@
 //! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
 //! 6. `output` writes the report: `stdout` the result, `stderr` everything else.
 //!
+//! `interrupt` catches signals. The first ends a call without a key (`call`); a second ends one with a key
+//! (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first.
+//!
 //! Two commands are larger than the others. `commands::batch`: `billing_file` reads the rows, `inspection` checks them all
 //! before one is sent, `run` sends them, `stop_rules` decides what each result means, and `counting` counts it.
 //! `commands::journal`: `resolve` and `resolve_file` record what a person found out, and `reconcile` compares the journal with

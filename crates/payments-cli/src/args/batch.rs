@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::global::{dry_run, up_to_a_day};
-use super::journal::PlaceOptions;
+use super::journal_place::PlaceOptions;
 use crate::help::{end, help};
 
 #[derive(Subcommand)]

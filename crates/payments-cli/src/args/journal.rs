@@ -1,6 +1,5 @@
-//! The arguments of `payments journal`, and the journal options of a charge.
+//! The arguments of `payments journal`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
@@ -8,39 +7,9 @@ use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
 use super::global::{dry_run, hidden_settings};
+use super::journal_place::{PlaceOptions, key};
 use super::reconcile::{ReconcileArguments, parse_zone, shifted};
 use crate::help::{end, help};
-
-/// Where the journal is.
-#[derive(Args)]
-pub(crate) struct PlaceOptions {
-    /// Journal, which makes sure that each key is sent at most once: a file, or postgres://… [env: PAYMENTS_JOURNAL]
-    #[arg(long, global = true, value_name = "PLACE")]
-    pub(crate) journal: Option<OsString>,
-
-    /// File on another disk by which a restored older journal is noticed [env: PAYMENTS_JOURNAL_WITNESS]
-    #[arg(long, global = true, value_name = "FILE")]
-    pub(crate) witness: Option<PathBuf>,
-}
-
-/// The journal and the key of a charge that is sent at most once.
-#[derive(Args)]
-pub(crate) struct IntentOptions {
-    #[command(flatten)]
-    pub(crate) place: PlaceOptions,
-
-    /// Your own name for this payment, such as invoice-2026-0017; needs a journal
-    #[arg(long, value_name = "KEY", value_parser = key)]
-    pub(crate) key: Option<IntentKey>,
-
-    /// Accept a key that looks like a card number
-    #[arg(long, requires = "key")]
-    pub(crate) ids_are_not_cards: bool,
-
-    /// Make one new attempt with a key that was rejected or not processed, such as with another card
-    #[arg(long, requires = "key")]
-    pub(crate) after_rejection: bool,
-}
 
 #[derive(Args)]
 pub(crate) struct JournalArguments {
@@ -315,15 +284,6 @@ pub(crate) struct Age {
     pub(crate) duration: Duration,
     /// The argument itself, because a month and a year have no fixed number of days.
     pub(crate) text: String,
-}
-
-/// No message repeats the argument: it may be a card number in the wrong place.
-fn key(text: &str) -> Result<IntentKey, String> {
-    IntentKey::new(text).map_err(|error| {
-        let rule = error.to_string();
-        // The message of every usage error already says this.
-        rule.strip_suffix("; nothing was sent").unwrap_or(&rule).to_owned()
-    })
 }
 
 fn state(name: &str) -> Result<StateName, String> {

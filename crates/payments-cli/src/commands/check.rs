@@ -62,7 +62,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
     let (passed, failed) = tokio::select! {
         biased;
         ended = lookup => ended.unwrap_or_else(|| unfinished("internal", "internal error")),
-        signal = interrupt.arrived() => unfinished("interrupted", &format!("interrupted by {signal}")),
+        signal = interrupt.arrived() => unfinished(Failure::INTERRUPTED, &format!("interrupted by {signal}")),
     };
     let warning = settings.warning.iter().map(|warning| format!("; WARNING: {warning}"));
     let authority = uri.authority().map_or("", |authority| authority.as_str());

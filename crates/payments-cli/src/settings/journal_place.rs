@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use zeroize::Zeroizing;
 
 use super::source::{Source, chosen, seen_in_arguments};
-use crate::args::journal::PlaceOptions;
+use crate::args::journal_place::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 use crate::stderr;

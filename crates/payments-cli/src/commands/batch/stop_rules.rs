@@ -1,8 +1,10 @@
 //! What happens after a charge to its row, and whether the run stops: a function of its result.
 //!
-//! A run also stops at a signal, after a panic, when a result cannot be written, and at `--max-rejected`.
+//! A run also stops at a signal or a panic (`run`), when the journal or the file of results cannot be written, and at
+//! `--max-rejected` (`counting`).
 
 use payments_core::{Outcome, TransportError};
+use payments_journal::Failure as JournalFailure;
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
@@ -62,7 +64,9 @@ pub(super) fn decide(
     let Some(call) = error.call_error() else {
         return match error.kind() {
             _ if error.is_in_progress() => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-            "panic" | "lost" if !error.is_recorded() => Decision::stop(Stop::Internal),
+            JournalFailure::PANIC | JournalFailure::LOST if !error.is_recorded() => {
+                Decision::stop(Stop::Internal)
+            }
             // The journal had the outcome, or nothing was sent: the service has said nothing.
             _ => Decision::COUNT,
         };

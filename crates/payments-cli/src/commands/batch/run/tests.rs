@@ -18,7 +18,7 @@ use payments_model::{Amount, ConvenienceFee, TokenTransaction};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::args::journal::PlaceOptions;
+use crate::args::journal_place::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
