@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::path::Path;
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 
 use crate::StoreError;
 use crate::sqlite_store::tables::VERSION;
@@ -36,6 +36,16 @@ impl OpenError {
             },
         }
     }
+}
+
+/// Whether a log has no mark that a reader can lock without writing one, or its index is being made. A process that has the journal
+/// open changes that with its next transaction.
+pub(super) fn is_without_a_mark(error: &OpenError) -> bool {
+    use ffi::{SQLITE_READONLY_CANTINIT, SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_RECOVERY};
+
+    let OpenError::Sqlite(error) = error else { return false };
+    let codes = [SQLITE_READONLY_CANTINIT, SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_RECOVERY];
+    error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
 }
 
 /// The error for a journal that is only read.

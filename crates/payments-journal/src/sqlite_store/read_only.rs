@@ -15,7 +15,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_channel::oneshot;
@@ -152,8 +152,12 @@ fn read<T>(
         drop(held_off);
         let result = opened
             .map_err(OpenError::from)
-            .and_then(|connection| read_with(place, mode, &connection, &mut query))
-            .map_err(|error| problem::of_reader(error, place.path()));
+            .and_then(|connection| read_with(place, mode, &connection, &mut query));
+        if since.elapsed() < place.max_wait && result.as_ref().is_err_and(problem::is_without_a_mark) {
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        let result = result.map_err(|error| problem::of_reader(error, place.path()));
         let now = place.snapshot();
         let is_certain =
             if mode == Mode::Shared { result.is_ok() || now.mode() == mode } else { now == files };
