@@ -91,7 +91,7 @@ const SERVICE_UNREACHABLE: &str = "check --base-url or PAYMENTS_BASE_URL: is the
 const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
 
 const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
-     if the authority is your own, give its certificate with --ca-cert or ca_cert";
+     if the authority is your own, give its certificate with --ca-cert or PAYMENTS_CA_CERT";
 
 /// The likely cause if no connection could be established, or if the server requires a client certificate.
 fn likely_cause(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
