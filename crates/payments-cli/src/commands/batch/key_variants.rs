@@ -2,19 +2,17 @@
 
 /// Whether a spreadsheet or a person may have made one key of the other.
 pub(super) fn is_variant(one: &str, other: &str) -> bool {
-    if let (Some(one), Some(other)) = (Date::read(one), Date::read(other)) {
-        return one.is_variant(&other);
-    }
-    let is_rounded = |key| exact_form(key) == plain_form(key);
-    plain_form(one) == plain_form(other)
-        && (is_exact_variant(one, other) || is_rounded(one) || is_rounded(other))
+    let is_rounded = |key| without_zeros(plain_text(key)) == plain_form(key);
+    is_exact_variant(one, other)
+        || plain_form(one) == plain_form(other) && (is_rounded(one) || is_rounded(other))
 }
 
 /// The same, but no digit is lost.
 pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
-    match (Date::read(one), Date::read(other)) {
+    let [one, other] = [one, other].map(plain_text);
+    match (Date::read(&one), Date::read(&other)) {
         (Some(one), Some(other)) => one.is_variant(&other),
-        _ => exact_form(one) == exact_form(other),
+        _ => without_zeros(one) == without_zeros(other),
     }
 }
 
@@ -23,10 +21,11 @@ pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
 /// digits. People change cases, and copy other signs for a hyphen or a space. Keys that can be read as dates share it if they have the
 /// same numbers.
 pub(super) fn plain_form(key: &str) -> String {
-    if let Some(date) = Date::read(key) {
+    let text = plain_text(key);
+    if let Some(date) = Date::read(&text) {
         return date.form();
     }
-    let mut form = exact_form(key);
+    let mut form = without_zeros(text);
     let (whole, decimals) = form.split_once('.').unwrap_or((&form, ""));
     if is_number(&form) && whole.len() > DIGITS {
         let (kept, lost) = whole.split_at(DIGITS);
@@ -39,8 +38,8 @@ pub(super) fn plain_form(key: &str) -> String {
 /// Spreadsheets keep so many digits of a number.
 const DIGITS: usize = 15;
 
-fn exact_form(key: &str) -> String {
-    let text = plain_text(key);
+/// The text, or the number without the zeros that mean nothing.
+fn without_zeros(text: String) -> String {
     if !is_number(&text) {
         return text;
     }
@@ -59,14 +58,14 @@ struct Date {
 }
 
 impl Date {
-    fn read(key: &str) -> Option<Self> {
-        let text = plain_text(key);
+    /// From a [`plain_text`].
+    fn read(text: &str) -> Option<Self> {
         // Of a number, such as `2026.10`, a spreadsheet changes the zeros.
-        if is_number(&text) {
+        if is_number(text) {
             return None;
         }
         let mut date = Self { numbers: Vec::new(), style: String::new() };
-        let mut rest = text.as_str();
+        let mut rest = text;
         while let Some(sign) = rest.chars().next() {
             let is_alike = |other: char| match sign {
                 '0'..='9' => other.is_ascii_digit(),
