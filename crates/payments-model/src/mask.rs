@@ -100,7 +100,7 @@ pub fn without_half_a_number(start: &[u8]) -> &[u8] {
     let is_letter = |place: usize| start[place].is_ascii_alphabetic() && !is_of_escape(start, place);
     let last_letter = (0..start.len()).rev().find(|&place| is_letter(place)).unwrap_or(0);
     let end = start.len().saturating_sub(LONGEST_ESCAPE).max(last_letter);
-    let half_escape = start[end..].iter().rposition(|byte| b"\\&%".contains(byte));
+    let half_escape = start[end..].iter().rposition(|byte| begins_escape(*byte));
     let end = half_escape.map_or(start.len(), |at| end + at);
     let mut text = String::with_capacity(end - last_letter);
     for chunk in start[last_letter..end].utf8_chunks() {

@@ -178,7 +178,7 @@ impl Session {
         if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
             return Ok(());
         }
-        let observed = execute(async { client.query_one(self.observing().await?, &[]).await }).await?;
+        let observed = self.observed().await?;
         let (now, is_same_table): (Option<&str>, bool) = (observed.get(1), observed.get(2));
         if only_reads && now.is_none() && is_same_table {
             return Ok(());
@@ -189,7 +189,7 @@ impl Session {
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) async fn lost_since(&self, history: &History) -> Result<SystemTime, StoreError> {
         let client = &self.connection.client;
-        let observed = execute(async { client.query_one(self.observing().await?, &[]).await }).await?;
+        let observed = self.observed().await?;
         if history.loss(&observed).is_none()
             && let Some(row) = execute(client.query_opt(tables::ACCEPTED_SINCE, &[])).await?
         {
@@ -274,6 +274,10 @@ impl Session {
         };
         self.connection.commit(committing).await?;
         Ok(None)
+    }
+
+    async fn observed(&self) -> Result<Row, StoreError> {
+        execute(async { self.connection.client.query_one(self.observing().await?, &[]).await }).await
     }
 
     /// The statement that observes the server's history, as far as this role may ask.
