@@ -275,25 +275,43 @@ pub(crate) fn may_contain_card_number(text: &str) -> bool {
 /// ids have few.
 fn has_digits(text: &str, count: usize) -> bool {
     let text = text.as_bytes();
-    // Nearly always there are none, and then a letter is told at once.
+    if text.len() < count {
+        return false;
+    }
+    // Nearly always there are none, and then a letter is told at once. In a text with escapes only letters near digits are looked at.
     let has_escapes = has_escapes(text);
     let is_letter =
         |place: usize| text[place].is_ascii_alphabetic() && !(has_escapes && is_of_escape(text, place));
-    // So many digits cover one of these places, so nearly all of the text is skipped.
-    let mut place = count.saturating_sub(1);
-    while place < text.len() {
-        if !is_letter(place) {
-            let start = (0..place).rev().find(|&before| is_letter(before)).map_or(0, |letter| letter + 1);
-            let end = (place..text.len()).find(|&after| is_letter(after)).unwrap_or(text.len());
-            let digits = || text[start..end].iter().filter(|byte| byte.is_ascii_digit()).count();
-            if end - start >= count && digits() >= count {
-                return true;
-            }
-            place = end;
+    let mut place = 0;
+    while let Some(skipped) = first_digit(&text[place..]) {
+        let first = place + skipped;
+        let shortest = first..first + count;
+        if shortest.end > text.len() {
+            return false;
         }
-        place += count;
+        if let Some(letter) = shortest.clone().rev().find(|&place| is_letter(place)) {
+            place = letter + 1;
+            continue;
+        }
+        let end = (shortest.end..text.len()).find(|&place| is_letter(place)).unwrap_or(text.len());
+        if text[first..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= count {
+            return true;
+        }
+        place = end;
     }
     false
+}
+
+fn first_digit(text: &[u8]) -> Option<usize> {
+    let (blocks, _) = text.as_chunks::<16>();
+    let skipped = 16 * blocks.iter().take_while(|block| !has_digit(block)).count();
+    let digit = text[skipped..].iter().position(u8::is_ascii_digit)?;
+    Some(skipped + digit)
+}
+
+/// Like [`has_escapes`], this is compiled to vector instructions.
+fn has_digit(block: &[u8; 16]) -> bool {
+    block.iter().fold(false, |found, byte| found | byte.is_ascii_digit())
 }
 
 /// Whether a letter at this place may be part of an escape.
