@@ -198,6 +198,11 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
     let (sandbox, browser) = start().await;
     pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_nobody_has"}));
     pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_insufficient_funds"}));
+    let long = "0123456789".repeat(15);
+    let unknown_path = format!("{}/refunds/of/{long}", sandbox.base_url());
+    curl(&sandbox, json!({"Amount": 1_234_567.89, "ReferenceNo": long}), &[&unknown_path]);
+    let customer = json!({"CustomerId": format!("cus_{long}"), "CustomerName": long, "Email": long});
+    sandbox.gateway().first_tenant().add_customer_json(&customer.to_string()).unwrap();
     let authorization = r#"{"transactions":[{"TransactionId":"txn_auth","Amount":7,"TransactionType":2}]}"#;
     sandbox.gateway().load(&Fixtures::from_json(authorization).unwrap());
     let fault = json!({"operation": "any", "phase": "after_commit", "kind": "stall", "skip": 2, "times": 2});
@@ -206,17 +211,19 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
         &sandbox,
         json!({"Amount": 1, "ReferenceNo": "a reference that is about as long as people make them"}),
     );
+    browser.until_shown("#customers tbody", &long).await;
+    browser.until_shown("#requests tbody", "Path not found").await;
     browser.until_shown("#requests tbody", "✕ refused invalid token").await;
     browser.until_shown("#requests tbody", "✕ declined insufficient funds").await;
     browser.until_shown("#ledger tbody", "✓ authorized").await;
-    browser.until_shown("#figures", "Charged 8.00 2 payments, 1 only authorized").await;
+    browser.until_shown("#figures", "Charged 1,234,575.89 3 payments, 1 only authorized").await;
     browser.until_shown("#armed", "lets the first 2 pass, seen 1, fired 0 of 2").await;
 
     let cut = "return [document.documentElement, ...document.querySelectorAll('.wide')]
         .map(of => of.scrollWidth - of.clientWidth)";
     for colors in ["light", "dark"] {
         browser.prefer(colors).await;
-        for width in [375, 600, 900, 1280] {
+        for width in [375, 600, 900, 920, 1280] {
             browser.resize(width, 900).await;
             let cut = browser.run(cut).await;
             assert!(cut.as_array().unwrap().iter().all(|beyond| *beyond == 0), "{width} px: {cut}");
