@@ -73,7 +73,7 @@ async fn a_lost_response_is_shown_as_charged_and_saw_nothing() {
     assert!(row.contains(&expected), "{row}");
     browser.until_shown("#ledger tfoot", "Charged, 2 payments 109.50").await;
     browser
-        .until_shown("#figures", "Charged 109.50 2 payments Charged, client unaware 99.00 1 payment")
+        .until_shown("#figures", "Charged 109.50 2 payments Client unaware 99.00 1 payment")
         .await;
     browser.until_shown("#heard", "99.00: service did: charged; client saw: nothing").await;
 
@@ -100,7 +100,7 @@ async fn a_client_that_leaves_during_a_delay_is_shown_as_saw_nothing() {
     assert_eq!(left.status.code(), Some(28), "curl: timeout");
     let row = browser.until_shown("#requests tbody tr", "nothing connection closed").await;
     assert!(row.contains("leaves") && row.contains("client unaware"), "{row}");
-    browser.until_shown("#figures", "Charged 3.00 2 payments Charged, client unaware 2.00 1 payment").await;
+    browser.until_shown("#figures", "Charged 3.00 2 payments Client unaware 2.00 1 payment").await;
     browser.close().await;
 }
 
@@ -180,13 +180,13 @@ async fn it_reconnects_after_a_restart_and_says_what_it_cannot_know() {
     let address = sandbox.local_addr();
     let browser = Browser::open(&sandbox.ui_url()).await;
     pay(&sandbox, json!({"Amount": 1}));
-    browser.until_shown("#figures", "Charged, client unaware 0.00 0 payments").await;
+    browser.until_shown("#figures", "Client unaware 0.00 0 payments").await;
     sandbox.shutdown().await.unwrap();
     browser.until_shown("#live", "not connected").await;
 
     let sandbox = builder().listen(address).start().await.unwrap();
     browser.until_shown("#live", "live").await;
-    let unaware = "Charged, client unaware ? not known for 1 payment from before this list";
+    let unaware = "Client unaware ? not known for 1 payment from before this list";
     browser.until_shown("#figures", unaware).await;
     pay(&sandbox, json!({"Amount": 2}));
     browser.until_shown("#figures", "Charged 3.00 2 payments").await;
@@ -216,7 +216,7 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
     browser.until_shown("#requests tbody", "✕ refused invalid token").await;
     browser.until_shown("#requests tbody", "✕ declined insufficient funds").await;
     browser.until_shown("#ledger tbody", "✓ authorized").await;
-    browser.until_shown("#figures", "Charged 1,234,575.89 3 payments, 1 only authorized").await;
+    browser.until_shown("#figures", "Charged 1,234,568.89 2 payments Authorized 7.00 1 payment").await;
     browser.until_shown("#armed", "lets the first 2 pass, seen 1, fired 0 of 2").await;
 
     let cut = "return [document.documentElement, ...document.querySelectorAll('.wide')]
