@@ -10,6 +10,7 @@ use std::time::Duration;
 use std::{env, fs};
 
 use payments_fake::{Fault, Fixtures};
+use payments_model::{AchTransaction, Amount, ConvenienceFee, Payer, TransactionType};
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -72,9 +73,7 @@ async fn a_lost_response_is_shown_as_charged_and_saw_nothing() {
     );
     assert!(row.contains(&expected), "{row}");
     browser.until_shown("#ledger tfoot", "Charged, 2 payments 109.50").await;
-    browser
-        .until_shown("#figures", "Charged 109.50 2 payments Client unaware 99.00 1 payment")
-        .await;
+    browser.until_shown("#figures", "Charged 109.50 2 payments Client unaware 99.00 1 payment").await;
     browser.until_shown("#heard", "99.00: service did: charged; client saw: nothing").await;
 
     browser.until_shown("#armed", "fired 1 of 1").await;
@@ -185,7 +184,8 @@ async fn it_reconnects_after_a_restart_and_says_what_it_cannot_know() {
     browser.until_shown("#live", "not connected").await;
 
     let sandbox = builder().listen(address).start().await.unwrap();
-    browser.until_shown("#live", "live").await;
+    browser.until_shown("#live", "live, earlier requests are gone: restart or reset").await;
+    browser.until_shown("#empty", "No request since the sandbox started").await;
     let unaware = "Client unaware ? not known for 1 payment from before this list";
     browser.until_shown("#figures", unaware).await;
     pay(&sandbox, json!({"Amount": 2}));
@@ -198,6 +198,23 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
     let (sandbox, browser) = start().await;
     pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_nobody_has"}));
     pay(&sandbox, json!({"Amount": 1, "TokenId": "tok_insufficient_funds"}));
+    let payer = Payer {
+        customer_name: "A. Payer",
+        email: "payer@example.com",
+        country_code: "+1",
+        phone_number: "555-0100",
+        country: "US",
+        postal_code: "94105",
+        ip_address: "203.0.113.7",
+    };
+    let ach = AchTransaction::builder(
+        Amount::from_cents(3_00),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        payer,
+    );
+    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    sandbox.gateway().client().process_ach(&ach).await.unwrap();
     let long = "0123456789".repeat(15);
     let unknown_path = format!("{}/refunds/of/{long}", sandbox.base_url());
     curl(&sandbox, json!({"Amount": 1_234_567.89, "ReferenceNo": long}), &[&unknown_path]);
@@ -215,8 +232,10 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
     browser.until_shown("#requests tbody", "Path not found").await;
     browser.until_shown("#requests tbody", "✕ refused invalid token").await;
     browser.until_shown("#requests tbody", "✕ declined insufficient funds").await;
+    browser.until_shown("#requests tbody", "transaction ACH · A. Payer 3.00 ✓ charged").await;
+    browser.until_shown("#ledger tbody", "✕ declined insufficient funds").await;
     browser.until_shown("#ledger tbody", "✓ authorized").await;
-    browser.until_shown("#figures", "Charged 1,234,568.89 2 payments Authorized 7.00 1 payment").await;
+    browser.until_shown("#figures", "Charged 1,234,571.89 3 payments Authorized 7.00 1 payment").await;
     browser.until_shown("#armed", "lets the first 2 pass, seen 1, fired 0 of 2").await;
 
     let cut = "return [document.documentElement, ...document.querySelectorAll('.wide')]
