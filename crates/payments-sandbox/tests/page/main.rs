@@ -186,7 +186,7 @@ async fn it_reconnects_after_a_restart_and_says_what_it_cannot_know() {
     let sandbox = builder().listen(address).start().await.unwrap();
     browser.until_shown("#live", "live, earlier requests are gone: restart or reset").await;
     browser.until_shown("#empty", "No request since the sandbox started").await;
-    let unaware = "Client unaware ? not known for 1 payment from before this list";
+    let unaware = "Client unaware ? not known for 1 earlier payment";
     browser.until_shown("#figures", unaware).await;
     pay(&sandbox, json!({"Amount": 2}));
     browser.until_shown("#figures", "Charged 3.00 2 payments").await;
@@ -248,5 +248,10 @@ async fn nothing_is_cut_on_any_screen_and_refusals_and_authorizations_are_told()
             assert!(cut.as_array().unwrap().iter().all(|beyond| *beyond == 0), "{width} px: {cut}");
         }
     }
+
+    browser.resize(375, 900).await;
+    let small = "return [...document.querySelectorAll('button, input, select, a')]
+        .filter(of => of.checkVisibility() && of.getBoundingClientRect().height < 44).length";
+    assert_eq!(browser.run(small).await, 0, "a finger can touch every control of a phone");
     browser.close().await;
 }
