@@ -201,10 +201,11 @@ impl SqliteStore {
     fn open_with(path: &Path, settings: Settings, existing: Existing) -> Result<Option<Self>, StoreError> {
         address::check(path)?;
         owners::check_process(path)?;
-        if existing == Existing::Required && Place::existing(path)?.is_none() {
+        let witness = settings.witness.as_deref();
+        if existing == Existing::Required && Place::existing(path, witness)?.is_none() {
             return Ok(None);
         }
-        let mut place = Place::prepare(path)?;
+        let mut place = Place::prepare(path, witness)?;
         place.max_wait = settings.max_wait;
         let path = place.path().to_owned();
         Self::open_at(place, settings, existing).map_err(|error| error.at(&path))
@@ -298,6 +299,15 @@ impl SqliteOptions {
     /// As [`SqliteStore::open`].
     pub fn open_existing(&self, path: impl AsRef<Path>) -> Result<Option<SqliteStore>, StoreError> {
         SqliteStore::open_with(path.as_ref(), self.settings(), Existing::Required)
+    }
+
+    /// As [`SqliteReader::open`].
+    ///
+    /// # Errors
+    ///
+    /// As [`SqliteReader::open`].
+    pub fn open_to_read(&self, path: impl AsRef<Path>) -> Result<Option<SqliteReader>, StoreError> {
+        SqliteReader::open_with(path.as_ref(), self.witness.clone())
     }
 
     fn settings(&self) -> Settings {

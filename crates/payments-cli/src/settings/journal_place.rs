@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteReader, SqliteStore, Store, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::{JoinHandle, spawn_blocking};
@@ -139,10 +139,8 @@ impl JournalPlace {
             }
             OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
             OpenFor::Reading | OpenFor::DryRun => {
-                let witness = self.witness.clone();
                 let reader = on_a_thread(move || {
-                    let Some(reader) = SqliteReader::open(path)? else { return Ok(None) };
-                    let reader = witness.into_iter().fold(reader, SqliteReader::with_witness);
+                    let Some(reader) = options.open_to_read(path)? else { return Ok(None) };
                     let is_dry_run = purpose == OpenFor::DryRun;
                     if is_dry_run { reader.with_checked_indexes() } else { Ok(reader) }.map(Some)
                 });

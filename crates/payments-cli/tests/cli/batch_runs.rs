@@ -349,6 +349,56 @@ fn variant_of_a_key_charges_nobody_again_d53() {
 }
 
 #[test]
+fn charge_under_two_spellings_of_a_key_in_one_file_is_refused_d53() {
+    let workspace = Workspace::open();
+    for (keys, lines) in [
+        (&["q-1", "Q-1"][..], &[(3, 2)][..]),
+        (&["0017", "18", "17", "17.0"], &[(4, 2), (5, 2)]),
+        (&["2043-2", "Feb-43"], &[(3, 2)]),
+        // Subscriptions, dates, and numbers that are longer than spreadsheets keep.
+        (
+            &[
+                "sub-1",
+                "sub-2",
+                "1-2",
+                "2-1",
+                "2026.1",
+                "sub.2026.10",
+                "1234567890123456",
+                "1234567890123457",
+            ],
+            &[],
+        ),
+    ] {
+        let rows = |reference: &str| {
+            let row = |key| format!("{key},tok_approved,1.01,false,{reference}\n");
+            keys.iter().map(row).collect::<String>()
+        };
+        workspace.rows(rows("r-1"));
+        let ended = workspace.bills("--ids-are-not-cards --dry-run");
+        if lines.is_empty() {
+            ended.ends(0, "dry_run");
+        } else {
+            assert_eq!(ended.failed(2)["violation_count"], lines.len(), "{ended:?}");
+            for (index, (_, first)) in lines.iter().enumerate() {
+                begins(rule(&ended, index), &format!("is that of line {first} in another spelling"));
+            }
+        }
+        // Another reference makes them two payments.
+        workspace.rows(rows("r-1").replacen("r-1", "r-2", keys.len() - 1));
+        if keys.len() == 2 {
+            workspace.bills("--ids-are-not-cards --dry-run").ends(0, "dry_run");
+        }
+    }
+    // Also if one of them was charged by an earlier run.
+    workspace.rows("q-1,tok_approved,1.01,false,r-1\n");
+    workspace.bills("").ends(0, "processed");
+    workspace.rows("q-1,tok_approved,1.01,false,r-1\nQ-1,tok_approved,1.01,false,r-1\n");
+    workspace.bills("").failed(2);
+    assert_eq!(workspace.charged().len(), 1);
+}
+
+#[test]
 fn reopened_key_is_not_sent_if_its_reference_was_charged_meanwhile_d53() {
     let row = "TokenId,Amount,ConvenienceFeeActive,ReferenceNo\ntok_approved,1.01,false,order-1\n";
     let with_key = format!("Key,{}", row.replace("tok_", "k1,tok_"));

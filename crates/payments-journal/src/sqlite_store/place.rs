@@ -22,11 +22,11 @@ pub(super) struct Place {
 impl Place {
     pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-    /// Checks that the file is safe, or creates an empty one.
+    /// Checks that the file is safe, or creates an empty one. None is created if the second witness is that of a journal.
     ///
     /// An existing file is inspected but never opened here: closing it would release the locks that this process holds on it,
     /// as POSIX specifies.
-    pub(super) fn prepare(given: &Path) -> Result<Self, StoreError> {
+    pub(super) fn prepare(given: &Path, witness: Option<&Path>) -> Result<Self, StoreError> {
         let path = locate(given)?;
         let directory = path.parent().expect("the path has a directory");
         safety::check_directory(directory)?;
@@ -34,9 +34,14 @@ impl Place {
 
         let mut this = Self { path: path.clone(), files: Vec::new(), max_wait: Self::MAX_WAIT };
         let path = path.as_path();
-        // A witness is created after its database.
-        if this.witness().exists() && this.length() == 0 {
-            return Err(problem::missing(path));
+        if this.length() == 0 {
+            this.check_never_existed(witness)?;
+            // Without its witness the new journal would be refused, and would stay.
+            if let Some(witness) = witness
+                && let Err(error) = fs::metadata(directory_and_name(witness)?.0)
+            {
+                return Err(problem::refused(witness, format_args!("cannot be created: {error}")));
+            }
         }
         if this.check_files(safety::check_file)?.is_none() {
             create(path)
@@ -50,7 +55,7 @@ impl Place {
 
     /// Checks an existing file that will only be read. `None` if there is none, or an empty one, in which a process may be about
     /// to create a journal, and no witness of one.
-    pub(super) fn existing(given: &Path) -> Result<Option<Self>, StoreError> {
+    pub(super) fn existing(given: &Path, witness: Option<&Path>) -> Result<Option<Self>, StoreError> {
         let (directory, name) = directory_and_name(given)?;
         let directory = match fs::canonicalize(directory) {
             Ok(directory) => directory,
@@ -66,11 +71,22 @@ impl Place {
             safety::check_file
         };
         if this.check_files(check)?.is_none_or(|length| length == 0) {
-            return if this.witness().exists() { Err(problem::missing(&this.path)) } else { Ok(None) };
+            this.check_never_existed(witness)?;
+            return Ok(None);
         }
         safety::check_file_system(&this.path)?;
         this.identify("");
         Ok(Some(this))
+    }
+
+    /// Fails if a witness shows that there was a journal: it is created after its database.
+    fn check_never_existed(&self, witness: Option<&Path>) -> Result<(), StoreError> {
+        let own = Some(self.witness()).filter(|own| own.exists());
+        let has_content = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
+        match own.as_deref().or(witness.filter(has_content)) {
+            Some(witness) => Err(problem::missing(&self.path, witness)),
+            None => Ok(()),
+        }
     }
 
     /// Checks each file of the journal, and returns the length of the database if it exists.

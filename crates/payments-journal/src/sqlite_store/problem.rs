@@ -150,11 +150,11 @@ pub(super) fn unwatched(path: &Path, why: &str) -> StoreError {
 }
 
 /// The database is missing, and its witness is not.
-pub(super) fn missing(path: &Path) -> StoreError {
-    let shown = path.display();
+pub(super) fn missing(path: &Path, witness: &Path) -> StoreError {
+    let (shown, witness) = (path.display(), witness.display());
     StoreError::history_lost(format!(
-        "the journal {shown} is missing, and {shown}-owners shows that it was there: a new one would charge its keys again; put \
-         it back, or remove {shown}-owners if none of its keys is ever used again"
+        "the journal {shown} is missing, and its witness {witness} shows that there was one: a new one would charge its keys again; \
+         put it back or name its place, or remove {witness} if none of its keys is ever used again"
     ))
 }
 

@@ -66,18 +66,16 @@ impl SqliteReader {
     ///
     /// As [`SqliteStore::open`](crate::SqliteStore::open).
     pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        let path = path.as_ref();
+        Self::open_with(path.as_ref(), None)
+    }
+
+    pub(super) fn open_with(path: &Path, witness: Option<PathBuf>) -> Result<Option<Self>, StoreError> {
         address::check(path)?;
         owners::check_process(path)?;
-        let Some(place) = Place::existing(path)? else { return Ok(None) };
+        let Some(place) = Place::existing(path, witness.as_deref())? else { return Ok(None) };
         let is_journal = read(&place, |_| Ok(()))?.is_some();
         let place = Arc::new(place);
-        Ok(is_journal.then(|| Self {
-            place,
-            has_checked_indexes: false,
-            witness: None,
-            owner: OwnerId::new(),
-        }))
+        Ok(is_journal.then(|| Self { place, has_checked_indexes: false, witness, owner: OwnerId::new() }))
     }
 
     /// Compares the table with each index, as [`SqliteStore::open`](crate::SqliteStore::open) does, and believes the index of keys
@@ -91,13 +89,6 @@ impl SqliteReader {
             None => Ok(Self { has_checked_indexes: true, ..self }),
             Some(index) => Err(problem::damaged_index(self.place.path(), index)),
         }
-    }
-
-    /// Names the second witness of the journal, as [`SqliteOptions::witness`](crate::SqliteOptions::witness) does, for
-    /// [`Journal::check_history`](crate::Journal::check_history).
-    #[must_use]
-    pub fn with_witness(self, path: impl Into<PathBuf>) -> Self {
-        Self { witness: Some(path.into()), ..self }
     }
 
     /// Reads on another thread, because the disk may be slow.

@@ -517,7 +517,7 @@ fn bundled_sqlite_resets_its_log_safely() {
 fn every_commit_is_synced() {
     let world = World::new();
     drop(world.open());
-    let place = Place::prepare(&world.path).unwrap();
+    let place = Place::prepare(&world.path, None).unwrap();
     let (connection, _) = connection::to_write(&place, Existing::Required).unwrap().unwrap();
     let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0)).unwrap();
     let mode = connection.pragma_query_value(None, "journal_mode", |row| row.get::<_, String>(0));

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use payments_core::model::TransactionId;
 use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
 use payments_journal::{
-    Failure, IntentState, Journal, LostTime, Resolution, SqliteReader, SqliteStore, StateName, StoreError,
+    Failure, IntentState, Journal, LostTime, Resolution, SqliteOptions, SqliteReader, SqliteStore, StateName,
+    StoreError,
 };
 
 use rusqlite::Connection;
@@ -180,6 +181,24 @@ async fn missing_database_beside_its_witness_is_refused_d49() {
     }
     fs::rename(copy, place.path()).unwrap();
     assert!(begin(&open(&place.path()), "new").await.unwrap().written.is_some());
+}
+
+/// As a run in another working directory does. What it leaves there would be an old journal to the next run.
+#[tokio::test]
+async fn no_journal_is_created_for_the_witness_of_another_or_for_none_d49() {
+    let (place, other, elsewhere) = (InAFile::new(), InAFile::new(), tempfile::tempdir().unwrap());
+    let options = SqliteStore::options().witness(elsewhere.path().join("witness"));
+    charge(options.open(place.path()).unwrap(), "kept").await;
+    for error in [
+        options.open(other.path()).unwrap_err(),
+        options.open_existing(other.path()).map(|_| ()).unwrap_err(),
+        options.open_to_read(other.path()).map(|_| ()).unwrap_err(),
+    ] {
+        assert!(error.is_history_lost() && error.to_string().contains("name its place"), "{error:?}");
+    }
+    let nowhere = SqliteStore::options().witness(elsewhere.path().join("missing/witness"));
+    assert!(nowhere.open(other.path()).unwrap_err().is_refused());
+    assert!(fs::read_dir(other.path().parent().unwrap()).unwrap().next().is_none());
 }
 
 #[tokio::test]
@@ -447,8 +466,8 @@ async fn log_of_another_time_than_the_database_is_refused_d49() {
 async fn who_only_reads_is_told_of_a_loss_d49() {
     let (place, elsewhere) = (restored().await, tempfile::tempdir().unwrap());
     let is_lost = async |witness: Option<&Path>| {
-        let reader = SqliteReader::open(place.path()).unwrap().unwrap();
-        let reader = witness.into_iter().fold(reader, SqliteReader::with_witness);
+        let options = witness.into_iter().fold(SqliteStore::options(), SqliteOptions::witness);
+        let reader = options.open_to_read(place.path()).unwrap().unwrap();
         let before = fs::read(place.path()).unwrap();
         let checked = Journal::read_only(reader).check_history().await;
         assert!(before == fs::read(place.path()).unwrap(), "nothing is written");

@@ -1,7 +1,7 @@
 //! Checks every row of a billing file before one is sent.
 
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, RandomState};
+use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::mem;
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
@@ -51,7 +51,8 @@ pub(super) fn inspect(
         rules,
         known,
         marks: HashSet::new(),
-        keys: Keys::default(),
+        keys: Hashes::default(),
+        charges: Hashes::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         inspected: Inspected::default(),
@@ -63,10 +64,11 @@ pub(super) fn inspect(
         inspection.settle()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, inspected, keys, .. } = inspection;
+    let Inspection { mut problems, inspected, keys, charges, .. } = inspection;
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
+    problems.extend(charged_twice(charges, || again().filter_map(|row| row.content.ok())));
     if inspected.is_settled.is_empty() && problems.is_empty() {
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
@@ -88,7 +90,9 @@ struct Inspection<'a> {
     known: Option<KnownIntents>,
     /// The marks by which an earlier charge of a row to send is found if it has another key.
     marks: HashSet<u64>,
-    keys: Keys,
+    keys: Hashes,
+    /// Of each valid row what a second charge for the same has in common with it.
+    charges: Hashes,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
@@ -127,6 +131,7 @@ impl Inspection<'_> {
             }
             Ok(row) => row,
         };
+        self.charges.add(&Charge::of(&row));
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
             *total = more;
@@ -218,7 +223,7 @@ impl Inspection<'_> {
             };
             let mut marks = marks.into_iter().flatten();
             may_have_moved(intent, self.rules.service)
-                && !self.keys.has(&intent.key)
+                && !self.keys.have(&intent.key)
                 && marks.any(|mark| self.marks.contains(&self.keys.mark(mark)))
         };
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
@@ -393,43 +398,94 @@ enum Mark<'a> {
     Reference(&'a str, &'a TokenId, Option<Amount>),
 }
 
-/// The keys of a file. Only their hashes are kept, because a file may have millions.
+/// A charge without the spelling of its key and reference.
+#[derive(PartialEq, Eq, Hash)]
+struct Charge {
+    key: String,
+    reference: Option<String>,
+    token: TokenId,
+    amount: Amount,
+}
+
+impl Charge {
+    fn of(row: &Row) -> Self {
+        let Row { key, payment, .. } = row;
+        Self {
+            key: plain_form(key.as_str()),
+            reference: payment.reference_no().map(plain_form),
+            token: payment.token_id().clone(),
+            amount: payment.amount(),
+        }
+    }
+}
+
+/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling. The rows are read
+/// `again` only if there may be such rows.
+fn charged_twice<I: Iterator<Item = Row>>(charges: Hashes, again: impl FnOnce() -> I) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut earlier: HashMap<Charge, Vec<(IntentKey, u64)>> = HashMap::new();
+    for (charge, row) in charges.repeated(|| again().map(|row| (Charge::of(&row), row))) {
+        let rows = earlier.entry(charge).or_default();
+        let is_variant = |(key, _): &&(IntentKey, u64)| {
+            *key != row.key && is_exact_variant(key.as_str(), row.key.as_str())
+        };
+        if let Some((_, first)) = rows.iter().find(is_variant) {
+            let rule = format!(
+                "is that of line {first} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
+                 one payment, remove one row, because both would be charged; else give them keys that are clearly different"
+            );
+            problems.push(Problem::new(row.line, "Key", rule));
+        }
+        rows.push((row.key, row.line));
+    }
+    problems
+}
+
+/// The hashes of something in each row of a file. The values are not kept, because a file may have millions.
 #[derive(Debug, Default)]
-struct Keys {
+struct Hashes {
     hasher: RandomState,
     hashes: Vec<u64>,
 }
 
-impl Keys {
-    fn add(&mut self, key: &IntentKey) {
-        self.hashes.push(self.hasher.hash_one(key));
+impl Hashes {
+    fn add(&mut self, value: &impl Hash) {
+        self.hashes.push(self.hasher.hash_one(value));
     }
 
-    /// Whether the sorted keys have this one.
-    fn has(&self, key: &IntentKey) -> bool {
-        self.hashes.binary_search(&self.hasher.hash_one(key)).is_ok()
+    /// Whether the sorted hashes have that of this value.
+    fn have(&self, value: &impl Hash) -> bool {
+        self.hashes.binary_search(&self.hasher.hash_one(value)).is_ok()
     }
 
     fn mark(&self, mark: Mark<'_>) -> u64 {
         self.hasher.hash_one(mark)
     }
 
-    /// The line of each row whose key was in an earlier line, and that line. The rows are read `again` only if two hashes are
-    /// equal, because their keys may still differ.
-    fn duplicates<I: Iterator<Item = (IntentKey, u64)>>(self, again: impl FnOnce() -> I) -> Vec<(u64, u64)> {
+    /// The rows, read `again` with their values, of which another row has the same hash. The values may still differ. Nothing is
+    /// read if each hash is there once.
+    fn repeated<V: Hash, R, I: Iterator<Item = (V, R)>>(
+        self,
+        again: impl FnOnce() -> I,
+    ) -> impl Iterator<Item = (V, R)> {
         let Self { hasher, mut hashes } = self;
         hashes.sort_unstable();
         let repeated: HashSet<_> =
             hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         drop(hashes);
-        if repeated.is_empty() {
-            return Vec::new();
-        }
+        let rows = (!repeated.is_empty()).then(again);
+        rows.into_iter().flatten().filter(move |(value, _)| repeated.contains(&hasher.hash_one(value)))
+    }
+
+    /// The line of each row whose value an earlier line has, and that line.
+    fn duplicates<V: Eq + Hash, I: Iterator<Item = (V, u64)>>(
+        self,
+        again: impl FnOnce() -> I,
+    ) -> Vec<(u64, u64)> {
         let mut first_lines = HashMap::new();
-        let candidates = again().filter(|(key, _)| repeated.contains(&hasher.hash_one(key)));
-        candidates
-            .filter_map(|(key, line)| {
-                let first = *first_lines.entry(key).or_insert(line);
+        self.repeated(again)
+            .filter_map(|(value, line)| {
+                let first = *first_lines.entry(value).or_insert(line);
                 (first != line).then_some((line, first))
             })
             .collect()
@@ -444,7 +500,7 @@ mod tests {
     fn duplicates_are_reported_with_the_first_line() {
         let rows = ["b", "a", "b", "B", "c", "b"].map(|key| IntentKey::new(key).unwrap());
         let rows: Vec<_> = rows.into_iter().zip((10..).step_by(10)).collect();
-        let mut keys = Keys::default();
+        let mut keys = Hashes::default();
         for (key, _) in &rows {
             keys.add(key);
         }
@@ -457,17 +513,17 @@ mod tests {
         let rows: Vec<_> = rows.into_iter().zip(1..).collect();
         let hasher = RandomState::new();
         let [a, b] = [&rows[0], &rows[1]].map(|(key, _)| hasher.hash_one(key));
-        let keys = Keys { hasher, hashes: vec![a, b, b, a] };
+        let keys = Hashes { hasher, hashes: vec![a, b, b, a] };
         assert_eq!(keys.duplicates(|| rows.into_iter()), [(3, 1)]);
     }
 
     #[test]
     fn rows_are_read_again_only_for_equal_hashes() {
-        let mut keys = Keys::default();
+        let mut keys = Hashes::default();
         for key in ["a", "b"] {
             keys.add(&IntentKey::new(key).unwrap());
         }
-        let again = || -> std::iter::Empty<_> { unreachable!("no hash is repeated") };
+        let again = || -> std::iter::Empty<(IntentKey, _)> { unreachable!("no hash is repeated") };
         assert_eq!(keys.duplicates(again), []);
     }
 }
