@@ -108,6 +108,11 @@ async fn end(
     }
     let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {
+        if journal.is_none() {
+            output.warn(&[format!(
+                "there is no journal at {place}: the run would create it, and every key is new to it"
+            )]);
+        }
         // The run would be refused its first row.
         if let Some(journal) = journal.filter(|_| summary.tallies.not_started().count > 0) {
             interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;

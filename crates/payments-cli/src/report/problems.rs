@@ -81,8 +81,13 @@ impl Role {
 
     /// Refuses the file; `why` continues a sentence that starts with the file.
     pub(crate) fn refused(self, why: &str) -> Failure {
+        self.refused_until(why, files::FIX_THE_FILE)
+    }
+
+    /// The same, where something else helps than another file.
+    pub(crate) fn refused_until(self, why: &str, what_helps: &str) -> Failure {
         let (kind, file, _) = self.words();
-        Failure::invalid(kind, format!("{file}{why}; {}: {}", self.nothing_done(), files::FIX_THE_FILE))
+        Failure::invalid(kind, format!("{file}{why}; {}: {what_helps}", self.nothing_done()))
     }
 }
 

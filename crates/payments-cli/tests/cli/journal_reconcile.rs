@@ -228,7 +228,7 @@ fn missing_columns_and_words_are_asked_for() {
         ("Id,Amount,Gross,Reference,Date", "", "several columns that may be the amount: Amount, Gross"),
         (header, "--column id=Nr", "no column of the name that --column id gives"),
         (header, "--charged-status ok", "has no status"),
-        (&paid, "", "--charged-status which of its words mean that the money moved: Paid (1)"),
+        (&paid, "", "a status with the words Paid (1); nothing was changed: say with --charged-status"),
         (
             &paid,
             "--charged-status Paid,ok --declined-status 'Failed, OK'",

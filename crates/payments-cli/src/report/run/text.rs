@@ -131,7 +131,8 @@ impl Summary {
         }
         if !text.is_empty() {
             text += &line(
-                "`payments journal list --unresolved` lists them all; `payments journal resolve` resolves one, or many with --from",
+                "`payments journal list --unresolved` lists them all; `payments journal reconcile` finds them in the processor's \
+                 report, and `payments journal resolve` takes what it found with --from, or one key",
             );
         }
         text

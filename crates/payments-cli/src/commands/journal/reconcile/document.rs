@@ -81,6 +81,7 @@ struct Charged<'a> {
 struct Row<'a> {
     lines: Vec<u64>,
     transaction_id: Option<String>,
+    reference: Option<String>,
     #[serde(serialize_with = "exact")]
     amount: Option<Amount>,
     status: Option<String>,
@@ -115,14 +116,15 @@ impl<'a> Key<'a> {
 
 impl Row<'_> {
     fn shown(&self) -> String {
-        let id =
-            self.transaction_id.as_deref().map(|id| format!("  {}", for_terminal(id))).unwrap_or_default();
+        let column = |text: &Option<String>| {
+            let text = text.as_deref().filter(|text| !text.is_empty());
+            text.map(|text| format!("  {}", for_terminal(text))).unwrap_or_default()
+        };
+        let [id, reference, status] = [&self.transaction_id, &self.reference, &self.status].map(column);
         let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
-        let status = self.status.as_deref().filter(|word| !word.is_empty());
-        let status = status.map(|word| format!("  {}", for_terminal(word))).unwrap_or_default();
         let others: Vec<_> = self.other_keys.iter().flatten().map(|key| for_terminal(key)).collect();
         let others = if others.is_empty() { String::new() } else { format!("; or of {}", others.join(", ")) };
-        format!("{}{id}{amount}{status}{others}", lines_of(&self.lines))
+        format!("{}{id}{reference}{amount}{status}{others}", lines_of(&self.lines))
     }
 }
 
@@ -138,6 +140,10 @@ impl<'a> Document<'a> {
                     // A person may have said that it is none.
                     Cell::Read(id) if is_like_a_card(id.as_str()) => Some(masked(id.as_str())),
                     Cell::Read(id) => Some(id.as_str().to_owned()),
+                    _ => None,
+                }),
+                reference: first.and_then(|row| match &row.reference {
+                    Cell::Read(reference) => Some(masked(reference)),
                     _ => None,
                 }),
                 amount: first.and_then(|row| match row.amount {
@@ -194,7 +200,7 @@ impl<'a> Document<'a> {
             Tone::Warning,
             &format!("STAYS UNKNOWN: {}", keys(self.undecided.len())),
             self.undecided.iter().flat_map(Open::lines),
-            "look for them as docs/reconciling.md describes",
+            "search the processor's records for them by amount, reference and time",
         );
         text.write(
             Tone::Warning,

@@ -58,9 +58,9 @@ impl<'a> StatusWords<'a> {
             format!("{word} ({count})")
         });
         let shown = shown.collect::<Vec<_>>().join(", ");
-        Err(Role::Report.refused(&format!(
-            " has a status: say with --charged-status which of its words mean that the money moved: {shown}"
-        )))
+        let why = format!(" has a status with the words {shown}");
+        Err(Role::Report
+            .refused_until(&why, "say with --charged-status which of them mean that the money moved"))
     }
 }
 
