@@ -8,7 +8,7 @@ use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, V
 use payments_model::{Amount, TokenId};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
-use super::key_variants::{is_exact_variant, is_variant, plain_form};
+use super::key_variants::{Forms, is_exact_variant, is_variant};
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
 use crate::failure::Failure;
@@ -50,7 +50,7 @@ pub(super) fn inspect(
     let mut inspection = Inspection {
         rules,
         known,
-        marks: HashSet::new(),
+        marks: Hashes::default(),
         keys: Hashes::default(),
         charges: Hashes::default(),
         waiting: Vec::new(),
@@ -88,8 +88,8 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
 struct Inspection<'a> {
     rules: Rules<'a>,
     known: Option<KnownIntents>,
-    /// The marks by which an earlier charge of a row to send is found if it has another key.
-    marks: HashSet<u64>,
+    /// The [`Mark`]s of rows to send.
+    marks: Hashes,
     keys: Hashes,
     /// Of each valid row what a second charge for the same has in common with it.
     charges: Hashes,
@@ -131,7 +131,9 @@ impl Inspection<'_> {
             }
             Ok(row) => row,
         };
-        self.charges.add(&Charge::of(&row));
+        for key in Forms::of(row.key.as_str()).exact {
+            self.charges.add(&Charge::of(key, &row));
+        }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
             *total = more;
@@ -165,84 +167,53 @@ impl Inspection<'_> {
                 to_send.push(row);
             }
         }
-        self.mark(&to_send);
-        self.refuse_added_keys(&to_send)
-    }
-
-    /// Keeps the marks by which [`refuse_other_keys`](Self::refuse_other_keys) finds earlier charges of rows to send.
-    fn mark(&mut self, to_send: &[Row]) {
-        for row in to_send {
-            let (token, amount) = (row.payment.token_id(), Some(row.payment.amount()));
-            let form = plain_form(row.key.as_str());
-            self.marks.insert(self.keys.mark(Mark::Form(&form, Some((token, amount)))));
-            self.marks.insert(self.keys.mark(Mark::Form(&form, None)));
-            if let Some(reference) = row.payment.reference_no().filter(|it| *it == row.key.as_str()) {
-                self.marks.insert(self.keys.mark(Mark::Reference(reference, token, amount)));
-            }
-        }
-    }
-
-    /// Refuses rows to send of which the journal has the same charge with the reference as its key.
-    fn refuse_added_keys(&mut self, to_send: &[Row]) -> Result<(), Failure> {
-        let Some(known) = &self.known else { return Ok(()) };
-        let (rows, old_keys): (Vec<_>, Vec<_>) = to_send
-            .iter()
-            .filter_map(|row| {
-                let reference = row.payment.reference_no().filter(|it| *it != row.key.as_str())?;
-                Some((row, IntentKey::new(reference).ok()?))
-            })
-            .unzip();
-        for (row, intent) in rows.into_iter().zip(known.find(&old_keys)?) {
-            let problem = intent.and_then(|intent| charged_before(row, &intent, self.rules.service));
-            self.problems.extend(problem);
+        for mark in to_send.iter().flat_map(marks_of_row) {
+            self.marks.add(&mark);
         }
         Ok(())
     }
 
-    /// Refuses rows to send of which the journal has the same charge with a variant of the key, or, where the reference is the key,
-    /// with any other that is not in the file itself. `again` reads the file again.
+    /// Refuses rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was the
+    /// key, under that, unless that key is in the file itself. `again` reads the file again.
     fn refuse_other_keys<I: Iterator<Item = RowRead>>(
         &mut self,
         again: impl FnOnce() -> I,
     ) -> Result<(), Failure> {
-        let Some(known) = self.known.as_ref().filter(|_| !self.marks.is_empty()) else { return Ok(()) };
+        let Some(known) = self.known.as_ref().filter(|_| !self.marks.hashes.is_empty()) else {
+            return Ok(());
+        };
         self.keys.hashes.sort_unstable();
-        // Only what is certainly a problem counts, or others would use up the limit.
+        self.marks.hashes.sort_unstable();
+        // Only what is nearly certainly a problem counts, or others would use up the limit.
         let is_charge = |intent: &Intent| {
-            let IntentRequest { subject, reference, amount, .. } = &intent.request;
-            let form = plain_form(intent.key.as_str());
-            let form = |charge| Mark::Form(&form, charge);
-            let reference = reference.as_deref().filter(|reference| *reference != intent.key.as_str());
-            let marks = match subject {
-                Subject::Lost => [Some(form(None)), None],
-                Subject::Token(token) => [
-                    Some(form(Some((token, *amount)))),
-                    reference.map(|reference| Mark::Reference(reference, token, *amount)),
-                ],
-                _ => [None, None],
-            };
-            let mut marks = marks.into_iter().flatten();
             may_have_moved(intent, self.rules.service)
                 && !self.keys.have(&intent.key)
-                && marks.any(|mark| self.marks.contains(&self.keys.mark(mark)))
+                && marks_of_intent(intent).iter().any(|mark| self.marks.have(mark))
         };
+        let found = known.first(MOST_KEPT, is_charge)?;
+        let is_cut = found.len() >= MOST_KEPT;
         let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
-        for intent in known.first(MOST_KEPT, is_charge)? {
-            for name in intent.request.reference.clone().into_iter().chain([plain_form(intent.key.as_str())])
-            {
-                charged.entry(name).or_default().push(intent.clone());
+        for intent in found {
+            for form in names(intent.key.as_str(), intent.request.reference.as_deref()) {
+                charged.entry(form).or_default().push(intent.clone());
             }
         }
         if charged.is_empty() {
             return Ok(());
         }
+        let mut problems = Vec::new();
         for (is_settled, row) in self.inspected.is_settled.iter().zip(again()) {
             let Some(row) = row.content.ok().filter(|_| !is_settled) else { continue };
-            let names = [row.key.as_str(), &plain_form(row.key.as_str())];
-            let mut intents = names.into_iter().filter_map(|name| charged.get(name)).flatten();
-            let problem = intents.find_map(|intent| charged_before(&row, intent, self.rules.service));
-            self.problems.extend(problem);
+            let names = names(row.key.as_str(), row.payment.reference_no());
+            let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
+            problems.extend(intents.find_map(|intent| charged_before(&row, intent, self.rules.service)));
         }
+        if is_cut && problems.is_empty() {
+            let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
+                        are clearly others";
+            problems.push(Problem::new(1, "file", rule));
+        }
+        self.problems.extend(problems);
         Ok(())
     }
 
@@ -316,10 +287,11 @@ fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> 
     let is_lost = intent.request.subject == Subject::Lost;
     // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
     let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
+    let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
     let is_same = old_key != key
-        && (is_variant || recorded == Some(key) || given == Some(old_key))
+        && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
         && may_have_moved(intent, service)
-        && (recorded.map(plain_form) == given.map(plain_form) || is_lost)
+        && (is_lost || is_same_reference(recorded, given))
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {
         let what = match given {
@@ -389,33 +361,87 @@ fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
     }
 }
 
-/// By what an earlier charge is found that has another key.
-#[derive(Hash)]
-enum Mark<'a> {
-    /// The plain form of the key, and the charge unless the journal has lost it.
-    Form(&'a str, Option<(&'a TokenId, Option<Amount>)>),
-    /// The reference that became the key, and the charge.
-    Reference(&'a str, &'a TokenId, Option<Amount>),
+fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other || is_variant(one, other),
+        (one, other) => one == other,
+    }
 }
 
-/// A charge without the spelling of its key and reference.
+/// By what an earlier charge is found that has another key: a form of a key or reference, and the charge unless the journal has
+/// lost it.
+type Mark = (MarkOf, String, Option<(TokenId, Option<Amount>)>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum MarkOf {
+    Key,
+    RoundedKey,
+    /// The reference of the earlier charge is the key now.
+    OldReference,
+    /// The key of the earlier charge is the reference now.
+    OldKey,
+    LostKey,
+}
+
+fn marks_of_row(row: &Row) -> Vec<Mark> {
+    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
+    let Forms { exact, rounded, .. } = Forms::of(row.key.as_str());
+    let reference = row.payment.reference_no();
+    let old_references = reference.map(|_| exact.clone()).unwrap_or_default();
+    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        (MarkOf::Key, exact.clone(), charge.clone()),
+        (MarkOf::RoundedKey, rounded, charge.clone()),
+        (MarkOf::OldReference, old_references, charge.clone()),
+        (MarkOf::OldKey, old_keys, charge),
+        (MarkOf::LostKey, exact, None),
+    ]
+    .into_iter()
+    .flat_map(|(of, forms, charge)| forms.into_iter().map(move |form| (of, form, charge.clone())))
+    .collect()
+}
+
+/// Any of these is a [`Mark`] of a row that may be the same charge.
+fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
+    let IntentRequest { subject, reference, amount, .. } = &intent.request;
+    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
+    let charge = match subject {
+        Subject::Lost => return exact.into_iter().map(|form| (MarkOf::LostKey, form, None)).collect(),
+        Subject::Token(token) => Some((token.clone(), *amount)),
+        _ => return Vec::new(),
+    };
+    let reference = reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        (MarkOf::Key, [&exact[..], &rounded].concat()),
+        (MarkOf::RoundedKey, exact.clone()),
+        (MarkOf::OldReference, reference),
+        (MarkOf::OldKey, exact),
+    ]
+    .into_iter()
+    .flat_map(|(of, forms)| forms.into_iter().map(move |form| (of, form)))
+    .map(|(of, form)| (of, form, charge.clone()))
+    .collect()
+}
+
+/// Under which a charge is found again: the forms of its key and reference.
+fn names(key: &str, reference: Option<&str>) -> Vec<String> {
+    let Forms { mut exact, rounded, .. } = Forms::of(key);
+    exact.extend(rounded);
+    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
+    exact
+}
+
+/// What a second charge for the same has in common with the first: a form of the key.
 #[derive(PartialEq, Eq, Hash)]
 struct Charge {
     key: String,
-    reference: Option<String>,
     token: TokenId,
     amount: Amount,
 }
 
 impl Charge {
-    fn of(row: &Row) -> Self {
-        let Row { key, payment, .. } = row;
-        Self {
-            key: plain_form(key.as_str()),
-            reference: payment.reference_no().map(plain_form),
-            token: payment.token_id().clone(),
-            amount: payment.amount(),
-        }
+    fn of(key: String, row: &Row) -> Self {
+        Self { key, token: row.payment.token_id().clone(), amount: row.payment.amount() }
     }
 }
 
@@ -423,20 +449,29 @@ impl Charge {
 /// `again` only if there may be such rows.
 fn charged_twice<I: Iterator<Item = Row>>(charges: Hashes, again: impl FnOnce() -> I) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut earlier: HashMap<Charge, Vec<(IntentKey, u64)>> = HashMap::new();
-    for (charge, row) in charges.repeated(|| again().map(|row| (Charge::of(&row), row))) {
+    let mut earlier: HashMap<Charge, Vec<Row>> = HashMap::new();
+    let forms = |row: Row| {
+        let forms = Forms::of(row.key.as_str()).exact;
+        forms.into_iter().map(move |key| (Charge::of(key, &row), row.clone()))
+    };
+    let mut last = 0;
+    for (charge, row) in charges.repeated(|| again().flat_map(forms)) {
         let rows = earlier.entry(charge).or_default();
-        let is_variant = |(key, _): &&(IntentKey, u64)| {
-            *key != row.key && is_exact_variant(key.as_str(), row.key.as_str())
+        let is_same = |other: &&Row| {
+            other.key != row.key
+                && is_exact_variant(other.key.as_str(), row.key.as_str())
+                && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
         };
-        if let Some((_, first)) = rows.iter().find(is_variant) {
+        if let Some(first) = rows.iter().find(is_same).filter(|_| row.number != last) {
             let rule = format!(
-                "is that of line {first} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
-                 one payment, remove one row, because both would be charged; else give them keys that are clearly different"
+                "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
+                 one payment, remove one row, because both would be charged; else give them keys that are clearly different",
+                first.line
             );
             problems.push(Problem::new(row.line, "Key", rule));
+            last = row.number;
         }
-        rows.push((row.key, row.line));
+        rows.push(row);
     }
     problems
 }
@@ -456,10 +491,6 @@ impl Hashes {
     /// Whether the sorted hashes have that of this value.
     fn have(&self, value: &impl Hash) -> bool {
         self.hashes.binary_search(&self.hasher.hash_one(value)).is_ok()
-    }
-
-    fn mark(&self, mark: Mark<'_>) -> u64 {
-        self.hasher.hash_one(mark)
     }
 
     /// The rows, read `again` with their values, of which another row has the same hash. The values may still differ. Nothing is
