@@ -83,7 +83,7 @@ impl Place {
     fn check_never_existed(&self, witness: Option<&Path>) -> Result<(), StoreError> {
         let own = Some(self.witness()).filter(|own| own.exists());
         let has_content = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
-        match own.as_deref().or(witness.filter(has_content)) {
+        match own.as_deref().or_else(|| witness.filter(has_content)) {
             Some(witness) => Err(problem::missing(&self.path, witness)),
             None => Ok(()),
         }
