@@ -168,7 +168,7 @@ impl Observer for Transcript {
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         transcribe!(self, *event);
-        transcribe!(self, event.call_id);
+        transcribe!(self, event.started.call_id);
         if let Some(failure) = event.failure {
             transcribe!(self, failure);
         }
@@ -180,7 +180,7 @@ impl Observer for Transcript {
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         transcribe!(self, *event);
-        transcribe!(self, event.call_id);
+        transcribe!(self, event.started.call_id);
     }
 }
 

@@ -45,7 +45,8 @@ impl Observer for Trace {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let (operation, attempt, latency) = (event.operation, event.attempt, event.latency);
+        let AttemptStarted { operation, attempt, .. } = event.started;
+        let latency = event.latency;
         let how = match event.failure {
             None => "succeeded".to_owned(),
             Some(failure) => {
@@ -67,13 +68,8 @@ impl Observer for Trace {
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        let outcome = if event.operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
-        self.line(&format!(
-            "{} attempt {} abandoned after {:.1?}: {}",
-            event.operation,
-            event.attempt,
-            event.latency,
-            outcome.as_str()
-        ));
+        let AttemptStarted { operation, attempt, .. } = event.started;
+        let outcome = if operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
+        self.line(&format!("{operation} attempt {attempt} abandoned after {:.1?}: {outcome}", event.latency));
     }
 }

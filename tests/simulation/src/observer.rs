@@ -29,7 +29,7 @@ impl Observer for RecordingObserver {
         self.0.note(self.current(), Event::AttemptFinished(how), |record| {
             record.observed.ends += 1;
             record.observed.last = ending;
-            let is_of_lookup = outcome.is_some() && !event.operation.moves_money();
+            let is_of_lookup = outcome.is_some() && !event.started.operation.moves_money();
             record.observed.lookup_outcomes += u32::from(is_of_lookup);
         });
     }

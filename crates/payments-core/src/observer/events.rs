@@ -1,5 +1,4 @@
 use std::fmt;
-use std::ops::Deref;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -20,12 +19,13 @@ use crate::{CallId, CallerHeaders, OperationName, TransportError, TransportError
 ///
 /// impl Observer for Log {
 ///     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-///         println!("{} {} took {:?}", event.call_id, event.operation, event.latency);
+///         println!("{} {} took {:?}", event.started.call_id, event.started.operation, event.latency);
 ///     }
 ///
 ///     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-///         if event.operation.moves_money() {
-///             eprintln!("reconcile: {:?} {:?} at {:?}", event.amount, event.reference, event.started_at);
+///         let started = event.started;
+///         if started.operation.moves_money() {
+///             eprintln!("reconcile: {:?} {:?} at {:?}", started.amount, started.reference, started.started_at);
 ///         }
 ///     }
 /// }
@@ -94,7 +94,7 @@ pub struct AttemptStarted<'a> {
     pub caller_headers: &'a CallerHeaders,
 }
 
-/// An attempt ended. It derefs to its start.
+/// An attempt ended.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AttemptFinished<'a> {
@@ -108,15 +108,14 @@ pub struct AttemptFinished<'a> {
     pub http_status: Option<StatusCode>,
     /// The response's request id header.
     pub request_id: Option<&'a str>,
-    /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided. The request's
-    /// own is `started.transaction_id`.
+    /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided. That of the
+    /// request is `started.transaction_id`.
     pub transaction_id: Option<&'a str>,
     /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
     pub refusal: Option<BodySnippet<'a>>,
 }
 
-/// An attempt's future was dropped before it ended. It derefs to its start, which has what is needed to find the payment in the
-/// service's records.
+/// An attempt's future was dropped before it ended. Its start has what is needed to find the payment in the service's records.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AttemptAbandoned<'a> {
@@ -124,22 +123,6 @@ pub struct AttemptAbandoned<'a> {
     pub started: &'a AttemptStarted<'a>,
     /// From the start of the attempt until the future was dropped.
     pub latency: Duration,
-}
-
-impl<'a> Deref for AttemptFinished<'a> {
-    type Target = AttemptStarted<'a>;
-
-    fn deref(&self) -> &AttemptStarted<'a> {
-        self.started
-    }
-}
-
-impl<'a> Deref for AttemptAbandoned<'a> {
-    type Target = AttemptStarted<'a>;
-
-    fn deref(&self) -> &AttemptStarted<'a> {
-        self.started
-    }
 }
 
 /// The first 2 KiB of a response's body. `Debug` shows none of it, because it may contain personal data.

@@ -82,19 +82,21 @@ impl Observer for MeterObserver {
         let status = status.map(|status| KeyValue::new("http.response.status_code", status));
         let error =
             event.failure.map(|failure| KeyValue::new("error.type", failure.error_type(event.http_status)));
-        self.time(event.operation, event.latency.as_secs_f64(), status.into_iter().chain(error));
+        let operation = event.started.operation;
+        self.time(operation, event.latency.as_secs_f64(), status.into_iter().chain(error));
         let outcome = match event.failure {
-            None if event.operation.moves_money() => "processed",
+            None if operation.moves_money() => "processed",
             None => "found",
             Some(failure) => failure.outcome.map_or("failed", Outcome::as_str),
         };
-        self.count(event.operation, outcome);
+        self.count(operation, outcome);
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
+        let operation = event.started.operation;
         let error = KeyValue::new("error.type", "dropped");
-        self.time(event.operation, event.latency.as_secs_f64(), [error]);
-        let outcome = if event.operation.moves_money() { Outcome::Unknown.as_str() } else { "failed" };
-        self.count(event.operation, outcome);
+        self.time(operation, event.latency.as_secs_f64(), [error]);
+        let outcome = if operation.moves_money() { Outcome::Unknown.as_str() } else { "failed" };
+        self.count(operation, outcome);
     }
 }

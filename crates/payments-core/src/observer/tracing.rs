@@ -28,11 +28,11 @@ impl Observer for TracingObserver {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let (call_id, operation) = (display(event.call_id), event.operation.as_str());
-        let amount = event.amount.map(display);
+        let AttemptFinished { started, latency, request_id, transaction_id, .. } = *event;
+        let AttemptStarted { attempt, reference, last_four, .. } = *started;
+        let (call_id, operation) = (display(started.call_id), started.operation.as_str());
+        let amount = started.amount.map(display);
         let http_status = event.http_status.map(|status| status.as_u16());
-        let AttemptFinished { latency, request_id, transaction_id, .. } = *event;
-        let AttemptStarted { attempt, reference, last_four, .. } = **event;
         let kind = event.failure.map(|failure| failure.kind.as_str());
         let transport = event.failure.and_then(|failure| failure.transport).map(TransportErrorKind::as_str);
         macro_rules! report {
@@ -68,10 +68,10 @@ impl Observer for TracingObserver {
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        let (call_id, operation) = (display(event.call_id), event.operation.as_str());
-        let amount = event.amount.map(display);
-        let AttemptStarted { attempt, started_at, reference, last_four, transaction_id, .. } = **event;
-        let latency = event.latency;
+        let AttemptAbandoned { started, latency } = *event;
+        let AttemptStarted { attempt, started_at, reference, last_four, transaction_id, .. } = *started;
+        let (call_id, operation) = (display(started.call_id), started.operation.as_str());
+        let amount = started.amount.map(display);
         macro_rules! report {
             ($level:ident, $message:literal) => {
                 $level!(
@@ -89,7 +89,7 @@ impl Observer for TracingObserver {
                 )
             };
         }
-        if event.operation.moves_money() {
+        if started.operation.moves_money() {
             report!(error, "call dropped: it may have been processed");
         } else {
             report!(debug, "call dropped");

@@ -394,14 +394,13 @@ impl Observer for Log {
             .failure
             .map_or_else(|| "ok".to_owned(), |failure| format!("{:?} {}", failure.outcome, failure.kind));
         let status = event.http_status.map(|status| status.as_u16());
-        self.add(format!(
-            "{} {} {failure} {status:?} {:?}",
-            event.operation, event.attempt, event.transaction_id
-        ));
+        let AttemptStarted { operation, attempt, .. } = event.started;
+        self.add(format!("{operation} {attempt} {failure} {status:?} {:?}", event.transaction_id));
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        self.add(format!("{} {} abandoned after {:?}", event.operation, event.attempt, event.latency));
+        let AttemptStarted { operation, attempt, .. } = event.started;
+        self.add(format!("{operation} {attempt} abandoned after {:?}", event.latency));
     }
 }
 
@@ -439,33 +438,33 @@ struct Fact {
     caller_headers: Vec<String>,
 }
 
-macro_rules! fact {
-    ($name:literal, $event:expr) => {
-        Fact {
-            event: $name,
-            call_id: $event.call_id,
-            started_at: $event.started_at,
-            amount: $event.amount,
-            reference: $event.reference.map(str::to_owned),
-            last_four: $event.last_four.map(str::to_owned),
-            transaction_id: $event.transaction_id.map(str::to_owned),
-            service: $event.service.to_owned(),
-            caller_headers: $event.caller_headers.names().map(ToString::to_string).collect(),
-        }
-    };
+impl Facts {
+    fn add(&self, event: &'static str, started: &AttemptStarted<'_>) {
+        self.0.lock().unwrap().push(Fact {
+            event,
+            call_id: started.call_id,
+            started_at: started.started_at,
+            amount: started.amount,
+            reference: started.reference.map(str::to_owned),
+            last_four: started.last_four.map(str::to_owned),
+            transaction_id: started.transaction_id.map(str::to_owned),
+            service: started.service.to_owned(),
+            caller_headers: started.caller_headers.names().map(ToString::to_string).collect(),
+        });
+    }
 }
 
 impl Observer for Facts {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.0.lock().unwrap().push(fact!("started", event));
+        self.add("started", event);
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        self.0.lock().unwrap().push(fact!("finished", event));
+        self.add("finished", event.started);
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        self.0.lock().unwrap().push(fact!("abandoned", event));
+        self.add("abandoned", event.started);
     }
 }
 
