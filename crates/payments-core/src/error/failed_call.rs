@@ -9,7 +9,7 @@ use payments_model::{ValidationError, Violation};
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, MaskedDebug, Meaning, Metadata, Received, RetryAfter, Secrets};
+use crate::response::{BodyForm, Found, MaskedDebug, Metadata, Received, RefusedBy, RetryAfter, Secrets};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -47,21 +47,9 @@ impl From<ValidationError> for Cause {
     }
 }
 
-/// Who refused a request: the author of the response. See [`FailedCall::refused_by`].
-///
-/// Complete: a response has the service's error body, or it has not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "a response has the service's error body, or it has not")]
-pub enum RefusedBy {
-    /// The service, with its error body.
-    Service,
-    /// Something between here and the service, such as a proxy.
-    Intermediary,
-}
-
 /// A response that is not a success, complete or not.
 pub(crate) struct FailedResponse {
-    meaning: Meaning,
+    refused_by: Option<RefusedBy>,
     form: BodyForm,
     metadata: Metadata,
     found: Found,
@@ -71,21 +59,21 @@ pub(crate) struct FailedResponse {
 impl FailedResponse {
     pub(crate) fn new(
         received: Received<'_>,
-        meaning: Meaning,
+        refused_by: Option<RefusedBy>,
         facts: &Facts<'_>,
         secrets: &Secrets<'_>,
     ) -> Self {
-        let found = received.found(meaning, facts, secrets);
+        let found = received.found(refused_by, facts, secrets);
         let (metadata, debug) = received.kept(&found, facts, secrets);
-        Self { meaning, form: received.form, metadata, found, debug }
+        Self { refused_by, form: received.form, metadata, found, debug }
     }
 }
 
 impl fmt::Debug for FailedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { meaning, form, metadata, found, debug } = self;
+        let Self { refused_by, form, metadata, found, debug } = self;
         f.debug_struct("FailedResponse")
-            .field("meaning", meaning)
+            .field("refused_by", refused_by)
             .field("form", form)
             .field("metadata", metadata)
             .field("found", &debug.shown(found))
@@ -113,11 +101,7 @@ impl FailedCall {
     /// Who refused the request, if it was refused. After a payment or a void, the outcome is then
     /// [`Outcome::Rejected`](crate::Outcome::Rejected).
     pub fn refused_by(&self) -> Option<RefusedBy> {
-        match self.meaning()? {
-            Meaning::RefusedByService => Some(RefusedBy::Service),
-            Meaning::RefusedByIntermediary => Some(RefusedBy::Intermediary),
-            Meaning::Unclear | Meaning::Processed => None,
-        }
+        self.response()?.refused_by
     }
 
     /// Whether the transport sent nothing, for a reason that waiting does not remove: an invalid certificate, for example. An invalid
@@ -230,10 +214,6 @@ impl FailedCall {
         }
     }
 
-    pub(crate) fn meaning(&self) -> Option<Meaning> {
-        self.response().map(|response| response.meaning)
-    }
-
     pub(crate) fn found(&self) -> Option<&Found> {
         self.response().map(|response| &response.found)
     }
@@ -251,7 +231,7 @@ impl FailedCall {
     /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
     pub(crate) fn is_foreign_forbidden(&self) -> bool {
         self.is_foreign()
-            && self.meaning() == Some(Meaning::Unclear)
+            && self.refused_by().is_none()
             && self.http_status() == Some(StatusCode::FORBIDDEN)
             && self.operation.is_some_and(OperationName::moves_money)
     }
@@ -285,7 +265,7 @@ impl FailedCall {
 
     fn write_response(
         &self,
-        FailedResponse { meaning, form, metadata, found, .. }: &FailedResponse,
+        FailedResponse { refused_by, form, metadata, found, .. }: &FailedResponse,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
         let status = metadata.http_status.as_u16();
@@ -301,19 +281,19 @@ impl FailedCall {
             BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
             BodyForm::Service | BodyForm::Foreign | BodyForm::Ambiguous => {}
         }
-        f.write_str(match meaning {
-            Meaning::RefusedByService => "the service returned ",
-            Meaning::RefusedByIntermediary => "something in front of the service returned ",
-            Meaning::Unclear | Meaning::Processed if self.is_foreign_forbidden() => {
+        f.write_str(match refused_by {
+            Some(RefusedBy::Service) => "the service returned ",
+            Some(RefusedBy::Intermediary) => "something in front of the service returned ",
+            None if self.is_foreign_forbidden() => {
                 "before or after the service acted, something between here and the service returned "
             }
-            Meaning::Unclear | Meaning::Processed => "the response is unclear, ",
+            None => "the response is unclear, ",
         })?;
         write!(f, "HTTP {status}")?;
         let is_success = metadata.http_status.is_success();
-        let is_refusal = self.refused_by() == Some(RefusedBy::Service);
+        let is_refusal = *refused_by == Some(RefusedBy::Service);
         let moves_money = self.operation.is_some_and(OperationName::moves_money);
-        let is_near_success = *meaning == Meaning::Unclear && moves_money && is_success;
+        let is_near_success = refused_by.is_none() && moves_money && is_success;
         let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
         let status_code = metadata.status_code().filter(is_telling);
         if let Some(code) = status_code {

@@ -10,8 +10,8 @@ mod payment;
 
 pub(crate) use call_error::CallError;
 pub(crate) use configuration::ConfigurationError;
+pub use failed_call::FailedCall;
 pub(crate) use failed_call::{Cause, FailedResponse};
-pub use failed_call::{FailedCall, RefusedBy};
 pub use kind::ErrorKind;
 pub use lookup::LookupError;
 pub use outcome::Outcome;

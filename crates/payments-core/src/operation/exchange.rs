@@ -209,7 +209,11 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     }
 
     fn kept(&self, received: Received<'_>, meaning: Meaning) -> Box<FailedResponse> {
-        Box::new(FailedResponse::new(received, meaning, &self.facts, &self.secrets))
+        let refused_by = match meaning {
+            Meaning::Refused(by) => Some(by),
+            Meaning::Processed | Meaning::Unclear => None,
+        };
+        Box::new(FailedResponse::new(received, refused_by, &self.facts, &self.secrets))
     }
 }
 

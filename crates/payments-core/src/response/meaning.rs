@@ -1,104 +1,69 @@
 //! What a response means for the money: one exhaustive function for payments and one for lookups.
 
 use http::StatusCode;
-use payments_model::unversioned::{Code, Envelope, Status};
+use payments_model::unversioned::{Code, Status};
 
 /// What a response means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Meaning {
     /// The service says that it processed the request.
     Processed,
-    /// The service's own error body refuses the request.
-    RefusedByService,
-    /// Something else refused the request: a proxy, a gateway, a firewall.
-    RefusedByIntermediary,
+    /// The request was refused.
+    Refused(RefusedBy),
     /// Neither of these is certain. A payment may have been made.
     Unclear,
 }
 
+/// Who refused a request: the author of the response. See [`FailedCall::refused_by`](crate::FailedCall::refused_by).
+///
+/// Complete: a response has the service's error body, or it has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(clippy::exhaustive_enums, reason = "a response has the service's error body, or it has not")]
+pub enum RefusedBy {
+    /// The service, with its error body.
+    Service,
+    /// Something between here and the service, such as a proxy.
+    Intermediary,
+}
+
 /// The parts of a response's body that its meaning depends on. The message text has no part in it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Summary {
-    /// Truncated, empty, HTML, encoded, not UTF-8, over the cap, or JSON that is not an object.
-    Unreadable,
-    /// A JSON object.
-    Object {
-        status: Status,
-        code: Code,
-        /// Whether `data` has what a success of the operation needs: a `TransactionId`, or for a customer, an object.
-        has_data: bool,
-    },
-}
-
-impl Summary {
-    pub(crate) fn of(envelope: Option<&Envelope<'_>>, has_data: bool) -> Self {
-        envelope.map_or(Self::Unreadable, |envelope| Self::Object {
-            status: envelope.status(),
-            code: envelope.status_code(),
-            has_data,
-        })
-    }
-}
-
-/// The search of a 4xx body for the id of a transaction. If the body has one, the request may have had an effect.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum IdSearch {
-    /// The whole body was read, and no id is in it.
-    NotFound,
-    /// An id is in the body.
-    Found,
-    /// The body was cut, is over the limit or is encoded, so an id may be in the part that was not read.
-    Impossible,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Summary {
+    /// Whether everything in the body was seen: it was not cut, not encoded and not ambiguous.
+    pub(crate) is_whole: bool,
+    pub(crate) status: Status,
+    pub(crate) code: Code,
+    /// Whether `data` has what a success of the operation needs: a `TransactionId`, or for a customer, an object.
+    pub(crate) has_data: bool,
+    /// Whether the id of a transaction can be read anywhere in the body of a 4xx. Then the request may have had an effect.
+    pub(crate) names_transaction: bool,
 }
 
 /// What a response to a `POST` means. The request moves money, so whatever is not certain is [`Meaning::Unclear`].
 ///
 /// The body can turn an HTTP 2xx into a failure, but no other status into a success.
-#[expect(clippy::match_same_arms, reason = "one arm for each row of the table")]
-pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary, search: IdSearch) -> Meaning {
-    match (HttpClass::of(http), summary) {
-        (HttpClass::Success, Summary::Object { status: Status::Failure, code, .. })
-            if is_consistent_with_failure(code) =>
-        {
-            Meaning::RefusedByService
+pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary) -> Meaning {
+    let Summary { is_whole, status, code, has_data, names_transaction } = summary;
+    match (http.as_u16(), status) {
+        _ if !is_whole => Meaning::Unclear,
+        // A 204 has no body, so a body that a stack returns for it does not belong to this request. After the others, the request or
+        // an earlier one like it may be in progress.
+        (204 | 408 | 409 | 425, _) => Meaning::Unclear,
+        (200..=299, Status::Success | Status::Absent) if code == PAYMENT_PROCESSED && has_data => {
+            Meaning::Processed
         }
+        (200..=299 | 400..=499, Status::Failure) if is_consistent_with_failure(code) => {
+            Meaning::Refused(RefusedBy::Service)
+        }
+        // A 403 is not one of these, because firewalls that inspect responses send it after the service has acted (as the outbound
+        // rules of ModSecurity do).
         (
-            HttpClass::Success,
-            Summary::Object {
-                status: Status::Success | Status::Absent,
-                code: Code::Number(PAYMENT_PROCESSED),
-                has_data: true,
-            },
-        ) => Meaning::Processed,
-        (HttpClass::Success, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
-
-        (HttpClass::Refusal | HttpClass::OtherRefusal, _) if search == IdSearch::Impossible => {
-            Meaning::Unclear
+            400 | 401 | 404 | 405 | 411 | 413 | 414 | 415 | 417 | 421 | 422 | 429 | 431,
+            Status::Absent | Status::Unreadable,
+        ) if is_consistent_with_failure(code) && !names_transaction => {
+            Meaning::Refused(RefusedBy::Intermediary)
         }
-        (
-            HttpClass::Refusal | HttpClass::OtherRefusal,
-            Summary::Object { status: Status::Success | Status::Other, .. },
-        ) => Meaning::Unclear,
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { code, .. })
-            if !is_consistent_with_failure(code) =>
-        {
-            Meaning::Unclear
-        }
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { status: Status::Failure, .. }) => {
-            Meaning::RefusedByService
-        }
-        (HttpClass::Refusal, Summary::Object { .. } | Summary::Unreadable)
-            if search == IdSearch::NotFound =>
-        {
-            Meaning::RefusedByIntermediary
-        }
-        (HttpClass::Refusal | HttpClass::OtherRefusal, Summary::Object { .. } | Summary::Unreadable) => {
-            Meaning::Unclear
-        }
-
-        (HttpClass::AmbiguousRefusal | HttpClass::Other, Summary::Object { .. } | Summary::Unreadable) => {
-            Meaning::Unclear
-        }
+        _ => Meaning::Unclear,
     }
 }
 
@@ -113,65 +78,24 @@ fn is_consistent_with_failure(code: Code) -> bool {
 }
 
 /// What a response to a `GET` means. The request moves no money.
-#[expect(clippy::match_same_arms, reason = "one arm for each line of the table's last row")]
 pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning {
-    match (HttpClass::of(http), summary) {
-        (HttpClass::Success, Summary::Object { status: Status::Failure, .. }) => Meaning::RefusedByService,
-        (
-            HttpClass::Success,
-            Summary::Object {
-                status: Status::Success | Status::Absent,
-                code: Code::Number(LOOKUP_FOUND),
-                has_data: true,
-            },
-        ) => Meaning::Processed,
-        (HttpClass::Success, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
-        (
-            HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
-            Summary::Object { status: Status::Failure, .. },
-        ) => Meaning::RefusedByService,
-        (
-            HttpClass::Refusal | HttpClass::OtherRefusal | HttpClass::AmbiguousRefusal,
-            Summary::Object { .. } | Summary::Unreadable,
-        ) => Meaning::RefusedByIntermediary,
-        (HttpClass::Other, Summary::Object { .. } | Summary::Unreadable) => Meaning::Unclear,
+    match (http.as_u16(), summary.status) {
+        (204, _) => Meaning::Unclear,
+        (200..=299, Status::Success | Status::Absent) if summary.code == LOOKUP_FOUND && summary.has_data => {
+            Meaning::Processed
+        }
+        (200..=299 | 400..=499, Status::Failure) => Meaning::Refused(RefusedBy::Service),
+        (400..=499, _) => Meaning::Refused(RefusedBy::Intermediary),
+        _ => Meaning::Unclear,
     }
 }
 
 /// The `status_code` of a processed `POST` (the interface, Endpoints). In the numbering of 100, 200 means declined, 101 pending and
 /// 110 partial.
-const PAYMENT_PROCESSED: i64 = 100;
+const PAYMENT_PROCESSED: Code = Code::Number(100);
 
 /// The `status_code` of a successful `GET` (the interface, Endpoints).
-const LOOKUP_FOUND: i64 = 200;
-
-/// HTTP statuses by what they prove about a payment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HttpClass {
-    /// 2xx except 204. A 204 has no body, so a body that a stack returns for it does not belong to this request.
-    Success,
-    /// A 4xx that is a refusal even if an intermediary sent it.
-    Refusal,
-    /// Any other 4xx: a refusal only if the service itself sent it. 403 is one of these, because firewalls that inspect responses
-    /// send it after the service has acted (as the outbound rules of `ModSecurity` do).
-    OtherRefusal,
-    /// 408, 409 and 425: the request, or an earlier one like it, may be in progress.
-    AmbiguousRefusal,
-    /// 1xx as a final status, 204, 3xx, 5xx and above.
-    Other,
-}
-
-impl HttpClass {
-    fn of(status: StatusCode) -> Self {
-        match status.as_u16() {
-            200..=203 | 205..=299 => Self::Success,
-            400 | 401 | 404 | 405 | 411 | 413 | 414 | 415 | 417 | 421 | 422 | 429 | 431 => Self::Refusal,
-            408 | 409 | 425 => Self::AmbiguousRefusal,
-            400..=499 => Self::OtherRefusal,
-            _ => Self::Other,
-        }
-    }
-}
+const LOOKUP_FOUND: Code = Code::Number(200);
 
 #[cfg(test)]
 mod tests {
@@ -182,10 +106,16 @@ mod tests {
         let statuses = [Status::Absent, Status::Success, Status::Failure, Status::Other, Status::Unreadable];
         let numbers = [0, 100, 101, 110, 200, 201, 399, 400, 404, 408, 409, 425, 499, 500, 502, 600];
         let codes = [Code::Absent, Code::Unreadable].into_iter().chain(numbers.map(Code::Number));
-        let mut summaries = vec![Summary::Unreadable];
+        let mut summaries = Vec::new();
         for code in codes {
             for status in statuses {
-                summaries.extend([true, false].map(|has_data| Summary::Object { status, code, has_data }));
+                summaries.extend((0..8).map(|bits| Summary {
+                    is_whole: bits & 1 > 0,
+                    status,
+                    code,
+                    has_data: bits & 2 > 0,
+                    names_transaction: bits & 4 > 0,
+                }));
             }
         }
         (100..1000).flat_map(move |http| {
@@ -194,12 +124,8 @@ mod tests {
         })
     }
 
-    /// The same, with every search of the body.
     fn every_payment() -> impl Iterator<Item = (StatusCode, Summary, Meaning)> {
-        every_response().flat_map(|(http, summary)| {
-            [IdSearch::NotFound, IdSearch::Found, IdSearch::Impossible]
-                .map(|search| (http, summary, meaning_for_payment(http, summary, search)))
-        })
+        every_response().map(|(http, summary)| (http, summary, meaning_for_payment(http, summary)))
     }
 
     #[test]
@@ -207,10 +133,12 @@ mod tests {
         for (http, summary, meaning) in every_payment() {
             let says_processed = matches!(
                 summary,
-                Summary::Object {
+                Summary {
+                    is_whole: true,
                     status: Status::Success | Status::Absent,
                     code: Code::Number(100),
-                    has_data: true
+                    has_data: true,
+                    ..
                 }
             );
             assert_eq!(
@@ -224,11 +152,8 @@ mod tests {
     #[test]
     fn a_refusal_by_the_service_has_its_failure_status_d06_d09() {
         for (http, summary, meaning) in every_payment() {
-            if meaning == Meaning::RefusedByService {
-                assert!(
-                    matches!(summary, Summary::Object { status: Status::Failure, .. }),
-                    "{http} {summary:?}"
-                );
+            if meaning == Meaning::Refused(RefusedBy::Service) {
+                assert_eq!(summary.status, Status::Failure, "{http} {summary:?}");
                 assert!(http.is_success() || http.is_client_error(), "{http} {summary:?}");
             }
         }
@@ -237,8 +162,7 @@ mod tests {
     #[test]
     fn a_payment_is_unclear_if_its_code_is_not_a_refusal_d06_d09() {
         for (http, summary, meaning) in every_payment() {
-            let Summary::Object { status: _, code, .. } = summary else { continue };
-            let is_refusal = match code {
+            let is_refusal = match summary.code {
                 Code::Absent => true,
                 Code::Number(number) => [200, 400, 404, 499].contains(&number),
                 Code::Unreadable => false,
@@ -252,7 +176,7 @@ mod tests {
     #[test]
     fn a_payment_with_another_status_text_is_unclear_d06_d09() {
         for (http, summary, meaning) in every_payment() {
-            if matches!(summary, Summary::Object { status: Status::Other, .. }) {
+            if summary.status == Status::Other {
                 assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
             }
         }
@@ -279,34 +203,31 @@ mod tests {
     #[test]
     fn only_the_listed_statuses_are_refusals_by_an_intermediary_d10_d11() {
         let named = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
-        for http in 100..1000 {
-            let status = StatusCode::from_u16(http).expect("three digits");
-            let expected =
-                if named.contains(&http) { Meaning::RefusedByIntermediary } else { Meaning::Unclear };
-            assert_eq!(
-                meaning_for_payment(status, Summary::Unreadable, IdSearch::NotFound),
-                expected,
-                "{http}"
-            );
+        for (http, summary, meaning) in every_payment() {
+            let Summary { is_whole, status, code, names_transaction, has_data: _ } = summary;
+            let is_page = is_whole && status == Status::Absent && code == Code::Absent && !names_transaction;
+            let is_named = named.contains(&http.as_u16());
+            let is_refused = meaning == Meaning::Refused(RefusedBy::Intermediary);
+            assert!(is_named || !is_refused, "{http} {summary:?}");
+            assert!(is_refused || !(is_named && is_page), "{http} {summary:?}");
         }
     }
 
     #[test]
     fn an_intermediary_refusal_names_no_transaction_d10() {
-        for (http, summary) in every_response() {
-            assert_ne!(
-                meaning_for_payment(http, summary, IdSearch::Found),
-                Meaning::RefusedByIntermediary,
-                "{http} {summary:?}"
-            );
+        for (http, summary, meaning) in every_payment() {
+            if summary.names_transaction {
+                assert_ne!(meaning, Meaning::Refused(RefusedBy::Intermediary), "{http} {summary:?}");
+            }
         }
     }
 
     #[test]
     fn a_4xx_that_was_not_read_whole_is_unclear_with_any_words_d09_d10() {
-        for (http, summary) in every_response().filter(|(http, _)| http.is_client_error()) {
-            let meaning = meaning_for_payment(http, summary, IdSearch::Impossible);
-            assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
+        for (http, summary, meaning) in every_payment() {
+            if http.is_client_error() && !summary.is_whole {
+                assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
+            }
         }
     }
 }

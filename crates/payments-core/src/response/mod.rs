@@ -11,6 +11,7 @@ mod success;
 
 pub(crate) use body_form::BodyForm;
 pub(crate) use meaning::Meaning;
+pub use meaning::RefusedBy;
 pub(crate) use metadata::Metadata;
 pub(crate) use received::{Found, Received};
 pub use retry_after::RetryAfter;

@@ -2,11 +2,11 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use payments_model::unversioned::{Envelope, salvage_transaction_id, salvaged_transaction_ids};
+use payments_model::unversioned::{Code, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids};
 use payments_model::{TransactionId, TransactionRecord};
 
 use super::body_form::{BodyForm, has_service_status};
-use super::meaning::{IdSearch, Meaning, Summary, meaning_for_lookup, meaning_for_payment};
+use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
 use super::secrets::{MaskedDebug, Repeats, Secrets, without_escapes};
 use crate::operation::Facts;
@@ -63,24 +63,27 @@ impl<'a> Received<'a> {
 
     /// What it means for a request with these facts. `has_data`: it contains what a success of the operation needs.
     pub(crate) fn meaning(&self, facts: &Facts<'_>, has_data: bool) -> Meaning {
-        let http = self.response.status();
-        let summary = Summary::of(self.envelope.as_ref(), has_data);
-        if !facts.operation.moves_money() {
-            return meaning_for_lookup(http, summary);
-        }
-        let search = if !self.form.is_whole() {
-            IdSearch::Impossible
-        } else if http.is_client_error() && self.transaction_ids(facts.transaction_id).next().is_some() {
-            IdSearch::Found
-        } else {
-            IdSearch::NotFound
+        let (http, envelope) = (self.response.status(), self.envelope.as_ref());
+        let (is_whole, moves_money) = (self.form.is_whole(), facts.operation.moves_money());
+        let is_searched = is_whole && moves_money && http.is_client_error();
+        let summary = Summary {
+            is_whole,
+            status: envelope.map_or(Status::Absent, Envelope::status),
+            code: envelope.map_or(Code::Absent, Envelope::status_code),
+            has_data,
+            names_transaction: is_searched && self.transaction_ids(facts.transaction_id).next().is_some(),
         };
-        meaning_for_payment(http, summary, search)
+        if moves_money { meaning_for_payment(http, summary) } else { meaning_for_lookup(http, summary) }
     }
 
     /// What it contains about the transaction of a request that moves money. An id or a code that holds a secret is left out,
     /// because these are shown unmasked.
-    pub(crate) fn found(&self, meaning: Meaning, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Found {
+    pub(crate) fn found(
+        &self,
+        refused_by: Option<RefusedBy>,
+        facts: &Facts<'_>,
+        secrets: &Secrets<'_>,
+    ) -> Found {
         if !facts.operation.moves_money() {
             return Found::default();
         }
@@ -88,7 +91,7 @@ impl<'a> Received<'a> {
         let read = record.as_ref().map(|record| record.transaction_id.clone());
         let id = read.or_else(|| salvage_transaction_id(self.response.body()));
         // A refusal without the service's status that contains different ids: any of them may be the payment's.
-        let is_ambiguous = meaning == Meaning::Unclear
+        let is_ambiguous = refused_by.is_none()
             && self.response.status().is_client_error()
             && !has_service_status(self.envelope.as_ref())
             && self.transaction_ids(facts.transaction_id).any(|other| Some(&other) != id.as_ref());

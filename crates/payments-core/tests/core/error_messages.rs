@@ -806,7 +806,7 @@ fn transport_error_is_kept() {
 
     let error = error_for(400, FAILED);
     assert!(error.failed_call().transport_error().is_none() && error.source().is_none());
-    assert!(format!("{error:?}").contains("RefusedByService"), "{error:?}");
+    assert!(format!("{error:?}").contains("refused_by: Some(Service)"), "{error:?}");
 }
 
 #[test]
