@@ -1,7 +1,9 @@
 //! One valid call of each kind.
 
+use std::time::Duration;
+
 use payments_core::model::{CustomerId, TransactionId, TransactionType, Void};
-use payments_core::{Client, Error, LookupError, OperationName, Outcome, RetryAfter};
+use payments_core::{Client, Error, LookupError, OperationName, Outcome};
 
 use crate::requests::{APPROVED, ach, card, sale, token};
 
@@ -58,7 +60,7 @@ impl Call {
 pub(crate) struct Failed {
     /// For a lookup too, as in the command's JSON document.
     pub(crate) outcome: Outcome,
-    pub(crate) retry_after: Option<RetryAfter>,
+    pub(crate) retry_after: Option<Duration>,
     pub(crate) text: String,
 }
 

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use payments_core::{Outcome, RetryAfter};
+use payments_core::Outcome;
 use payments_fake::{Fault, FaultKind, Phase};
 use payments_tests::{Expectation, LedgerCheck, PHASES, expectation, expectation_over_socket, fault_kinds};
 
@@ -83,7 +83,7 @@ async fn one_fault(setup: &TestSetup, call: Call, fault: Fault, expected: Expect
     assert_eq!(requests, usize::from(arrives), "{case}: number of requests");
     ledger.assert_effect(operation, expected.effect, &case);
     if let (Err(error), FaultKind::Status { .. } | FaultKind::Html { .. }) = (&result, kind) {
-        let pause = RetryAfter::Delay(Duration::from_mins(2));
+        let pause = Duration::from_mins(2);
         assert_eq!(error.retry_after, Some(pause), "{case}: reported, but not a reason to send it again");
     }
     result.err().map(|error| without_ids(&error.text)).unwrap_or_default()

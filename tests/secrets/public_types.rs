@@ -18,7 +18,7 @@ use payments_core::transport::ServerAddress;
 use payments_core::unversioned::MeterObserver;
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
-    Operation, OperationName, RandomSource, RetryAfter, TransportError, TransportErrorKind, TransportRequest,
+    Operation, OperationName, RandomSource, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
 use payments_fake::unversioned::ErrorEnvelope;
@@ -285,7 +285,6 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     let mut headers = CallerHeaders::new();
     headers.insert("x-request-id", canaries.key()).expect("a header");
     transcribe!(transcript, headers);
-    transcribe!(transcript, RetryAfter::Delay(Duration::from_secs(1)));
     transcribe!(transcript, GetTransaction::new("txn_1".parse().unwrap()));
     transcribe!(transcript, GetCustomer::new("cus_1".parse().unwrap()));
     let response = http::Response::new(Bytes::from(repeated_card(canaries)));

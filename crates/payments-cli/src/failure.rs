@@ -70,7 +70,7 @@ impl FailedResponse {
             transaction_id: payment.and_then(Error::transaction_id).map(ToString::to_string),
             reason: call.reason().map(str::to_owned),
             request_id: call.request_id().map(str::to_owned),
-            retry_after_seconds: call.retry_after_delay().as_ref().map(Duration::as_secs),
+            retry_after_seconds: call.retry_after().as_ref().map(Duration::as_secs),
             body: refusal_body(error),
         })
     }
@@ -173,7 +173,7 @@ impl Failure {
             transaction_id: None,
             reason: response.message().map(str::to_owned),
             request_id: response.request_id().map(str::to_owned),
-            retry_after_seconds: response.retry_after_delay().as_ref().map(Duration::as_secs),
+            retry_after_seconds: response.retry_after().as_ref().map(Duration::as_secs),
             body: None,
         }));
         self

@@ -151,7 +151,7 @@ pub use observer::{
     AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
 pub use operation::{Facts, GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
-pub use response::{RefusedBy, RetryAfter, Success};
+pub use response::{RefusedBy, Success};
 pub use transport::deadlines::Deadlines;
 pub use transport::error::{Delivery, TransportError, TransportErrorKind};
 pub use transport::request::TransportRequest;

@@ -50,9 +50,9 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         // The service refused. Who must change something?
         Outcome::Rejected => match error.http_status() {
             // Nobody: there were too many requests. Send it again, but not before the requested time.
-            Some(StatusCode::TOO_MANY_REQUESTS) => NextStep::SendAgain {
-                after: error.failed_call().retry_after_delay().unwrap_or(Duration::from_mins(1)),
-            },
+            Some(StatusCode::TOO_MANY_REQUESTS) => {
+                NextStep::SendAgain { after: error.retry_after().unwrap_or(Duration::from_mins(1)) }
+            }
             // We: the API key is wrong, or our own proxy or firewall refused the request.
             Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
                 NextStep::StopAndCallTheEngineer(error.to_string())

@@ -32,7 +32,7 @@ impl RetryPolicy {
         let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
         let spread = u32::try_from(random.next() % 1024).expect("a remainder of 1024 fits");
         let pause = doubled / 2 + doubled / 2 * spread / 1024;
-        Some(pause.max(call.retry_after_delay().unwrap_or_default()))
+        Some(pause.max(call.retry_after().unwrap_or_default()))
     }
 }
 

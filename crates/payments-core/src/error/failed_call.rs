@@ -9,7 +9,7 @@ use payments_model::{ValidationError, Violation};
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, MaskedDebug, Metadata, Received, RefusedBy, RetryAfter, Secrets};
+use crate::response::{BodyForm, Found, MaskedDebug, Metadata, Received, RefusedBy, Secrets};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -159,17 +159,13 @@ impl FailedCall {
             .or_else(|| metadata.http_status.canonical_reason())
     }
 
-    /// When the service asks to be called again. It is not a permission to send a charge again.
-    pub fn retry_after(&self) -> Option<RetryAfter> {
-        self.metadata()?.retry_after
-    }
-
-    /// How long the service asks to wait, from the same header. It can be any length: compare it before you add it to a time.
+    /// How long the service asks to wait, from its header `Retry-After`. It is not a permission to send a charge again. It can be
+    /// any length: compare it before you add it to a time.
     ///
     /// A date is measured against the response's own `Date`, because the clocks of the two machines may differ. `None` if the
     /// header is a date and the response has none.
-    pub fn retry_after_delay(&self) -> Option<Duration> {
-        self.metadata()?.pause
+    pub fn retry_after(&self) -> Option<Duration> {
+        self.metadata()?.retry_after
     }
 
     /// The response's request id header, if it has one. Quote it to the service's support.
@@ -360,7 +356,7 @@ macro_rules! failed_call_accessors {
         }
 
         /// See [`FailedCall::retry_after`](crate::FailedCall::retry_after).
-        pub fn retry_after(&self) -> Option<crate::RetryAfter> {
+        pub fn retry_after(&self) -> Option<std::time::Duration> {
             self.failed_call().retry_after()
         }
 

@@ -7,7 +7,7 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use payments_model::mask;
 use payments_model::unversioned::Envelope;
 
-use super::retry_after::{RetryAfter, response_date};
+use super::retry_after::retry_after;
 use super::secrets::{Repeats, Secrets};
 use super::snippet::Snippet;
 
@@ -15,9 +15,8 @@ use super::snippet::Snippet;
 #[derive(Clone)]
 pub(crate) struct Metadata {
     pub(crate) http_status: StatusCode,
-    pub(crate) retry_after: Option<RetryAfter>,
     /// The pause that `Retry-After` asks for, if it can be computed.
-    pub(crate) pause: Option<Duration>,
+    pub(crate) retry_after: Option<Duration>,
     request_id: Option<String>,
     status_code: Option<String>,
     message: Option<String>,
@@ -37,11 +36,9 @@ impl Metadata {
         let of_body = if repeats == Repeats::Nothing { &none } else { secrets };
         let status_code = envelope.and_then(Envelope::status_code_text);
         let message = envelope.and_then(Envelope::message);
-        let retry_after = RetryAfter::read(response.headers());
         Self {
             http_status: response.status(),
-            retry_after,
-            pause: retry_after.and_then(|retry_after| retry_after.pause(response_date(response.headers()))),
+            retry_after: retry_after(response.headers()),
             request_id,
             status_code: status_code.map(|code| of_body.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| {
@@ -80,13 +77,12 @@ impl Metadata {
 
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { http_status, retry_after, pause, request_id, status_code, message, snippet } = self;
+        let Self { http_status, retry_after, request_id, status_code, message, snippet } = self;
         f.debug_struct("Metadata")
             .field("http_status", http_status)
             .field("status_code", status_code)
             .field("message", message)
             .field("retry_after", retry_after)
-            .field("pause", pause)
             .field("request_id", request_id)
             .field("snippet", snippet)
             .finish()

@@ -14,6 +14,5 @@ pub(crate) use meaning::Meaning;
 pub use meaning::RefusedBy;
 pub(crate) use metadata::Metadata;
 pub(crate) use received::{Found, Received};
-pub use retry_after::RetryAfter;
 pub(crate) use secrets::{MaskedDebug, Secrets};
 pub use success::Success;

@@ -6,7 +6,6 @@ use http::StatusCode;
 use serde::{Serialize, Serializer};
 
 use super::metadata::Metadata;
-use super::retry_after::RetryAfter;
 use super::secrets::MaskedDebug;
 use crate::CallId;
 
@@ -85,14 +84,9 @@ impl<T> Success<T> {
         self.0.metadata.request_id()
     }
 
-    /// The response's `Retry-After`, if it has one.
-    pub fn retry_after(&self) -> Option<RetryAfter> {
+    /// How long the service asks to wait. See [`FailedCall::retry_after`](crate::FailedCall::retry_after).
+    pub fn retry_after(&self) -> Option<Duration> {
         self.0.metadata.retry_after
-    }
-
-    /// How long the service asks to wait. See [`FailedCall::retry_after_delay`](crate::FailedCall::retry_after_delay).
-    pub fn retry_after_delay(&self) -> Option<Duration> {
-        self.0.metadata.pause
     }
 
     /// The first 2 KiB of the response's body, [masked](payments_model::mask).

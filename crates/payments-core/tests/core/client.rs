@@ -812,7 +812,7 @@ fn retry_after_is_a_pause_by_the_clock_of_the_response_d20_d54() {
         let response = http::Response::builder().status(429).header("retry-after", retry_after);
         let response = date.into_iter().fold(response, |response, date| response.header("date", date));
         let error = payment().read(&endpoint(), response.body(Bytes::new()).unwrap()).unwrap_err();
-        error.failed_call().retry_after_delay()
+        error.retry_after()
     };
     let seconds = |seconds| Some(Duration::from_secs(seconds));
     assert_eq!(delay(None, "7"), seconds(7));

@@ -81,7 +81,7 @@ pub(super) fn decide(
         (outcome, Some(401)) => Decision::stop(Stop::Unauthorized(outcome)),
         (outcome, Some(403)) => Decision::stop(Stop::Forbidden(outcome, call.kind())),
         (outcome, Some(429)) => {
-            let asked = failed.retry_after_delay();
+            let asked = failed.retry_after();
             let exceeded = throttle.throttled(ticket, now, asked).err();
             let stop = exceeded.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left });
             Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
