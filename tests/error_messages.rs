@@ -82,7 +82,10 @@ fn payments_and_voids() {
     assert_messages("Payments and voids", &[
         payment("DNS failed", unsent(Kind::Resolve)),
         payment("TCP failed", unsent(Kind::Connect)),
-        payment("TLS failed", unsent(Kind::Tls)),
+        payment(
+            "TLS failed",
+            sale(10_50).error_from_transport(&endpoint, TransportError::not_processed(Kind::Tls).permanent()),
+        ),
         payment(
             "a proxy refused the address",
             sale(10_50).error_from_transport(&endpoint, TransportError::not_processed(Kind::Connect).permanent()),

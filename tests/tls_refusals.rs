@@ -82,6 +82,38 @@ async fn errors(url: &str, authority_pem: &str) -> Vec<(&'static str, Error)> {
     ]
 }
 
+/// Starts a server that writes this to every client, then closes. Returns its URL.
+fn without_tls(written: &'static [u8]) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://localhost:{}/api", listener.local_addr().unwrap().port());
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 16 * 1024]);
+            stream.write_all(written).unwrap();
+        }
+    });
+    url
+}
+
+#[tokio::test]
+async fn only_a_handshake_that_fails_again_needs_a_fix_d56() {
+    let (trusted, unknown) = (authority(), authority());
+    for (url, needs_a_fix) in [
+        (server(&unknown, &TLS13), true),
+        (without_tls(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n"), true),
+        // The server's alert `internal_error`.
+        (without_tls(&[21, 3, 3, 0, 2, 2, 80]), false),
+        (without_tls(b""), false),
+    ] {
+        for (stack, error) in errors(&url, &trusted.pem()).await {
+            let text = format!("{error:#}");
+            assert_eq!(error.outcome(), Outcome::NotProcessed, "{stack}: {text}");
+            assert_eq!(error.failed_call().needs_a_fix(), needs_a_fix, "{stack}: {text}");
+        }
+    }
+}
+
 /// With TLS 1.3 the refusal arrives after the handshake, when the request may have been written.
 #[tokio::test]
 async fn a_server_that_requires_a_client_certificate_is_named_as_that_d03() {

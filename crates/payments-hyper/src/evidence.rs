@@ -28,9 +28,7 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
     }
     match tls_error(&error) {
-        Some(&rustls::Error::AlertReceived(alert)) => {
-            evidence.with_source(error).with_tls_alert(alert.into())
-        }
+        Some(&rustls::Error::AlertReceived(alert)) => evidence.with_tls_alert(alert.into(), error),
         _ => evidence.with_source(error),
     }
 }

@@ -4,6 +4,7 @@ use std::error::Error as StdError;
 
 use payments_core::transport::causes;
 use payments_core::{TransportError, TransportErrorKind};
+use rustls::AlertDescription;
 use tokio::time::error::Elapsed;
 
 /// The evidence of an error that reqwest reported before a status.
@@ -34,9 +35,13 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
         let evidence = if refusal == NEEDS_CREDENTIALS { evidence.permanent() } else { evidence };
         return evidence.with_source(Refused { refusal, error: error.without_url() });
     }
+    // A handshake fails again, unless the network or an error inside the server ended it.
+    let is_permanent = error.is_connect()
+        && tls.is_some_and(|error| *error != rustls::Error::AlertReceived(AlertDescription::InternalError));
+    let evidence = if is_permanent { evidence.permanent() } else { evidence };
     match tls {
         Some(&rustls::Error::AlertReceived(alert)) => {
-            evidence.with_source(error.without_url()).with_tls_alert(alert.into())
+            evidence.with_tls_alert(alert.into(), error.without_url())
         }
         _ => evidence.with_source(error.without_url()),
     }

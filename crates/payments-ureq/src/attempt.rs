@@ -1,5 +1,4 @@
 use std::cell::{Cell, RefCell};
-use std::error::Error as StdError;
 use std::io;
 use std::process;
 use std::rc::Rc;
@@ -132,18 +131,13 @@ impl Attempt {
     }
 
     /// The error of a call without a status, with the evidence of how far the request got.
-    pub(crate) fn no_status(
-        &self,
-        kind: TransportErrorKind,
-        source: impl Into<Box<dyn StdError + Send + Sync>>,
-    ) -> TransportError {
-        let evidence = match self.progress() {
+    pub(crate) fn no_status(&self, kind: TransportErrorKind) -> TransportError {
+        match self.progress() {
             Progress::MayBeSent => TransportError::unknown(kind),
             // The parent may send the request.
             _ if self.is_of_another_process() => TransportError::unknown(kind),
             _ => TransportError::not_processed(kind),
-        };
-        evidence.with_source(source)
+        }
     }
 }
 
@@ -159,7 +153,7 @@ mod tests {
     }
 
     fn delivery(attempt: &Attempt) -> Delivery {
-        attempt.no_status(TransportErrorKind::Closed, "lost").delivery()
+        attempt.no_status(TransportErrorKind::Closed).delivery()
     }
 
     #[test]

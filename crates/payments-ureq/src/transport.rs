@@ -7,7 +7,7 @@ use http::{Method, Request, Response};
 use payments_core::blocking::Transport;
 use payments_core::transport::{causes, has_ambiguous_length};
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use rustls::ClientConfig;
+use rustls::{AlertDescription, ClientConfig};
 use ureq::Agent;
 
 use crate::agents::Agents;
@@ -45,8 +45,9 @@ impl Transport for UreqTransport {
         let server = request.server()?.clone();
         Attempt::run(server, request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
-            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request)))
-                .unwrap_or_else(|_| Err(attempt.no_status(TransportErrorKind::Other, "the call panicked")))
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request))).unwrap_or_else(
+                |_| Err(attempt.no_status(TransportErrorKind::Other).with_source("the call panicked")),
+            )
         })
     }
 }
@@ -64,17 +65,13 @@ fn call(
     } else {
         agent.run(Request::from_parts(head, &body[..]))
     };
-    let response = response.map_err(|error| match alert(&error) {
-        Some(alert) => attempt.no_status(TransportErrorKind::Tls, error).with_tls_alert(alert),
-        None => attempt.no_status(kind_of(&error, attempt), error),
-    })?;
+    let response = response.map_err(|error| before_a_status(error, attempt))?;
 
     // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
         attempt.discard_connection();
-        return Err(
-            attempt.no_status(TransportErrorKind::Protocol, "the response gives its length more than once")
-        );
+        let evidence = attempt.no_status(TransportErrorKind::Protocol);
+        return Err(evidence.with_source("the response gives its length more than once"));
     }
     let (head, body) = response.into_parts();
     let one_more = u64::try_from(cap).unwrap_or(u64::MAX).saturating_add(1);
@@ -98,6 +95,26 @@ fn call(
     }
 }
 
+/// The evidence of an error that ureq reported before a status.
+fn before_a_status(error: ureq::Error, attempt: &Attempt) -> TransportError {
+    let tls = tls_error(&error);
+    let alert = match tls {
+        Some(&rustls::Error::AlertReceived(alert)) => Some(alert),
+        _ => None,
+    };
+    let kind = if alert.is_some() { TransportErrorKind::Tls } else { kind_of(&error, attempt) };
+    // A handshake fails again, unless the network or an error inside the server ended it.
+    let is_permanent = attempt.progress() == Progress::Handshaking
+        && tls.is_some()
+        && alert != Some(AlertDescription::InternalError);
+    let evidence = attempt.no_status(kind);
+    let evidence = if is_permanent { evidence.permanent() } else { evidence };
+    match alert {
+        Some(alert) => evidence.with_tls_alert(alert.into(), error),
+        None => evidence.with_source(error),
+    }
+}
+
 /// For people and logs only. The attempt decides what the error proves.
 fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     match (error, attempt.progress()) {
@@ -113,12 +130,8 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     }
 }
 
-/// The number of the TLS alert with which the server ended the connection.
-fn alert(error: &ureq::Error) -> Option<u8> {
+fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
     // ureq does not return it as its source.
     let ureq::Error::Io(error) = error else { return None };
-    match causes(error).find_map(|cause| cause.downcast_ref()) {
-        Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
-        _ => None,
-    }
+    causes(error).find_map(|cause| cause.downcast_ref())
 }

@@ -63,7 +63,11 @@ impl Wire {
     async fn send_with_fault(&self, request: TransportRequest, sending: &Sending) -> SendResult {
         use TransportErrorKind as Kind;
         let deadlines = request.deadlines();
-        let unsent = |kind| Err(TransportError::not_processed(kind));
+        let unsent = |kind| match TransportError::not_processed(kind) {
+            // An invalid certificate, for example.
+            error if kind == Kind::Tls => Err(error.permanent()),
+            error => Err(error),
+        };
         let until_failure = sending.plan.request_latency.min(deadlines.connect());
         match sending.fault() {
             Some(WireFault::ConnectStall) => {

@@ -51,7 +51,7 @@ pub(crate) fn exchange(
 
 fn connect(server: &ServerAddress, by: Instant) -> Result<TcpStream, (Kind, io::Error)> {
     if server.is_https() {
-        return Err((Kind::Tls, io::Error::other("this transport does not support TLS")));
+        return Err((Kind::Configuration, io::Error::other("this transport does not support TLS")));
     }
     let mut last = (Kind::Resolve, io::Error::other("the name has no address"));
     for address in addresses(server, by)? {

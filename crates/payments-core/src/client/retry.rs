@@ -43,9 +43,9 @@ fn is_transient(call: &FailedCall) -> bool {
         Some(200..=299) => call.kind() != ErrorKind::Refused,
         Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
         // An invalid certificate or configuration will still be invalid in a second.
-        None => call.transport_error().is_some_and(|error| {
-            !matches!(error.kind(), TransportErrorKind::Tls | TransportErrorKind::Configuration)
-        }),
+        None => call
+            .transport_error()
+            .is_some_and(|error| !error.is_permanent() && error.kind() != TransportErrorKind::Configuration),
     }
 }
 
@@ -63,13 +63,14 @@ mod tests {
         }
     }
 
-    fn failed(kind: TransportErrorKind) -> FailedCall {
-        FailedCall::of_cause(Cause::Transport(TransportError::not_processed(kind), None))
+    fn failed(error: TransportError) -> FailedCall {
+        FailedCall::of_cause(Cause::Transport(error, None))
     }
 
     #[test]
     fn half_of_a_pause_is_fixed_and_half_is_random_d12() {
         let policy = RetryPolicy { retries: u32::MAX };
+        let closed = failed(TransportError::not_processed(TransportErrorKind::Closed));
         for (attempt, number, milliseconds) in [
             (1, 0, 100),
             (1, 512, 150),
@@ -82,21 +83,23 @@ mod tests {
             (6, 512, 3750),
             (u32::MAX, 512, 3750),
         ] {
-            let pause = policy.pause(attempt, &failed(TransportErrorKind::Closed), &Always(number));
+            let pause = policy.pause(attempt, &closed, &Always(number));
             assert_eq!(pause, Some(Duration::from_millis(milliseconds)), "{attempt} {number}");
         }
     }
 
     #[test]
     fn an_invalid_certificate_is_not_retried_d12() {
-        let pause = |kind| RetryPolicy::DEFAULT.pause(1, &failed(kind), &Always(0));
-        assert_eq!(pause(TransportErrorKind::Tls), None);
-        assert!(pause(TransportErrorKind::Connect).is_some());
+        let pause = |error| RetryPolicy::DEFAULT.pause(1, &failed(error), &Always(0));
+        let tls = || TransportError::not_processed(TransportErrorKind::Tls);
+        assert_eq!(pause(tls().permanent()), None);
+        assert!(pause(tls()).is_some(), "the network interrupted the handshake");
+        assert_eq!(pause(TransportError::not_processed(TransportErrorKind::Configuration)), None);
     }
 
     #[test]
     fn there_is_one_pause_per_retry_d12() {
-        let error = failed(TransportErrorKind::Closed);
+        let error = failed(TransportError::not_processed(TransportErrorKind::Closed));
         for retries in [0, 1, 2] {
             let pauses =
                 (1..9).map_while(|attempt| RetryPolicy { retries }.pause(attempt, &error, &Always(0)));

@@ -107,10 +107,8 @@ impl FailedCall {
     /// Whether the transport sent nothing, for a reason that waiting does not remove: an invalid certificate, for example. An invalid
     /// request and a wrong configuration have a [`kind`](Self::kind) of their own.
     pub fn needs_a_fix(&self) -> bool {
-        self.transport_error().is_some_and(|error| {
-            error.delivery() == Delivery::NotProcessed
-                && (error.is_permanent() || error.kind() == TransportErrorKind::Tls)
-        })
+        self.transport_error()
+            .is_some_and(|error| error.delivery() == Delivery::NotProcessed && error.is_permanent())
     }
 
     /// The call, as events and spans name it. `None` if no client made the call.

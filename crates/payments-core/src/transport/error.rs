@@ -101,7 +101,6 @@ pub struct TransportError {
     delivery: Delivery,
     is_permanent: bool,
     partial: Option<Box<TransportResponse>>,
-    client_certificate: Option<ClientCertificateAlert>,
     source: Option<Box<dyn StdError + Send + Sync>>,
 }
 
@@ -127,11 +126,12 @@ impl TransportError {
     }
 
     fn new(kind: TransportErrorKind, delivery: Delivery) -> Self {
-        Self { kind, delivery, is_permanent: false, partial: None, client_certificate: None, source: None }
+        Self { kind, delivery, is_permanent: false, partial: None, source: None }
     }
 
     /// Marks a failure that recurs until somebody fixes its cause: an expired certificate, for example, or a proxy that refuses
-    /// the address. It changes the advice, and says nothing about the money.
+    /// the address. A TLS handshake that the network interrupted is not one. It changes the advice, and a lookup is not retried. It
+    /// says nothing about the money.
     #[must_use]
     pub fn permanent(mut self) -> Self {
         self.is_permanent = true;
@@ -145,19 +145,18 @@ impl TransportError {
         self
     }
 
-    /// Adds the number of the TLS alert (RFC 8446, section 6) with which the server ended the connection. Call it after
-    /// [`with_source`](Self::with_source).
+    /// Adds the underlying error like [`with_source`](Self::with_source), and the number of the TLS alert (RFC 8446, section 6) with
+    /// which the server ended the connection.
     ///
     /// If the alert is about the client's certificate, the failure is [permanent](Self::permanent), and the
-    /// [source](StdError::source) says what the server wants, before the TLS library's own error. Other alerts change nothing.
+    /// [source](StdError::source) says what the server wants, before the TLS library's own error.
     #[must_use]
-    pub fn with_tls_alert(mut self, alert: u8) -> Self {
-        if let Some(alert) = ClientCertificateAlert::from_number(alert) {
-            self.client_certificate = Some(alert);
-            self.is_permanent = true;
-            self.source = Some(Box::new(Alert { alert, source: self.source }));
+    pub fn with_tls_alert(self, alert: u8, source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
+        let source = source.into();
+        match ClientCertificateAlert::from_number(alert) {
+            Some(alert) => self.permanent().with_source(Alert { alert, source }),
+            None => self.with_source(source),
         }
-        self
     }
 
     /// What went wrong, for people.
@@ -177,7 +176,7 @@ impl TransportError {
 
     /// What the server said about the client's certificate, if it ended the connection because of it.
     pub fn client_certificate(&self) -> Option<ClientCertificateAlert> {
-        self.client_certificate
+        Some(self.source.as_ref()?.downcast_ref::<Alert>()?.alert)
     }
 
     /// Nothing was sent, and nothing will be until the program is fixed.
@@ -200,7 +199,7 @@ impl TransportError {
 #[error("{alert}")]
 struct Alert {
     alert: ClientCertificateAlert,
-    source: Option<Box<dyn StdError + Send + Sync>>,
+    source: Box<dyn StdError + Send + Sync>,
 }
 
 /// The end of the message: how far the request got, unless the kind implies it.

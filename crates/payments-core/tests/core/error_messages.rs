@@ -890,7 +890,7 @@ fn kind_says_who_answered_and_outcome_where_the_money_is_d56() {
 #[test]
 fn failed_tls_handshake_is_not_called_safe_without_a_warning_d56() {
     let source = "invalid peer certificate: UnknownIssuer";
-    let tls = || TransportError::not_processed(TransportErrorKind::Tls).with_source(source);
+    let tls = || TransportError::not_processed(TransportErrorKind::Tls).permanent().with_source(source);
     shows(
         &sale().error_from_transport(&endpoint(), tls()),
         "transaction: the TLS handshake failed; \
