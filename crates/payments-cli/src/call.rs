@@ -95,7 +95,8 @@ fn unknown(facts: Option<Facts<'_>>, key: Option<&IntentKey>, kind: &'static str
     let what = format!(
         "{what} after the request may have been sent; the outcome is unknown, it may have been processed"
     );
-    let (known, search_by) = facts.map_or((None, "time"), |facts| (facts.transaction_id, facts.search_by()));
+    let (known, search_by) = facts
+        .map_or((None, "time"), |facts| (facts.transaction_id, facts.operation.search_by(facts.reference)));
     let next_step = advice::after_unknown(key.is_some(), known, search_by);
     let message = format!("{what}: {}, {next_step}", advice::do_not(key.is_some()));
     let mut failure = Failure::new(FailedOutcome::Unknown, kind, message);
@@ -188,7 +189,8 @@ async fn end<C: Call>(
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let Some(facts) = call.facts() else { return failure };
     let reference = facts.reference.map(|text| settings.reference_without_key(text));
-    let failure = failure.with_sent(Sent { amount: facts.amount, reference, at }, facts.search_by());
+    let search_by = facts.operation.search_by(facts.reference);
+    let failure = failure.with_sent(Sent { amount: facts.amount, reference, at }, search_by);
     match facts.transaction_id {
         Some(id) => failure.with_lookup(id),
         None => failure,
