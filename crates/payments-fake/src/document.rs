@@ -6,10 +6,9 @@ use std::marker::PhantomData;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use payments_core::OperationName;
-use payments_model::unversioned::amount_in_json;
+use payments_model::unversioned::{amount_in_json, printable_field_name};
 use payments_model::{
     Amount, CustomerId, GatewayCustomerId, MaskedCard, TokenId, TransactionId, TransactionTypeCode, mask,
-    printable_field_name,
 };
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};

@@ -148,7 +148,7 @@ pub use request::{
     TokenTransactionBuilder, TransactionRequest, TransactionType, Void,
 };
 pub use secret::SecretBytes;
-pub use violation::{ValidationError, Violation, printable_field_name};
+pub use violation::{ValidationError, Violation};
 
 /// For the other crates of this project only. It may change in any version.
 #[doc(hidden)]
@@ -165,4 +165,5 @@ pub mod unversioned {
         is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
     pub use crate::spreadsheet::check_no_spreadsheet_value;
+    pub use crate::violation::printable_field_name;
 }

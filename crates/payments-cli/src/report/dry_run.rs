@@ -11,8 +11,8 @@ use http::header::AUTHORIZATION;
 use payments_core::{
     Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
-use payments_model::unversioned::{CARD_FIELDS, RequestMembers, request_field};
-use payments_model::{MaskedCard, mask, printable_field_name};
+use payments_model::unversioned::{CARD_FIELDS, RequestMembers, printable_field_name, request_field};
+use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 

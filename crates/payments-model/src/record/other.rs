@@ -1,8 +1,9 @@
 use std::fmt;
 
+use crate::RawJson;
 use crate::json::Json;
 use crate::mask::is_secret_name;
-use crate::{RawJson, printable_field_name};
+use crate::violation::printable_field_name;
 
 /// The fields of a record that the interface does not define, in order.
 ///

@@ -14,7 +14,8 @@ use super::payment::{Payment, payment_accessors, payment_setters};
 use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::json::{Json, MAX_DEPTH};
 use crate::secret::SecretText;
-use crate::{Amount, SecretBytes, ValidationError, Violation, printable_field_name};
+use crate::violation::printable_field_name;
+use crate::{Amount, SecretBytes, ValidationError, Violation};
 
 /// A valid request to take a payment from a bank account: `POST /transaction` with the mode `ACH`.
 ///
@@ -98,8 +99,9 @@ impl AchTransaction {
         self.account.iter().map(|field| field.name.as_str())
     }
 
-    /// Every secret of this request, to [`mask`](crate::mask()) a response that may repeat it: the strings and numbers in the
-    /// account fields, without JSON quotes and escapes.
+    /// Every secret of this request, to mask a response that may repeat it: the strings and numbers in the account fields, without
+    /// JSON quotes and escapes. For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
     pub fn secrets(&self) -> Vec<&str> {
         self.account.iter().flat_map(|field| &field.secrets).map(|secret| secret.as_str()).collect()
     }

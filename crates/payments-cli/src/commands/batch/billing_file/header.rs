@@ -1,6 +1,7 @@
 //! The header of a billing file: which field of a charge each column is.
 
-use payments_model::{TokenTransaction, ValidationError, Violation, printable_field_name};
+use payments_model::unversioned::printable_field_name;
+use payments_model::{TokenTransaction, ValidationError, Violation};
 
 use crate::csv_file::Table;
 use crate::failure::Failure;

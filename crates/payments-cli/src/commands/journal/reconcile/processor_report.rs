@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use payments_journal::{Cell, ReportRow, RowStatus};
-use payments_model::unversioned::check_no_spreadsheet_value;
-use payments_model::{TransactionId, printable_field_name};
+use payments_model::TransactionId;
+use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
 
 use super::cells::{self, Written};
 use super::status::StatusWords;

@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 
 use payments_journal::{Intent, IntentKey, IntentState};
-use payments_model::{Amount, printable_field_name};
+use payments_model::Amount;
+use payments_model::unversioned::printable_field_name;
 
 use super::super::reconcile::HEADINGS as PROPOSALS;
 use super::super::resolution::{TypedVerdict, is_written_as};
