@@ -156,11 +156,6 @@ impl Client {
     pub fn service(&self) -> &str {
         self.0.service()
     }
-
-    /// See [`Client::is_api_key_in`](crate::Client::is_api_key_in).
-    pub fn is_api_key_in(&self, text: &str) -> bool {
-        self.0.is_api_key_in(text)
-    }
 }
 
 impl<T: Transport, C: Timer> ClientBuilder<T, C> {

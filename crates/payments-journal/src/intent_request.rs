@@ -44,8 +44,7 @@ pub enum Subject {
 }
 
 impl IntentRequest {
-    /// What to search the service's records by if the outcome is unknown and there is no transaction to look up, as in
-    /// [`Facts::search_by`](payments_core::Facts::search_by).
+    /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
         if self.subject == Subject::Lost {
             return "what your own records say about this key";

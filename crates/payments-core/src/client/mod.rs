@@ -219,6 +219,9 @@ impl Client {
 
     /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
     /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
+    ///
+    /// For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
     pub fn is_api_key_in(&self, text: &str) -> bool {
         Secrets::new(Vec::new(), self.endpoint.api_key().header_value()).are_in(text)
     }

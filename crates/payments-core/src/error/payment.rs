@@ -71,7 +71,10 @@ impl Error {
     }
 
     /// With [`Outcome::Unknown`], what a person can search the service's records by if there is no
-    /// [`transaction_id`](Self::transaction_id) to look up. The same as [`Facts::search_by`](crate::Facts::search_by).
+    /// [`transaction_id`](Self::transaction_id) to look up.
+    ///
+    /// For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
     pub fn search_by(&self) -> Option<&'static str> {
         (self.0.outcome == Outcome::Unknown).then_some(self.0.search_by)
     }
@@ -108,7 +111,8 @@ impl CallError for Error {
         // It is shown unmasked. With a known outcome, an id would mean that the response contains a transaction.
         let is_shown = |id: &&TransactionId| outcome == Outcome::Unknown && !secrets.are_in(id.as_str());
         let to_be_voided = facts.transaction_id.filter(is_shown).cloned();
-        Self(Box::new(Inner { outcome, failed_call, to_be_voided, search_by: facts.search_by() }))
+        let search_by = facts.operation.search_by(facts.reference);
+        Self(Box::new(Inner { outcome, failed_call, to_be_voided, search_by }))
     }
 
     fn failed_call(&self) -> &FailedCall {

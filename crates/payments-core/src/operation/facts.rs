@@ -18,7 +18,6 @@ use super::name::OperationName;
 /// let facts = payment.facts();
 /// assert_eq!((facts.amount, facts.reference), (Some(Amount::from_cents(10_50)), Some("order 17")));
 /// assert!(facts.operation.moves_money());
-/// assert_eq!(facts.search_by(), "its reference, or by token, amount and time");
 /// # Ok::<(), payments_core::model::ValidationError>(())
 /// ```
 #[derive(Clone, Copy)]
@@ -54,12 +53,6 @@ impl<'a> Facts<'a> {
             reference: None,
             transaction_id: None,
         }
-    }
-
-    /// What to search the service's records by after an unknown outcome without a transaction id. See
-    /// [`OperationName::search_by`].
-    pub const fn search_by(&self) -> &'static str {
-        self.operation.search_by(self.reference)
     }
 
     pub(crate) const fn of_transaction(operation: OperationName, id: &'a TransactionId) -> Self {

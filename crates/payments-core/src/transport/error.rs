@@ -72,7 +72,8 @@ impl TransportErrorKind {
         }
     }
 
-    /// The kind in words, as error messages use them.
+    /// The kind in words, as error messages use them. For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
     pub const fn description(self) -> &'static str {
         match self {
             Self::Resolve => "the host name did not resolve",

@@ -128,7 +128,9 @@ impl CardTransaction {
         &self.expiry
     }
 
-    /// Every secret of this request as sent, to [`mask`](crate::mask()) a response that may repeat it.
+    /// Every secret of this request as sent, to mask a response that may repeat it. For the other crates of this project only: it
+    /// may change in any version.
+    #[doc(hidden)]
     pub fn secrets(&self) -> Vec<&str> {
         vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
     }

@@ -41,12 +41,4 @@ impl TransactionRequest {
             Self::Ach(request) => request.to_json(),
         }
     }
-
-    /// Every secret of this request, to [`mask`](crate::mask()) a response that may repeat it.
-    pub fn secrets(&self) -> Vec<&str> {
-        match self {
-            Self::Card(request) => request.secrets(),
-            Self::Ach(request) => request.secrets(),
-        }
-    }
 }
