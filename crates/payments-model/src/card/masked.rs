@@ -1,6 +1,6 @@
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::mask::mask_digits;
 
@@ -8,8 +8,8 @@ use crate::mask::mask_digits;
 ///
 /// It is not a [`CardNumber`](crate::CardNumber), because it cannot be charged and may be shown. If the service returns a full
 /// number, every digit except the last four is replaced by `*`.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(from = "String", into = "String")]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(transparent)]
 pub struct MaskedCard(String);
 
 impl MaskedCard {
@@ -36,16 +36,9 @@ impl AsRef<str> for MaskedCard {
     }
 }
 
-impl From<String> for MaskedCard {
-    /// Same as [`new`](Self::new).
-    fn from(text: String) -> Self {
-        Self::new(&text)
-    }
-}
-
-impl From<MaskedCard> for String {
-    fn from(card: MaskedCard) -> Self {
-        card.0
+impl<'de> Deserialize<'de> for MaskedCard {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer).map(|text| Self::new(&text))
     }
 }
 
