@@ -10,9 +10,9 @@ use bytes::Bytes;
 use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::unversioned::{Envelope, RequestMembers};
 use payments_core::model::{
-    Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, DialPrefix, Email, Expiry,
-    Field, GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, SuggestedMode, TokenTransaction,
-    TransactionReceipt, TransactionRecord, TransactionRequest, TransactionTypeCode, Void,
+    Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, Expiry, Field,
+    GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, TokenTransaction, TransactionReceipt,
+    TransactionRecord, TransactionRequest, TransactionTypeCode, Void,
 };
 use payments_core::transport::ServerAddress;
 use payments_core::unversioned::MeterObserver;
@@ -120,6 +120,9 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, *payment.cvv());
     transcribe!(transcript, *payment.expiry());
     transcribe!(transcript, *payment.billing());
+    transcribe!(transcript, payment.billing().email);
+    transcribe!(transcript, payment.billing().country_code);
+    transcribe!(transcript, *payment.suggested_mode());
     transcribe!(transcript, *payment.shipping());
     transcribe!(transcript, Shipping::default());
     transcribe!(transcript, payment.to_json());
@@ -142,9 +145,6 @@ fn model(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, "cus_1".parse::<payments_core::model::CustomerId>().unwrap());
     transcribe!(transcript, "gc_1".parse::<GatewayCustomerId>().unwrap());
     transcribe!(transcript, "txn_1".parse::<payments_core::model::TransactionId>().unwrap());
-    transcribe!(transcript, Email::new("ada@example.com").unwrap());
-    transcribe!(transcript, "+1".parse::<DialPrefix>().unwrap());
-    transcribe!(transcript, SuggestedMode::new(SuggestedMode::CARD).unwrap());
     transcribe!(transcript, Amount::from_cents(1_00));
     // Values read from other sources that are card numbers.
     transcribe!(transcript, MaskedCard::new(canaries.card()));

@@ -85,7 +85,7 @@ fn a_record_can_have_the_new_token_d29() {
     let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
     let paid = block_on(gateway.client().process_card(&payment)).unwrap();
     let token_id = gateway.tokens()[0].token_id.clone();
-    assert_eq!(paid.other.get("PaymentToken").unwrap().text(), format!("\"{token_id}\""));
+    assert_eq!(paid.other.get("PaymentToken").unwrap().as_str(), format!("\"{token_id}\""));
     assert!(pay(&gateway).unwrap().other.is_empty());
 }
 

@@ -302,7 +302,7 @@ impl Secrets {
         let card = Card { number: text(&number), cvv: text(&cvv), expiry: text(&expiry) };
         let (amount, fee) = (Amount::from_cents(1_00), ConvenienceFee::Active);
         let payment = CardTransaction::builder(amount, TransactionType::Sale, fee, card, payer());
-        payment.skip_luhn_check().build().unwrap()
+        payment.without_luhn_check().build().unwrap()
     }
 
     fn ach_payment(&self) -> AchTransaction {

@@ -61,7 +61,7 @@ impl fmt::Debug for Cvv {
 /// The interface says only "four digits". This SDK puts the month before the year, as cards do. It is set to zero on drop and
 /// has no `Display` and no serialization. `Debug` does not show it.
 ///
-/// A date in the past is a valid `Expiry`, because parsing uses no clock. See [`is_expired_on`](Self::is_expired_on).
+/// A date in the past is a valid `Expiry`, because parsing uses no clock. See [`has_expired_in`](Self::has_expired_in).
 #[derive(Clone, PartialEq, Eq)]
 pub struct Expiry(SecretText);
 
@@ -92,7 +92,7 @@ impl Expiry {
     }
 
     /// Whether the card has expired in this month. A card is valid until the end of its expiry month.
-    pub fn is_expired_on(&self, year: u16, month: u8) -> bool {
+    pub fn has_expired_in(&self, month: u8, year: u16) -> bool {
         (self.year(), self.month()) < (year, month)
     }
 

@@ -19,7 +19,7 @@ impl RawJson {
     }
 
     /// The JSON text. It may contain anything that the service sent, so do not log it.
-    pub fn text(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         self.0.get()
     }
 
@@ -65,7 +65,7 @@ impl fmt::Debug for RawJson {
 
 impl PartialEq for RawJson {
     fn eq(&self, other: &Self) -> bool {
-        self.text() == other.text()
+        self.as_str() == other.as_str()
     }
 }
 
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn json_value_is_kept_verbatim_and_not_shown_by_debug() {
         let raw = RawJson::parse(" {\"a\" : 4242} ").unwrap();
-        assert_eq!(raw.text(), "{\"a\" : 4242}");
+        assert_eq!(raw.as_str(), "{\"a\" : 4242}");
         assert_eq!(format!("{raw:?}"), "RawJson(12 bytes)");
         assert_eq!(raw, raw.clone());
         assert_ne!(raw, RawJson::parse("{\"a\" : 4243}").unwrap());
@@ -176,7 +176,7 @@ mod tests {
             (r#"{"\ud800":1}"#, r#""[redacted]""#),
         ] {
             let raw = RawJson::parse(json).unwrap();
-            assert_eq!(RawJson::redacted_from(raw.as_raw().into()).text(), redacted);
+            assert_eq!(RawJson::redacted_from(raw.as_raw().into()).as_str(), redacted);
         }
     }
 }

@@ -187,7 +187,7 @@ impl<'a> CardTransactionBuilder<'a> {
     payment_setters!('a);
 
     /// Accepts the card number without the Luhn check. See [`CardNumber::without_luhn_check`].
-    pub const fn skip_luhn_check(mut self) -> Self {
+    pub const fn without_luhn_check(mut self) -> Self {
         self.luhn = Luhn::Skipped;
         self
     }

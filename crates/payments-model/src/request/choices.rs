@@ -4,7 +4,6 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::ValidationError;
 use crate::id::check_not_blank;
 use crate::violation::Rule;
 
@@ -43,9 +42,9 @@ impl TransactionType {
     }
 }
 
-/// The payment mode of a request.
+/// The payment mode of a valid request.
 ///
-/// The interface does not document the allowed values, so any text is possible. This SDK infers `Card` and `ACH` from the
+/// The interface does not document the allowed values, so any text that is not blank is possible. This SDK infers `Card` and `ACH` from the
 /// interface's words "card or ACH".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuggestedMode(String);
@@ -55,15 +54,6 @@ impl SuggestedMode {
     pub const CARD: &'static str = "Card";
     /// The mode of an ACH payment, inferred.
     pub const ACH: &'static str = "ACH";
-
-    /// Any mode that the service accepts.
-    ///
-    /// # Errors
-    ///
-    /// If the text is blank.
-    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
-        Self::check(text.into()).map_err(|rule| ValidationError::one("SuggestedMode", rule))
-    }
 
     /// Whether the mode is `ACH`, ignoring case. Every other mode is a card payment.
     pub fn is_ach(&self) -> bool {

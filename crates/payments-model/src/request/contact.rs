@@ -1,29 +1,18 @@
 //! The payer's e-mail address and telephone prefix.
 
 use std::fmt;
-use std::str::FromStr;
 
-use crate::ValidationError;
 use crate::secret::Redacted;
 use crate::violation::Rule;
 
-/// A plausible e-mail address: one `@` with text on both sides, no whitespace, no control characters, at most 64 bytes
+/// The payer's e-mail address in a valid request: one `@` with text on both sides, no whitespace, no control characters, at most 64 bytes
 /// before the `@` and 254 bytes in total.
 ///
-/// Whether the address exists is not checked. It is personal data, so `Debug` does not show it.
+/// These rules are chosen by this SDK. Whether the address exists is not checked. It is personal data, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
 impl Email {
-    /// Keeps the address unchanged.
-    ///
-    /// # Errors
-    ///
-    /// If it does not have the form described above, which is chosen by this SDK.
-    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
-        Self::check(text.into()).map_err(|rule| ValidationError::one("BillingEmail", rule))
-    }
-
     /// The address.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -40,14 +29,6 @@ impl Email {
     }
 }
 
-impl FromStr for Email {
-    type Err = ValidationError;
-
-    fn from_str(text: &str) -> Result<Self, ValidationError> {
-        Self::new(text)
-    }
-}
-
 impl fmt::Debug for Email {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(_) = self;
@@ -55,22 +36,13 @@ impl fmt::Debug for Email {
     }
 }
 
-/// A telephone dialing prefix such as `+1` or `+441534`: a plus sign and 1 to 15 digits.
+/// The telephone dialing prefix in a valid request, such as `+1` or `+441534`: a plus sign and 1 to 15 digits.
 ///
 /// The interface calls the field `BillingCountryCode`, which invites sending `US`. That is an error here.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct DialPrefix(String);
 
 impl DialPrefix {
-    /// Keeps the prefix unchanged.
-    ///
-    /// # Errors
-    ///
-    /// If it does not have the form described above.
-    pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
-        Self::check(text.into()).map_err(|rule| ValidationError::one("BillingCountryCode", rule))
-    }
-
     /// The prefix with its plus sign.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -85,14 +57,6 @@ impl DialPrefix {
         } else {
             Err("must be a dialing prefix such as +1, not a country code such as US")
         }
-    }
-}
-
-impl FromStr for DialPrefix {
-    type Err = ValidationError;
-
-    fn from_str(text: &str) -> Result<Self, ValidationError> {
-        Self::new(text)
     }
 }
 

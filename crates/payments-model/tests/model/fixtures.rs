@@ -18,7 +18,7 @@ pub(crate) const PAYER: Payer<'static> = Payer {
     ip_address: "203.0.113.7",
 };
 
-pub(crate) fn sale(card: Card<'static>, payer: Payer<'static>) -> CardTransactionBuilder<'static> {
+pub(crate) fn sale<'a>(card: Card<'a>, payer: Payer<'a>) -> CardTransactionBuilder<'a> {
     let amount = Amount::from_cents(10_50);
     CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
 }

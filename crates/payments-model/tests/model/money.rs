@@ -420,7 +420,7 @@ fn unreadable_amount_is_never_zero_s3() {
         let json = format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#);
         let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         assert!(
-            matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.text() == wrong),
+            matches!(&record.amount, payments_model::Field::Unreadable(raw) if raw.as_str() == wrong),
             "{wrong}"
         );
         assert_eq!(record.amount.value(), None);

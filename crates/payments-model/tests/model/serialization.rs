@@ -387,7 +387,7 @@ fn request_waits_in_a_queue_as_json_with_the_builders_violations_d30() {
         card,
         crate::fixtures::PAYER,
     );
-    let skipped = built.skip_luhn_check().build().unwrap();
+    let skipped = built.without_luhn_check().build().unwrap();
     let built = CardTransaction::builder(
         amount,
         TransactionType::Auth,
