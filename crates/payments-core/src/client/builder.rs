@@ -6,7 +6,7 @@ use super::Client;
 use super::random::{RandomSource, SystemRandom};
 use super::retry::RetryPolicy;
 use crate::observer::Observer;
-use crate::transport::stack::BoxedTransport;
+use crate::transport::stack::ErasedTransport;
 use crate::{CallerHeaders, Deadlines, Endpoint, Timer, Transport, TransportRequest};
 
 /// Builds a [`Client`] or a [`blocking::Client`](crate::blocking::Client), depending on the transport.
@@ -48,7 +48,7 @@ pub(crate) struct Settings {
 
 /// What all clones of one client share.
 pub(crate) struct Shared {
-    pub(crate) transport: BoxedTransport,
+    pub(crate) transport: Box<dyn ErasedTransport>,
     pub(crate) timer: Box<dyn Timer>,
     pub(crate) random: Box<dyn RandomSource>,
     pub(crate) observer: Option<Box<dyn Observer>>,
@@ -150,7 +150,7 @@ impl<T: Transport, C: Timer> ClientBuilder<T, C> {
     #[must_use]
     pub fn build(self) -> Client {
         let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
-        let (transport, timer) = (BoxedTransport::new(transport), Box::new(timer));
+        let (transport, timer) = (Box::new(transport), Box::new(timer));
         let shared = Arc::new(Shared { transport, timer, random, observer, headers });
         Client { shared, endpoint, settings, headers: CallerHeaders::new() }
     }

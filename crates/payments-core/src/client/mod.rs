@@ -9,8 +9,7 @@ mod retry;
 mod span;
 
 use std::fmt;
-use std::future::{Future as _, poll_fn};
-use std::pin::pin;
+use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -246,7 +245,7 @@ impl Client {
         });
         let (request, caller_headers) = built.map_err(|cause| call.exchange.failed(cause))?;
         attempt.start(caller_headers);
-        let mut sending = pin!(transport.send(request));
+        let mut sending = transport.send_boxed(request);
         let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
         let sent = before(timer.sleep(deadlines.total() + BACKSTOP), in_span).await;
         let sent = sent.unwrap_or_else(|| Err(TransportError::unknown(TransportErrorKind::Timeout)));

@@ -58,25 +58,12 @@ impl<T: Transport> Transport for Arc<T> {
 type SendFuture<'a> = Pin<Box<dyn Future<Output = Result<TransportResponse, TransportError>> + Send + 'a>>;
 
 /// The dyn-compatible form of [`Transport`], so that `Client` has no type parameter.
-trait ErasedTransport: Send + Sync {
+pub(crate) trait ErasedTransport: Send + Sync {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_>;
 }
 
 impl<T: Transport> ErasedTransport for T {
     fn send_boxed(&self, request: TransportRequest) -> SendFuture<'_> {
         Box::pin(self.send(request))
-    }
-}
-
-/// A transport of any type.
-pub(crate) struct BoxedTransport(Box<dyn ErasedTransport>);
-
-impl BoxedTransport {
-    pub(crate) fn new(transport: impl Transport) -> Self {
-        Self(Box::new(transport))
-    }
-
-    pub(crate) fn send(&self, request: TransportRequest) -> SendFuture<'_> {
-        self.0.send_boxed(request)
     }
 }
