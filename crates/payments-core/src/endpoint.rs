@@ -11,6 +11,7 @@ use http::{HeaderValue, Uri};
 use payments_model::unversioned::{contains_long_secret, redact};
 use zeroize::Zeroizing;
 
+use crate::OperationName;
 use crate::error::{ConfigurationError, Error};
 use crate::transport::ServerAddress;
 
@@ -67,10 +68,11 @@ impl Endpoint {
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
         let base_url = check(base_url)?;
-        let at = |path: &str| {
-            format!("{base_url}{path}").parse::<Uri>().map_err(|_| ConfigurationError::BaseUrlSyntax)
+        let at = |operation: OperationName| {
+            let uri = format!("{base_url}{}", operation.path_template()).parse::<Uri>();
+            uri.map_err(|_| ConfigurationError::BaseUrlSyntax)
         };
-        let transaction = at(TRANSACTION)?;
+        let transaction = at(OperationName::Transaction)?;
         let server = ServerAddress::of(&transaction).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
         if !server.is_https() && !server.is_loopback() {
             return Err(ConfigurationError::BaseUrlNotHttps.into());
@@ -81,8 +83,8 @@ impl Endpoint {
                 server,
                 api_key,
                 transaction,
-                token_transaction: at("/token-transaction")?,
-                void: at("/void")?,
+                token_transaction: at(OperationName::TokenTransaction)?,
+                void: at(OperationName::Void)?,
                 base_url: base_url.into_owned(),
             }),
         })
@@ -152,7 +154,7 @@ impl Endpoint {
 
     /// The path of the operation's requests, with a placeholder for an id.
     #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
-    pub(crate) fn url_template(&self, operation: crate::OperationName) -> String {
+    pub(crate) fn url_template(&self, operation: OperationName) -> String {
         [self.inner.path_prefix(), operation.path_template()].concat()
     }
 
@@ -160,22 +162,18 @@ impl Endpoint {
         &self.inner.api_key
     }
 
-    pub(crate) fn transaction(&self) -> Uri {
-        self.inner.transaction.clone()
-    }
-
-    pub(crate) fn token_transaction(&self) -> Uri {
-        self.inner.token_transaction.clone()
-    }
-
-    pub(crate) fn void(&self) -> Uri {
-        self.inner.void.clone()
-    }
-
-    /// The URL of one record. `segment` is already percent-encoded.
-    pub(crate) fn record(&self, collection: &str, segment: &str) -> Result<Uri, ConfigurationError> {
+    /// The URL of an operation. `id` is that of a lookup, already percent-encoded.
+    pub(crate) fn uri(&self, operation: OperationName, id: &str) -> Result<Uri, ConfigurationError> {
+        let collection = match operation {
+            OperationName::Transaction => return Ok(self.inner.transaction.clone()),
+            OperationName::TokenTransaction => return Ok(self.inner.token_transaction.clone()),
+            OperationName::Void => return Ok(self.inner.void.clone()),
+            OperationName::GetTransaction | OperationName::GetCustomer => {
+                operation.path_template().trim_end_matches("{id}")
+            }
+        };
         let mut parts = self.inner.transaction.clone().into_parts();
-        let path = [self.inner.path_prefix(), "/", collection, "/", segment].concat();
+        let path = [self.inner.path_prefix(), collection, id].concat();
         parts.path_and_query = Some(
             PathAndQuery::from_maybe_shared(Bytes::from(path))
                 .map_err(|_| ConfigurationError::BaseUrlSyntax)?,
@@ -237,7 +235,7 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-const TRANSACTION: &str = "/transaction";
+const TRANSACTION: &str = OperationName::Transaction.path_template();
 
 /// The name of the service whose transactions are created at this path of this server.
 fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
@@ -363,12 +361,18 @@ mod tests {
     #[test]
     fn the_path_prefix_is_kept_and_trailing_slashes_are_trimmed_d24() {
         let with_prefix = endpoint("https://pay.example.com/tenant/7/api/v1/public//").unwrap();
-        assert_eq!(with_prefix.transaction(), "https://pay.example.com/tenant/7/api/v1/public/transaction");
-        assert_eq!(
-            with_prefix.record("customer", "cus_1").unwrap(),
-            "https://pay.example.com/tenant/7/api/v1/public/customer/cus_1"
-        );
-        assert_eq!(endpoint("https://pay.example.com").unwrap().void(), "https://pay.example.com/void");
+        let without = endpoint("https://pay.example.com").unwrap();
+        for (operation, id, path) in [
+            (OperationName::Transaction, "", "/transaction"),
+            (OperationName::TokenTransaction, "", "/token-transaction"),
+            (OperationName::Void, "", "/void"),
+            (OperationName::GetTransaction, "txn_1", "/transaction/txn_1"),
+            (OperationName::GetCustomer, "cus_1", "/customer/cus_1"),
+        ] {
+            let with = format!("https://pay.example.com/tenant/7/api/v1/public{path}");
+            assert_eq!(with_prefix.uri(operation, id).unwrap(), *with);
+            assert_eq!(without.uri(operation, id).unwrap(), *format!("https://pay.example.com{path}"));
+        }
         assert_eq!(with_prefix.base_url(), "https://pay.example.com/tenant/7/api/v1/public");
         for (written, sent_to) in [
             ("https://pay.example.com:0443", "https://pay.example.com:443"),

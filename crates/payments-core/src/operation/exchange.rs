@@ -1,10 +1,11 @@
+use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
-use http::{HeaderValue, Method, Uri};
+use http::{HeaderValue, Method};
 use payments_model::unversioned::Envelope;
-use payments_model::{SecretBytes, TransactionId};
+use payments_model::{SecretBytes, TransactionId, ValidationError};
 
 use super::facts::Facts;
 use super::name::OperationName;
@@ -97,9 +98,11 @@ pub trait Operation: Sealed {
         Exchange::new(self, endpoint, None).not_answered(error)
     }
 
-    /// The URL of the request.
+    /// The id in the URL of a lookup, as a path segment.
     #[doc(hidden)]
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause>;
+    fn path_id(&self) -> Result<Cow<'_, str>, ValidationError> {
+        Ok(Cow::Borrowed(""))
+    }
 
     /// The body of a `POST`, or `None` for a `GET`.
     #[doc(hidden)]
@@ -162,7 +165,7 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
         let body = self.operation.body();
         let method = if body.is_some() { Method::POST } else { Method::GET };
         let mut request = http::Request::new(body.map(Bytes::from_owner).unwrap_or_default());
-        *request.uri_mut() = self.operation.uri(self.endpoint)?;
+        *request.uri_mut() = self.endpoint.uri(O::NAME, &self.operation.path_id()?)?;
         let headers = request.headers_mut();
         // Leaves room for the headers of the HTTP stack.
         headers.reserve(7);

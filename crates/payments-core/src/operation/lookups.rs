@@ -1,14 +1,12 @@
 use std::borrow::Cow;
 
-use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{CustomerId, CustomerRecord, Field, TransactionId, TransactionRecord, ValidationError};
 
 use super::exchange::{Operation, Sealed, redact_transaction_id};
 use super::facts::Facts;
 use super::name::OperationName;
-use crate::Endpoint;
-use crate::error::{Cause, LookupError};
+use crate::error::LookupError;
 
 /// The lookup of one transaction, `GET /transaction/{id}`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,8 +28,8 @@ impl Operation for GetTransaction {
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetTransaction;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
-        record_uri(endpoint, "transaction", self.id.path_segment())
+    fn path_id(&self) -> Result<Cow<'_, str>, ValidationError> {
+        self.id.path_segment()
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<TransactionRecord> {
@@ -71,8 +69,8 @@ impl Operation for GetCustomer {
     type Error = LookupError;
     const NAME: OperationName = OperationName::GetCustomer;
 
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
-        record_uri(endpoint, "customer", self.id.path_segment())
+    fn path_id(&self) -> Result<Cow<'_, str>, ValidationError> {
+        self.id.path_segment()
     }
 
     fn data(&self, envelope: &Envelope<'_>) -> Option<CustomerRecord> {
@@ -94,13 +92,4 @@ impl Operation for GetCustomer {
     fn facts(&self) -> Facts<'_> {
         Facts::new(Self::NAME)
     }
-}
-
-/// The URL of one record, if its id can be a path segment.
-fn record_uri(
-    endpoint: &Endpoint,
-    collection: &str,
-    segment: Result<Cow<'_, str>, ValidationError>,
-) -> Result<Uri, Cause> {
-    Ok(endpoint.record(collection, &segment?)?)
 }

@@ -1,6 +1,5 @@
 use std::ops::Deref;
 
-use http::Uri;
 use payments_model::unversioned::Envelope;
 use payments_model::{
     AchTransaction, CardTransaction, SecretBytes, TokenTransaction, TransactionId, TransactionReceipt,
@@ -11,8 +10,7 @@ use serde::Serialize;
 use super::exchange::{Operation, Sealed, redact_transaction_id};
 use super::facts::Facts;
 use super::name::OperationName;
-use crate::Endpoint;
-use crate::error::{Cause, Error};
+use crate::error::Error;
 
 /// `POST /transaction`, for a card and for an account: the interface has one URL and one response for both.
 macro_rules! describe_payment {
@@ -23,10 +21,6 @@ macro_rules! describe_payment {
             type Data = TransactionRecord;
             type Error = Error;
             const NAME: OperationName = OperationName::Transaction;
-
-            fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
-                Ok(endpoint.transaction())
-            }
 
             fn body(&self) -> Option<SecretBytes> {
                 Some(self.to_json())
@@ -79,10 +73,6 @@ impl Operation for TokenTransaction {
     type Data = TransactionReceipt;
     type Error = Error;
     const NAME: OperationName = OperationName::TokenTransaction;
-
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
-        Ok(endpoint.token_transaction())
-    }
 
     fn body(&self) -> Option<SecretBytes> {
         Some(self.to_json())
@@ -138,10 +128,6 @@ impl Operation for Void {
     type Data = VoidReceipt;
     type Error = Error;
     const NAME: OperationName = OperationName::Void;
-
-    fn uri(&self, endpoint: &Endpoint) -> Result<Uri, Cause> {
-        Ok(endpoint.void())
-    }
 
     fn body(&self) -> Option<SecretBytes> {
         Some(self.to_json())
