@@ -145,11 +145,11 @@ impl HyperTransportBuilder {
         self
     }
 
-    /// The maximum number of requests in flight, which over HTTP/1.1 is that of connections in use; unlimited by default.
+    /// The maximum number of requests in flight; unlimited by default. Over HTTP/1.1, each has a connection of its own.
     ///
     /// Further requests wait, and their connect deadlines run meanwhile: if one ends, that request was not processed. At least
     /// one request is always allowed.
-    pub fn max_connections(mut self, count: usize) -> Self {
+    pub fn max_requests_in_flight(mut self, count: usize) -> Self {
         self.limits.max_in_flight = Some(count);
         self
     }

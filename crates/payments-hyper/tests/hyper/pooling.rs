@@ -284,7 +284,7 @@ async fn surplus_idle_connections_are_closed() {
 }
 
 #[tokio::test]
-async fn max_connections_limits_calls_in_flight() {
+async fn max_requests_in_flight_makes_the_next_one_wait() {
     let (arrived, wait_until_arrived) = gate();
     let (respond, may_respond) = mpsc::channel::<()>();
     let may_respond = Mutex::new(may_respond);
@@ -295,7 +295,7 @@ async fn max_connections_limits_calls_in_flight() {
             connection.peer().respond("{}");
         }
     });
-    let transport = HyperTransport::builder().max_connections(1).build().unwrap();
+    let transport = HyperTransport::builder().max_requests_in_flight(1).build().unwrap();
     let first = tokio::spawn({
         let (transport, plan) = (transport.clone(), post(server.url()));
         async move { send(&transport, plan).await }

@@ -87,7 +87,7 @@ fn a_runtime_without_a_driver_is_a_configuration_error_d01() {
 #[test]
 fn a_call_polled_outside_its_runtime_before_it_is_sent_is_a_configuration_error_d01() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let transport = HyperTransport::builder().max_connections(1).build().unwrap();
+    let transport = HyperTransport::builder().max_requests_in_flight(1).build().unwrap();
     let client = client(&server, &transport);
     let payment = payment();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
