@@ -150,7 +150,7 @@ pub use request::{
 pub use secret::SecretBytes;
 pub use violation::{ValidationError, Violation};
 
-/// For the other crates of this project only. It may change in any version.
+/// For the other crates of this project only: it may change in any version.
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;

@@ -7,7 +7,7 @@ use crate::error::Outcome;
 
 /// Reports every attempt to [`tracing`], under the target `payments`.
 ///
-/// The level of a start is `debug`, of a success `info`, of a rejection or a safe failure `warn`. An unknown outcome is `error`,
+/// The level of a start is `debug`, of a success `info`, of a refusal or a safe failure `warn`. An unknown outcome is `error`,
 /// because a person must investigate it.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]

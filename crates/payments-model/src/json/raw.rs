@@ -142,7 +142,7 @@ fn has_card_number(json: Json<'_>) -> bool {
 /// [`REDACTED`](crate::secret::REDACTED) as a JSON string.
 const REDACTED_JSON: &str = "\"[redacted]\"";
 
-/// Deeper values are rejected in an account field and redacted as a whole in a record.
+/// Deeper values are refused in an account field and redacted as a whole in a record.
 pub(crate) const MAX_DEPTH: u32 = 64;
 
 #[cfg(test)]

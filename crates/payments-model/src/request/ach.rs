@@ -178,7 +178,7 @@ impl<'a> AchTransactionBuilder<'a> {
 
     /// Adds one account field. Its value is sent verbatim as a JSON string.
     ///
-    /// [`build`](Self::build) rejects a name that is blank, is used twice, or is the name of a field of the interface. It
+    /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface. It
     /// ignores case, because some services do and would read `amount` as `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: impl AsRef<str>) -> Self {
         self.account.push((name.into(), secret_json(text.as_ref())));

@@ -293,7 +293,7 @@ macro_rules! payment_setters {
         }
 
         /// Sets `SuggestedMode`. The default is `Card` for a card payment and `ACH` for an ACH payment. This SDK infers both
-        /// values, because the interface does not document them. [`build`](Self::build) rejects the mode of the other
+        /// values, because the interface does not document them. [`build`](Self::build) refuses the mode of the other
         /// payment method.
         pub fn suggested_mode(mut self, mode: impl Into<Cow<$lifetime, str>>) -> Self {
             self.draft.suggested_mode = mode.into().into();

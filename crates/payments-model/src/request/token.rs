@@ -104,7 +104,7 @@ impl TokenTransaction {
         self.description.as_deref()
     }
 
-    /// `ReferenceNo`, the caller's reference, if set. The interface does not say that the service rejects a second payment with
+    /// `ReferenceNo`, the caller's reference, if set. The interface does not say that the service refuses a second payment with
     /// the same reference.
     pub fn reference_no(&self) -> Option<&str> {
         self.reference_no.as_deref()
