@@ -303,13 +303,13 @@ impl TenantService<'_> {
     }
 
     fn get_transaction(&self, id: &str) -> Decision {
-        let stored = TransactionId::from_answer(id).and_then(|id| self.store.transactions.get(&id));
+        let stored = TransactionId::from_response(id).and_then(|id| self.store.transactions.get(&id));
         let found = stored.map(|entry| envelope::get(SuccessEnvelope::TRANSACTION_FOUND, &entry.record));
         self.lookup(found, ErrorEnvelope::TRANSACTION_NOT_FOUND)
     }
 
     fn get_customer(&self, id: &str) -> Decision {
-        let stored = CustomerId::from_answer(id).and_then(|id| self.store.customers.get(&id));
+        let stored = CustomerId::from_response(id).and_then(|id| self.store.customers.get(&id));
         let seeded = (stored.is_none() && id == test_values::CUSTOMER).then(seeded_customer);
         let record = stored.or(seeded.as_ref());
         let found = record.map(|record| envelope::get(SuccessEnvelope::CUSTOMER_FOUND, record));

@@ -68,13 +68,13 @@ mod tests {
         let sending = begin.decide(None).unwrap();
         let end = Change::end(key, attempt, Ending::Unknown(failure), now);
         let unknown = end.decide(Some(&sending)).unwrap();
-        let id = TransactionId::from_answer("txn\0_1").unwrap();
+        let id = TransactionId::from_response("txn\0_1").unwrap();
         let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);
         resolve.decide(Some(&unknown)).unwrap()
     }
 
     fn transaction_id() -> impl Strategy<Value = TransactionId> {
-        any::<String>().prop_filter_map("no id", TransactionId::from_answer)
+        any::<String>().prop_filter_map("no id", TransactionId::from_response)
     }
 
     fn failure() -> impl Strategy<Value = Failure> {

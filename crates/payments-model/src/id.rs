@@ -83,7 +83,7 @@ macro_rules! path_identifier {
 
         impl $name {
             /// An identifier as the service returned it. `None` if the text is empty.
-            pub fn from_answer(text: impl Into<String>) -> Option<Self> {
+            pub fn from_response(text: impl Into<String>) -> Option<Self> {
                 let text = text.into();
                 not_empty(&text).ok().map(|()| Self(text))
             }

@@ -317,7 +317,7 @@ fn draw_transaction(rng: &mut fastrand::Rng, tenant: usize, known: &KnownIds) ->
         ),
         0..19 => (unknown_id(), "a transaction that does not exist"),
         _ => (
-            TransactionId::from_answer("no/../path").expect("it is not empty"),
+            TransactionId::from_response("no/../path").expect("it is not empty"),
             "an id that is not valid in a path",
         ),
     };
@@ -330,7 +330,7 @@ fn draw_customer(rng: &mut fastrand::Rng) -> (Request, &'static str) {
         11..19 => ("cus_nobody", "a customer that does not exist"),
         _ => ("no/../path", "an id that is not valid in a path"),
     };
-    (Request::Customer(CustomerId::from_answer(id).expect("it is not empty")), what)
+    (Request::Customer(CustomerId::from_response(id).expect("it is not empty")), what)
 }
 
 fn of_tenant<T>(all: &[(usize, T)], tenant: usize) -> Vec<&T> {

@@ -253,10 +253,10 @@ impl Client {
             // Even from a transport that ignores the cap.
             Ok(response) if response.body().len() > response_cap => {
                 let error = TransportError::answered(TransportErrorKind::BodyTooLarge, response);
-                Err(call.exchange.not_answered(error))
+                Err(call.exchange.error_from_transport(error))
             }
             Ok(response) => call.exchange.read(response.as_http()),
-            Err(error) => Err(call.exchange.not_answered(error)),
+            Err(error) => Err(call.exchange.error_from_transport(error)),
         }
     }
 

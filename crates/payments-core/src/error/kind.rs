@@ -41,7 +41,7 @@ pub enum ErrorKind {
     Unauthorized,
     /// Too many requests (HTTP 429), from the service or from something in front of it.
     RateLimited,
-    /// Something between here and the service answered, such as a proxy or a firewall: the response is not in the service's words.
+    /// Something between here and the service responded, such as a proxy or a firewall: the words are not the service's.
     /// The outcome may be [`Unknown`](crate::Outcome::Unknown): a page with HTTP 403 or 502 can come after the service has charged.
     RefusedByIntermediary,
     /// A complete response is neither a success nor a refusal, or it could not be read.

@@ -95,7 +95,7 @@ pub trait Operation: Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn error_from_transport(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
-        Exchange::new(self, endpoint, None).not_answered(error)
+        Exchange::new(self, endpoint, None).error_from_transport(error)
     }
 
     /// The id in the URL of a lookup, as a path segment.
@@ -140,7 +140,7 @@ pub(crate) trait Sealed {}
 
 /// Replaces the id if `redacted` returns another text.
 pub(crate) fn redact_transaction_id(id: &mut TransactionId, redacted: &dyn Fn(&str) -> Option<String>) {
-    if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_answer) {
+    if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_response) {
         *id = other;
     }
 }
@@ -196,7 +196,7 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     }
 
     /// Converts the transport's evidence into an error.
-    pub(crate) fn not_answered(&self, mut error: TransportError) -> O::Error {
+    pub(crate) fn error_from_transport(&self, mut error: TransportError) -> O::Error {
         let response = error.take_partial().map(|partial| {
             let received = Received::cut(partial.as_http());
             let meaning = received.meaning(&self.facts, false);

@@ -79,7 +79,7 @@ impl Operation for GetCustomer {
 
     fn redact_ids(data: &mut CustomerRecord, redacted: &dyn Fn(&str) -> Option<String>) {
         let id =
-            data.customer_id.value().and_then(|id| redacted(id.as_str())).and_then(CustomerId::from_answer);
+            data.customer_id.value().and_then(|id| redacted(id.as_str())).and_then(CustomerId::from_response);
         if let Some(other) = id {
             data.customer_id = Field::Value(other);
         }

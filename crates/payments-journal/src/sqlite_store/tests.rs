@@ -108,7 +108,7 @@ async fn begun(text: &str, store: &SqliteStore) -> AttemptId {
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {
-    let ending = Ending::Processed(TransactionId::from_answer("txn_1").unwrap());
+    let ending = Ending::Processed(TransactionId::from_response("txn_1").unwrap());
     Change::end(key(text), attempt, ending, SystemTime::UNIX_EPOCH)
 }
 

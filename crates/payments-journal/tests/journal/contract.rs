@@ -339,7 +339,7 @@ fn void_request() -> IntentRequest {
 }
 
 fn transaction(text: &str) -> TransactionId {
-    TransactionId::from_answer(text).unwrap()
+    TransactionId::from_response(text).unwrap()
 }
 
 fn failure(kind: &'static str) -> Failure {

@@ -67,7 +67,7 @@ macro_rules! record {
             /// `None` if the required field is missing.
             pub(crate) fn read(members: &[$crate::json::Member<'_>]) -> Option<Self> {
                 let mut record = Self::new(
-                    $($id_type::from_answer($crate::json::only(members, $id_name)?.text_or_integer()?)?)?
+                    $($id_type::from_response($crate::json::only(members, $id_name)?.text_or_integer()?)?)?
                 );
                 #[allow(unused_mut, unused_variables, reason = "a receipt has only its identifier")]
                 let mut repeated: Vec<&str> = Vec::new();
@@ -164,7 +164,7 @@ pub(crate) fn code(json: Json<'_>) -> Option<String> {
 }
 
 pub(crate) fn customer_id(json: Json<'_>) -> Option<CustomerId> {
-    CustomerId::from_answer(json.text_or_integer()?)
+    CustomerId::from_response(json.text_or_integer()?)
 }
 
 /// A field for `Debug` output, with card numbers masked.

@@ -125,7 +125,7 @@ impl<'a> Envelope<'a> {
 
     /// `TransactionId` in `data`: a string that is not empty, or the digits of a whole number.
     pub fn transaction_id(&self) -> Option<TransactionId> {
-        TransactionId::from_answer(self.data_member("TransactionId")?.text_or_integer()?)
+        TransactionId::from_response(self.data_member("TransactionId")?.text_or_integer()?)
     }
 
     /// `Status` in `data`. The interface does not explain its codes.

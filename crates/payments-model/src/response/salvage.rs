@@ -19,7 +19,7 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 /// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
 /// Quotes may be escaped as in a JSON string (`\"`) or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
-    salvaged_values(bytes, "TransactionId").into_iter().filter_map(TransactionId::from_answer)
+    salvaged_values(bytes, "TransactionId").into_iter().filter_map(TransactionId::from_response)
 }
 
 /// Whether `"status": "success"` or `"status_code": 100` is anywhere in the bytes.

@@ -51,7 +51,7 @@ fn amounts_and_identifiers_round_trip_through_serde() {
         assert_round_trips(&amount);
         assert_eq!(serde_json::to_string(&amount).unwrap(), format!("\"{amount}\""));
     }
-    assert_round_trips(&TransactionId::from_answer("a/b c").unwrap());
+    assert_round_trips(&TransactionId::from_response("a/b c").unwrap());
     assert_round_trips(&"cus_1".parse::<CustomerId>().unwrap());
     assert_round_trips(&"tok_1".parse::<TokenId>().unwrap());
     assert_round_trips(&"gc_1".parse::<GatewayCustomerId>().unwrap());

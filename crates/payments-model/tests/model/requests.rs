@@ -687,12 +687,12 @@ fn any_id_without_control_characters_can_be_voided_and_all_but_dot_segments_look
     let too_long = "ü".repeat(257);
     for invalid in ["", " ", "\u{a0}", "a\0", "a\nb", "a\u{7f}b", "a\u{85}b", &too_long] {
         assert!(TransactionId::new(invalid).is_err() && CustomerId::new(invalid).is_err(), "{invalid:?}");
-        if let Some(id) = TransactionId::from_answer(invalid) {
+        if let Some(id) = TransactionId::from_response(invalid) {
             assert_eq!(id.as_str(), invalid, "an identifier from a response is kept unchanged");
             assert!(id.path_segment().is_err(), "{invalid:?}");
         }
     }
-    assert!(TransactionId::from_answer("").is_none());
+    assert!(TransactionId::from_response("").is_none());
     assert_eq!(fields(Void::from_json(b"{}")), [VOID[0].name]);
 }
 
@@ -745,7 +745,7 @@ fn white_space_around_an_id_is_refused_d53() {
             assert!(TransactionId::new(&*id).is_err() && CustomerId::new(&*id).is_err(), "{id:?}");
             assert!(TokenId::new(&*id).is_err() && GatewayCustomerId::new(&*id).is_err(), "{id:?}");
             // An id that the service returned, or that is stored, is kept.
-            assert_eq!(TransactionId::from_answer(&*id).unwrap().as_str(), id);
+            assert_eq!(TransactionId::from_response(&*id).unwrap().as_str(), id);
             let stored: TokenId = serde_json::from_value(json!(id)).unwrap();
             assert_eq!(stored.as_str(), id);
         }

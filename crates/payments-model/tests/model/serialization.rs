@@ -331,7 +331,7 @@ proptest! {
 
     #[test]
     fn any_void_matches_the_table_and_reads_back_equal_d28(id in typed_id(), reason in option::of(any::<String>())) {
-        let mut void = Void::new(TransactionId::from_answer(id.as_str()).unwrap());
+        let mut void = Void::new(TransactionId::from_response(id.as_str()).unwrap());
         let mut expected = Map::from_iter([
             ("TransactionId".to_owned(), Value::from(id)),
             ("TransactionFor".to_owned(), "Void".into()),

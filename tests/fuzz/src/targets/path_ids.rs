@@ -11,7 +11,7 @@ pub(crate) fn read_path_id(data: &[u8]) {
     assert_eq!(new.is_ok(), CustomerId::new(text).is_ok(), "both types have the same rule");
     assert!(new.is_err() || is_storable(text), "{text:?}");
 
-    let from_response = TransactionId::from_answer(text);
+    let from_response = TransactionId::from_response(text);
     assert_eq!(from_response.is_some(), !text.is_empty());
     let Some(from_response) = from_response else { return };
     assert_eq!(from_response.path_segment().is_ok(), is_storable(text) && !has_dots(text), "{text:?}");
@@ -19,7 +19,7 @@ pub(crate) fn read_path_id(data: &[u8]) {
     match GetTransaction::new(from_response).request(&endpoint) {
         Ok(request) => {
             check_uri(request.uri(), "transaction", text);
-            let customer = GetCustomer::new(CustomerId::from_answer(text).expect("it is not empty"));
+            let customer = GetCustomer::new(CustomerId::from_response(text).expect("it is not empty"));
             let request = customer.request(&endpoint).expect("both types have the same rule");
             check_uri(request.uri(), "customer", text);
         }

@@ -108,7 +108,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     sql(&server.url(), "ALTER ROLE billing NOLOGIN").await;
     sql(&server.url(), DISCONNECT).await;
     let refused = proxy.until_sent("28000");
-    let transaction_id = TransactionId::from_answer("txn_1").unwrap();
+    let transaction_id = TransactionId::from_response("txn_1").unwrap();
     let end = Change::end(contract::key("k"), attempt, contract::as_processed("txn_1"), contract::at(2));
     tokio::select! {
         applied = store.apply(end) => panic!("{applied:?}"),

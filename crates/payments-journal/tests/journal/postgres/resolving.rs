@@ -7,7 +7,7 @@ use super::{administrator, opened, sql, until_locked_out};
 use crate::contract::{charged, key};
 
 async fn resolve(store: &PostgresStore, text: &str) -> Applied {
-    let id = TransactionId::from_answer("txn_1").unwrap();
+    let id = TransactionId::from_response("txn_1").unwrap();
     crate::contract::resolve(store, text, Resolution::processed(id, "ada")).await
 }
 
