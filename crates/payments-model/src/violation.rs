@@ -68,8 +68,8 @@ impl Violation {
         Self { field: Cow::Owned(printable_field_name(field).into_owned()), rule: Cow::Borrowed(rule) }
     }
 
-    /// The field's name in the interface, or `body`. A name that does not look like one is in quotation marks. If it has as many digits as an
-    /// account number or a card number, none is shown.
+    /// The field's name in the interface, or `body`. A name that does not look like one is in quotation marks. If it has as
+    /// many digits as an account number or a card number, none is shown.
     pub fn field(&self) -> &str {
         &self.field
     }

@@ -46,8 +46,8 @@ pub(crate) fn meaning_for_payment(http: StatusCode, summary: Summary) -> Meaning
     let Summary { is_whole, status, code, has_data, names_transaction } = summary;
     match (http.as_u16(), status) {
         _ if !is_whole => Meaning::Unclear,
-        // A 204 has no body, so a body that a stack returns for it does not belong to this request. After the others, the request or
-        // an earlier one like it may be in progress.
+        // A 204 has no body, so a body that a stack returns for it does not belong to this request. With the other three, the
+        // request or an earlier one like it may be in progress.
         (204 | 408 | 409 | 425, _) => Meaning::Unclear,
         (200..=299, Status::Success | Status::Absent) if code == PAYMENT_PROCESSED && has_data => {
             Meaning::Processed

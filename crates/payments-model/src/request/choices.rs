@@ -44,8 +44,8 @@ impl TransactionType {
 
 /// The payment mode of a valid request.
 ///
-/// The interface does not document the allowed values, so any text that is not blank is possible. This SDK infers `Card` and `ACH` from the
-/// interface's words "card or ACH".
+/// The interface does not document the allowed values, so any text that is not blank is possible. This SDK infers `Card` and
+/// `ACH` from the interface's words "card or ACH".
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct SuggestedMode(String);
 

@@ -5,10 +5,11 @@ use std::fmt;
 use crate::secret::Redacted;
 use crate::violation::Rule;
 
-/// The payer's e-mail address in a valid request: one `@` with text on both sides, no whitespace, no control characters, at most 64 bytes
-/// before the `@` and 254 bytes in total.
+/// The payer's e-mail address in a valid request: one `@` with text on both sides, no whitespace, no control characters, at
+/// most 64 bytes before the `@` and 254 bytes in total.
 ///
-/// These rules are chosen by this SDK. Whether the address exists is not checked. It is personal data, so `Debug` does not show it.
+/// These rules are chosen by this SDK. Whether the address exists is not checked. It is personal data, so `Debug` does not
+/// show it.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct Email(String);
 
