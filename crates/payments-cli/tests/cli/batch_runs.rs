@@ -381,7 +381,7 @@ fn charge_under_two_spellings_of_a_key_in_one_file_is_refused_d53() {
         } else {
             assert_eq!(ended.failed(2)["violation_count"], lines.len(), "{ended:?}");
             for (index, (_, first)) in lines.iter().enumerate() {
-                begins(rule(&ended, index), &format!("is that of line {first} in another spelling"));
+                begins(rule(&ended, index), format!("is that of line {first} in another spelling"));
             }
         }
         // Another reference makes them two payments.
