@@ -69,11 +69,7 @@ pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: J
         }
         Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
-        Err(CommandError::Unwritten(READ, error)) if stdout::is_closed(&error) => ExitCode::Other,
-        Err(CommandError::Unwritten(what, error)) => {
-            stderr::write_last(stdout::not_written(what, &error));
-            ExitCode::Other
-        }
+        Err(CommandError::Unwritten) => ExitCode::Other,
     }
 }
 
@@ -85,8 +81,8 @@ enum CommandError {
     InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
-    /// The result could not be written to stdout; with what was done.
-    Unwritten(&'static str, io::Error),
+    /// The result could not be written to stdout, as [`unwritten`] has reported.
+    Unwritten,
 }
 
 impl CommandError {
@@ -102,6 +98,14 @@ impl CommandError {
 /// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
 const READ: &str = "read";
 
+/// Reports what was done although stdout has failed, even if the caller then ends with another result.
+fn unwritten(what: &'static str, error: &io::Error) -> CommandError {
+    if what != READ || !stdout::is_closed(error) {
+        stderr::write_last(stdout::not_written(what, error));
+    }
+    CommandError::Unwritten
+}
+
 /// Writes what was done: `document`, or `text` for people.
 fn write(
     what: &'static str,
@@ -109,7 +113,7 @@ fn write(
     document: &impl Serialize,
     text: impl FnOnce(Style) -> String,
 ) -> Result<(), CommandError> {
-    output.print(document, text).map_err(|error| CommandError::Unwritten(what, error))
+    output.print(document, text).map_err(|error| unwritten(what, &error))
 }
 
 /// Sets the purpose, except for a failed lookup.

@@ -7,7 +7,8 @@ use payments_fake::Fault;
 use serde_json::{Value, json};
 
 use crate::support::{
-    Ended, KEY, Line as _, Peer, Run, TOKEN_PAYMENT, begins, declined_payment, has, holds, message, responses,
+    Ended, KEY, Line as _, Peer, Run, TOKEN_PAYMENT, begins, broken_pipe, declined_payment, has, holds,
+    message, responses,
 };
 use crate::workspace::Workspace;
 
@@ -202,6 +203,23 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     let paid = workspace.charge("k");
     assert_eq!((&paid.json()["recorded"], paid.paid_id()), (&json!(true), first));
     assert_eq!(workspace.requests(), looked_up, "no charge was sent");
+}
+
+/// Otherwise a full disk would leave only an exit code: a program reads no warning.
+#[test]
+fn second_charge_that_cannot_be_written_says_what_was_recorded_d48() {
+    for is_from_a_file in [false, true] {
+        let (workspace, [first, _]) = Workspace::with_two_attempts();
+        let run = if is_from_a_file {
+            let revision = workspace.shown("k", "revision");
+            workspace.resolving(format!("Key,TransactionId,Note,Attempt,Revision\nk,{first},,1,{revision}\n"))
+        } else {
+            workspace.run(format!("journal resolve k --by bob --processed {first} --attempt 1"))
+        };
+        let ended = run.stdout(broken_pipe()).end_with_given_stdout().exits(8);
+        begins(&ended.stderr, "resolved, but the result could not be written to stdout");
+        assert_eq!(workspace.shown("k", "also_processed_as"), first);
+    }
 }
 
 /// In flight when the machine stopped, and declined by the processor.

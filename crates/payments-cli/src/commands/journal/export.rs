@@ -8,7 +8,7 @@ use payments_journal::{Intent, IntentKey};
 use serde::Deserialize;
 
 use super::list::for_each_page;
-use super::{CommandError, READ};
+use super::{CommandError, READ, unwritten};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;
@@ -50,7 +50,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| CommandError::Unwritten(READ, error))
+    out.flush().map_err(|error| unwritten(READ, &error))
 }
 
 /// The keys of a file, and the lines of those that look like card numbers.

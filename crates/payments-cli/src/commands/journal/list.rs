@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use payments_journal::{Intent, IntentState, Journal, StateName, Verdict};
 
-use super::{CommandError, READ};
+use super::{CommandError, READ, unwritten};
 use crate::args::journal::ListArguments;
 use crate::failure::Failure;
 use crate::output::Output;
@@ -27,7 +27,6 @@ pub(super) async fn run(
     let journal = place.open(OpenFor::Reading).await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
-    let unwritten = |error: io::Error| CommandError::Unwritten(READ, error);
     if output.is_text() {
         let mut table = Table::new(output.style(), stdout::width());
         for_each_page(&journal, states, |intents| {
@@ -35,7 +34,9 @@ pub(super) async fn run(
             out.flush()
         })
         .await?;
-        out.write_all(table.summary().as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
+        out.write_all(table.summary().as_bytes())
+            .and_then(|()| out.flush())
+            .map_err(|error| unwritten(READ, &error))
     } else {
         let mut separator = "[";
         for_each_page(&journal, states, |intents| {
@@ -48,7 +49,7 @@ pub(super) async fn run(
         })
         .await?;
         let end = if separator == "[" { "[]\n" } else { "]\n" };
-        out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(unwritten)
+        out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(READ, &error))
     }
 }
 
@@ -66,7 +67,7 @@ pub(super) async fn for_each_page(
             Err(error) if is_first => return Err(error.into()),
             Err(error) => return Err(CommandError::Partial(Box::new(Failure::of_store(&error)))),
         };
-        write(&intents).map_err(|error| CommandError::Unwritten(READ, error))?;
+        write(&intents).map_err(|error| unwritten(READ, &error))?;
         is_first = false;
     }
 }
