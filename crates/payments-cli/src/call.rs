@@ -14,17 +14,16 @@ use payments_journal::IntentKey;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
 
+use crate::abandoned::Abandoned;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
 use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::{self, Output};
 use crate::report::Report;
-use crate::report::advice;
 use crate::report::call::Processed;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
-use crate::report::intent_note::IntentNote;
 use crate::settings::Settings;
 use crate::trace::Trace;
 
@@ -53,8 +52,8 @@ pub(crate) fn run<C: Call>(
     let send = async |has_begun: &Cell<bool>| end(options.client, output, read, has_begun).await;
     run_to_report(output, C::PURPOSE, runtime::Builder::new_current_thread(), send, |has_begun| {
         match C::PURPOSE {
-            Purpose::MoveMoney if has_begun => may_have_been_sent(None),
-            _ => nothing_sent(),
+            Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
+            _ => Abandoned::Panic.before_sending(),
         }
     })
 }
@@ -79,30 +78,6 @@ pub(crate) fn run_to_report(
         // The report itself may be what panics.
         catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
     })
-}
-
-/// The failure after a panic before anything was sent.
-pub(crate) fn nothing_sent() -> Failure {
-    Failure::not_processed("internal", "internal error; nothing was sent")
-}
-
-/// The failure after a panic, if nothing more is known about the call, which may have a key.
-pub(crate) fn may_have_been_sent(key: Option<&IntentKey>) -> Failure {
-    unknown(None, key, "internal", "internal error")
-}
-
-fn unknown(facts: Option<Facts<'_>>, key: Option<&IntentKey>, kind: &'static str, what: &str) -> Failure {
-    let what = format!(
-        "{what} after the request may have been sent; the outcome is unknown, it may have been processed"
-    );
-    let (known, search_by) = facts
-        .map_or((None, "time"), |facts| (facts.transaction_id, facts.operation.search_by(facts.reference)));
-    let next_step = advice::after_unknown(key.is_some(), known, search_by);
-    let message = format!("{what}: {}, {next_step}", advice::do_not(key.is_some()));
-    let mut failure = Failure::new(FailedOutcome::Unknown, kind, message);
-    failure.advice.what_happened = Some(what);
-    failure.advice.note = key.map(|key| IntentNote { key: Some(key.clone()), ..IntentNote::default() });
-    failure
 }
 
 /// Runs a future on this thread.
@@ -145,10 +120,10 @@ impl<C: Send + 'static> Prepared<C> {
             let call = read()?;
             Ok::<_, Failure>((settings.client()?, settings, call))
         });
-        let prepared = async { prepared.await.unwrap_or_else(|_| Err(nothing_sent())) };
+        let prepared = async { prepared.await.unwrap_or_else(|_| Err(Abandoned::Panic.before_sending())) };
         let (client, settings, call) = interrupt.unless_arrived(prepared).await?;
         if let Some(signal) = interrupt.has_arrived().await {
-            return Err(Failure::interrupted_before_sending(signal));
+            return Err(Abandoned::Signal(signal).before_sending());
         }
         let client = if let Some(trace) = trace { client.observer(trace) } else { client };
         Ok(Self { settings, client, call, interrupt })
@@ -175,9 +150,9 @@ async fn end<C: Call>(
         ended = catch_panic(call.send(&client)) => match ended {
             Some(Ok(processed)) => return Ok(Report::Processed(processed)),
             Some(Err(error)) => hints::explained(&error, &settings),
-            None => after_sending(&call, None, "internal", "internal error"),
+            None => after_sending(&call, None, Abandoned::Panic),
         },
-        signal = interrupt.arrived() => after_sending(&call, None, Failure::INTERRUPTED, &format!("interrupted by {signal}")),
+        signal = interrupt.arrived() => after_sending(&call, None, Abandoned::Signal(signal)),
     };
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);
@@ -213,18 +188,12 @@ pub(crate) fn cannot_start(error: &io::Error) -> Failure {
 }
 
 /// The failure of a call, maybe with a key, that was abandoned after the request may have been sent.
-pub(crate) fn after_sending<C: Call>(
-    call: &C,
-    key: Option<&IntentKey>,
-    kind: &'static str,
-    what: &str,
-) -> Failure {
+pub(crate) fn after_sending<C: Call>(call: &C, key: Option<&IntentKey>, why: Abandoned) -> Failure {
     match C::PURPOSE {
-        Purpose::MoveMoney => unknown(call.facts(), key, kind, what),
-        Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => Failure::not_processed(
-            kind,
-            format!("{what}; a lookup moves no money: it is safe to run it again"),
-        ),
+        Purpose::MoveMoney => why.after_sending(call.facts(), key),
+        Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => {
+            why.harmless("; a lookup moves no money: it is safe to run it again")
+        }
     }
 }
 
@@ -336,28 +305,21 @@ mod tests {
         assert_eq!(ended, ExitCode::NotProcessed);
     }
 
+    const SIGNAL: Abandoned = Abandoned::Signal("SIGINT");
+
     #[test]
     fn abandoned_call_is_unknown_only_if_it_moves_money() {
-        assert_eq!(
-            ExitCode::of_failure(&Failure::interrupted_before_sending("SIGINT")),
-            ExitCode::NotProcessed
-        );
-        assert_eq!(
-            ExitCode::of_failure(&after_sending(&Lookup, None, "interrupted", "x")),
-            ExitCode::NotProcessed
-        );
-        assert_eq!(
-            ExitCode::of_failure(&after_sending(&Payment, None, "interrupted", "x")),
-            ExitCode::Unknown
-        );
+        assert_eq!(ExitCode::of_failure(&SIGNAL.before_sending()), ExitCode::NotProcessed);
+        assert_eq!(ExitCode::of_failure(&after_sending(&Lookup, None, SIGNAL)), ExitCode::NotProcessed);
+        assert_eq!(ExitCode::of_failure(&after_sending(&Payment, None, SIGNAL)), ExitCode::Unknown);
     }
 
     #[test]
     fn message_and_headline_give_the_same_advice() {
         let key = IntentKey::new("invoice-17").expect("a key");
         for key in [None, Some(&key)] {
-            for failure in [after_sending(&Payment, key, "interrupted", "x"), may_have_been_sent(key)] {
-                let (_, headline) = advice::headline(&failure);
+            for failure in [after_sending(&Payment, key, SIGNAL), Abandoned::Panic.after_sending(None, key)] {
+                let (_, headline) = crate::report::advice::headline(&failure);
                 for (advice, is_for_a_key) in [
                     ("do not run it again", false),
                     ("do not pay it another way", true),

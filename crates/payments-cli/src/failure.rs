@@ -13,8 +13,9 @@ use crate::report::intent_note::IntentNote;
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
-    /// A stable word for programs.
-    pub(crate) kind: Box<str>,
+    pub(crate) kind: FailureKind,
+    /// A signal ended the command.
+    pub(crate) is_interrupted: bool,
     /// What happened, what it means for the money, and what to do.
     pub(crate) message: String,
     /// The underlying cause, such as why a certificate was refused.
@@ -121,16 +122,64 @@ impl FailedOutcome {
     }
 }
 
-impl Failure {
-    /// The kind of a failure because of a signal.
-    pub(crate) const INTERRUPTED: &'static str = "interrupted";
+/// A stable word for programs. What a person does next depends on those that have a name here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FailureKind {
+    /// The journal could not be used.
+    Journal,
+    /// Another process is sending the key.
+    InProgress,
+    KeyReused,
+    OtherService,
+    /// The service has no such record.
+    NotFound,
+    Other(Box<str>),
+}
 
-    pub(crate) fn is_interrupted(&self) -> bool {
-        *self.kind == *Self::INTERRUPTED
+impl FailureKind {
+    fn of_call(call: &FailedCall) -> Self {
+        match call.kind() {
+            ErrorKind::NotFound => Self::NotFound,
+            _ => payments_journal::Failure::kind_of(call).into(),
+        }
     }
 
+    /// The kind of a call with a key.
+    pub(crate) fn of_journaled(error: &payments_journal::Error) -> Self {
+        if error.is_in_progress() {
+            Self::InProgress
+        } else if error.is_key_reused() {
+            Self::KeyReused
+        } else if error.is_other_service() {
+            Self::OtherService
+        } else if error.is_journal() {
+            Self::Journal
+        } else {
+            error.kind().into()
+        }
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        match self {
+            Self::Journal => "journal",
+            Self::InProgress => "in_progress",
+            Self::KeyReused => "key_reused",
+            Self::OtherService => "other_service",
+            Self::NotFound => "not_found",
+            Self::Other(word) => word,
+        }
+    }
+}
+
+impl From<&str> for FailureKind {
+    fn from(word: &str) -> Self {
+        Self::Other(word.into())
+    }
+}
+
+impl Failure {
     /// Refused by this command.
-    pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(kind: impl Into<FailureKind>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Invalid, kind, message)
     }
 
@@ -145,18 +194,8 @@ impl Failure {
     }
 
     /// Nothing was sent, through no fault of the caller.
-    pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+    pub(crate) fn not_processed(kind: impl Into<FailureKind>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::NotProcessed, kind, message)
-    }
-
-    /// A signal ended a command that moved no money. `rest` ends the message.
-    pub(crate) fn interrupted(signal: &str, rest: &str) -> Self {
-        Self::not_processed(Self::INTERRUPTED, format!("interrupted by {signal}{rest}"))
-    }
-
-    /// The same before anything was sent.
-    pub(crate) fn interrupted_before_sending(signal: &str) -> Self {
-        Self::interrupted(signal, " before anything was sent; it is safe to run it again")
     }
 
     /// Adds the underlying cause.
@@ -232,7 +271,7 @@ impl Failure {
                 ..Advice::default()
             }),
             cause: chain(error.source()),
-            ..Self::new(error.outcome(), payments_journal::Failure::kind_of(call), error.to_string())
+            ..Self::new(error.outcome(), FailureKind::of_call(call), error.to_string())
         }
     }
 
@@ -242,7 +281,7 @@ impl Failure {
         let is_final =
             error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
         let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
-        Self { cause: chain(error.source()), ..Self::new(outcome, "journal", error.to_string()) }
+        Self { cause: chain(error.source()), ..Self::new(outcome, FailureKind::Journal, error.to_string()) }
     }
 
     /// The transaction of the response, else the one to look up.
@@ -255,10 +294,15 @@ impl Failure {
         self.response.as_ref().map(|response| response.http_status)
     }
 
-    pub(crate) fn new(outcome: FailedOutcome, kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(
+        outcome: FailedOutcome,
+        kind: impl Into<FailureKind>,
+        message: impl Into<String>,
+    ) -> Self {
         Self {
             outcome,
             kind: kind.into(),
+            is_interrupted: false,
             message: message.into(),
             cause: None,
             violations: Vec::new(),

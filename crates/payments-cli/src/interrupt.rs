@@ -7,6 +7,7 @@ use std::io;
 #[cfg(unix)]
 use std::task::Poll;
 
+use crate::abandoned::Abandoned;
 use crate::failure::Failure;
 
 /// Catches signals that would end the process, from the moment it is created.
@@ -126,7 +127,7 @@ impl Interrupt {
         tokio::select! {
             biased;
             ended = work => ended,
-            signal = self.arrived() => Err(Failure::interrupted_before_sending(signal)),
+            signal = self.arrived() => Err(Abandoned::Signal(signal).before_sending()),
         }
     }
 

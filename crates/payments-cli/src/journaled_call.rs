@@ -9,11 +9,12 @@ use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, 
 use tokio::runtime;
 use tokio::time::timeout;
 
+use crate::abandoned::Abandoned;
 use crate::args::journal_place::IntentOptions;
 use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, FailureKind, Purpose, Sent};
 use crate::hints::{self, how_to_find_the_cause};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -72,7 +73,7 @@ pub(crate) fn run<C: Charge>(
     };
     let send = async |has_begun: &Cell<bool>| {
         let ended = end(options.client, output, intent, (&place, &key), read, has_begun).await;
-        let is_interrupted = matches!(&ended, Err(failure) if failure.is_interrupted());
+        let is_interrupted = matches!(&ended, Err(failure) if failure.is_interrupted);
         let closing = async {
             let closing = place.start_closing();
             if !is_interrupted {
@@ -86,9 +87,9 @@ pub(crate) fn run<C: Charge>(
     let runtime = runtime::Builder::new_current_thread();
     call::run_to_report(output, C::PURPOSE, runtime, send, |has_begun| {
         if has_begun {
-            call::may_have_been_sent(Some(&key))
+            Abandoned::Panic.after_sending(None, Some(&key))
         } else {
-            journal_not_opened(Failure::not_processed("internal", "internal error"))
+            journal_not_opened(Abandoned::Panic.harmless(""))
         }
     })
 }
@@ -148,16 +149,16 @@ async fn end<C: Charge>(
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
     has_begun.set(true);
-    let abandoned = |kind, what: &str| {
-        let failure = call::after_sending(&call, Some(key), kind, what);
+    let abandoned = |why| {
+        let failure = call::after_sending(&call, Some(key), why);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let sending = call::catch_panic(call.send_with(&attempt));
     let ended = match until_second_signal(sending, &mut interrupt).await {
         Ok(ended) => ended,
-        Err(signal) => return abandoned(Failure::INTERRUPTED, &format!("interrupted by {signal}")),
+        Err(signal) => return abandoned(Abandoned::Signal(signal)),
     };
-    let Some(mut ended) = ended else { return abandoned("internal", "internal error") };
+    let Some(mut ended) = ended else { return abandoned(Abandoned::Panic) };
     let is_unrecorded = match &ended {
         Ok(processed) => processed.note.as_ref().is_some_and(|note| note.not_recorded.is_some()),
         Err(error) => error.not_recorded().is_some(),
@@ -238,16 +239,15 @@ async fn open_with(
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
-    let is_interrupted = failure.is_interrupted();
     // The message about the signal already says that nothing was sent.
-    let advice = if is_interrupted {
+    let advice = if failure.is_interrupted {
         "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
     } else {
         "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
          journal is available"
     };
     let message = format!("{}; {advice}", failure.message);
-    let kind = if is_interrupted { "journal".into() } else { failure.kind };
+    let kind = if failure.is_interrupted { FailureKind::Journal } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 
@@ -318,7 +318,7 @@ fn without_response(error: &Error) -> Failure {
             ) if error.is_recorded() => FailedResponse::recorded(kept),
             _ => None,
         };
-    let failure = Failure::new(outcome, error.kind(), error.to_string());
+    let failure = Failure::new(outcome, FailureKind::of_journaled(error), error.to_string());
     let failure = Failure { response: response.map(Box::new), ..failure };
     match error.transaction_id() {
         Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),

@@ -37,6 +37,7 @@
 //! default address or key. The API key and card data are never arguments, because other users of the machine
 //! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
+mod abandoned;
 mod args;
 mod call;
 mod card_like_ids;

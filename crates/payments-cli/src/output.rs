@@ -106,7 +106,7 @@ impl Output {
         }
         let is_read = self.is_text() || self.only_stderr_is_terminal;
         let is_for_people = match report {
-            Report::Failed(failure) => is_read || failure.is_interrupted(),
+            Report::Failed(failure) => is_read || failure.is_interrupted,
             Report::InvalidFile(_) => is_read,
             // Text is already on stdout.
             Report::Check(_) | Report::Batch(_) => is_read && !self.is_text(),

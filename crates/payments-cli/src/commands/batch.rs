@@ -31,6 +31,7 @@ use self::results::Results;
 use self::run::Run;
 use self::throttle::Throttle;
 use super::calls::of_receipt;
+use crate::abandoned::Abandoned;
 use crate::args::GlobalOptions;
 use crate::args::batch::BatchArguments;
 use crate::call::{self, Prepared};
@@ -58,7 +59,7 @@ pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode
     };
     let runtime = runtime::Builder::new_multi_thread();
     call::run_to_report(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
-        if has_begun { lost() } else { with_earlier_runs(call::nothing_sent()) }
+        if has_begun { lost() } else { with_earlier_runs(Abandoned::Panic.before_sending()) }
     })
 }
 
@@ -129,7 +130,7 @@ async fn end(
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     let progress = Progress::begin(&summary.tallies, Instant::now());
     if let Some(signal) = interrupt.has_arrived().await {
-        return Err(Failure::interrupted_before_sending(signal));
+        return Err(Abandoned::Signal(signal).before_sending());
     }
     let run = Run::new(
         JournaledClient::new(client, journal),
@@ -186,5 +187,5 @@ async fn inspected(
         let inspected = inspect(&file, rules, known)?;
         Ok(inspected.map(|inspected| (file, inspected)))
     });
-    interrupt.unless_arrived(async { inspecting.await.map_err(|_| call::nothing_sent())? }).await
+    interrupt.unless_arrived(async { inspecting.await.map_err(|_| Abandoned::Panic.before_sending())? }).await
 }

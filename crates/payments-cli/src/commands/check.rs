@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
+use crate::abandoned::Abandoned;
 use crate::args::GlobalOptions;
 use crate::call::{self, Prepared};
 use crate::failure::Failure;
@@ -58,11 +59,11 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
             }
         }
     });
-    let unfinished = |kind, what: &str| (CONNECTION, Some((KEY, call::after_sending(&id, None, kind, what))));
+    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why))));
     let (passed, failed) = tokio::select! {
         biased;
-        ended = lookup => ended.unwrap_or_else(|| unfinished("internal", "internal error")),
-        signal = interrupt.arrived() => unfinished(Failure::INTERRUPTED, &format!("interrupted by {signal}")),
+        ended = lookup => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
+        signal = interrupt.arrived() => unfinished(Abandoned::Signal(signal)),
     };
     let warning = settings.warning.iter().map(|warning| format!("; WARNING: {warning}"));
     let authority = uri.authority().map_or("", |authority| authority.as_str());

@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
-use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure, FailureKind, Purpose};
 use crate::report::exit_code::ExitCode;
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
+    use FailureKind::{InProgress, Journal, KeyReused, NotFound, OtherService};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
 
     let needs_a_fix = failure.advice.needs_a_fix;
@@ -22,7 +23,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         _ => Tone::Error,
     };
-    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
+    let heading = match (failure.outcome, failure.advice.purpose, &failure.kind) {
         (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
         (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
             "PARTLY DONE, it is safe to run it again"
@@ -32,20 +33,18 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
-        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
-        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
+        (Invalid, _, Journal) => "JOURNAL REFUSED, nothing was sent now",
+        (NotProcessed, MoveMoney, Journal) => "NOT SENT NOW, it is safe to run the same command again",
         (Invalid, _, _) => "INVALID, nothing was sent",
         (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
-        (Unknown, _, "in_progress") => {
+        (Unknown, _, InProgress) => {
             "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
         }
-        (Unknown, _, "journal") => {
+        (Unknown, _, Journal) => {
             "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
-        (Unknown, _, "key_reused") => {
-            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
-        }
-        (Unknown, _, "other_service") => {
+        (Unknown, _, KeyReused) => "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way",
+        (Unknown, _, OtherService) => {
             "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
         }
         (NotProcessed, MoveMoney, _) if needs_a_fix => {
@@ -65,10 +64,10 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Rejected, MoveMoney, _) => "REJECTED",
         // A proxy's 404 has another kind, because it says nothing about the service's records.
         // A payment that is still in flight cannot be found yet.
-        (Rejected, FindTransaction, "not_found") => {
+        (Rejected, FindTransaction, NotFound) => {
             "NOT FOUND, which does not prove that nothing was or will be charged"
         }
-        (Rejected, _, "not_found") => "NOT FOUND",
+        (Rejected, _, NotFound) => "NOT FOUND",
         (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
         (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
         (Unknown, _, _) => {
@@ -86,13 +85,17 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     (tone, heading.to_owned())
 }
 
-/// What nobody may do while an outcome is unknown. With a key, running the same command again is harmless: the journal does not
-/// send it twice.
-pub(crate) const fn do_not(has_key: bool) -> &'static str {
+/// What nobody may do while an outcome is unknown, and what to do instead, as the end of a message.
+pub(crate) fn not_again(has_key: bool, known: Option<&TransactionId>, search_by: &str) -> String {
+    format!("{}, {}", do_not(has_key), after_unknown(has_key, known, search_by))
+}
+
+/// With a key, running the same command again is harmless: the journal does not send it twice.
+const fn do_not(has_key: bool) -> &'static str {
     if has_key { "do not pay it another way" } else { "do not run it again" }
 }
 
-/// What to do instead. With a key, also that the journal must learn what was found out.
+/// What to do about an unknown outcome. With a key, also that the journal must learn what was found out.
 pub(crate) fn after_unknown(has_key: bool, known: Option<&TransactionId>, search_by: &str) -> String {
     and_resolve(has_key, next_step(known, search_by))
 }

@@ -54,7 +54,7 @@ impl<'a, V> FailedDocument<'a, V> {
     pub(crate) fn of(failure: &'a Failure, violations: Vec<V>, count: Option<u64>) -> Self {
         let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
         let error = ErrorObject {
-            kind: &failure.kind,
+            kind: failure.kind.as_str(),
             message: &failure.message,
             http_status: response.map(|response| response.http_status),
             status_code: response.and_then(|response| response.status_code.as_deref()).map(status_code),

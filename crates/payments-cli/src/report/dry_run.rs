@@ -16,6 +16,7 @@ use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::abandoned::Abandoned;
 use crate::failure::{CallError, Failure};
 use crate::settings::Settings;
 
@@ -56,7 +57,7 @@ impl DryRun {
         match (recorded, result) {
             (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request), is_key_recorded: false }),
             (None, Err(error)) => Err(Failure::of(&error)),
-            (None, Ok(_)) => Err(Failure::not_processed("internal", "internal error; nothing was sent")),
+            (None, Ok(_)) => Err(Abandoned::Panic.before_sending()),
         }
     }
 }

@@ -382,7 +382,10 @@ mod interrupted {
         let running = running.start();
         let _connection = deaf.accept().unwrap();
         running.signal("INT");
-        let error = running.end().failed_as(5, "journal");
+        let ended = running.end();
+        let error = ended.failed_as(5, "journal");
+        // As after every signal, a person sees it on stderr even if stdout is redirected.
+        begins(&ended.stderr, "NOT SENT NOW");
         assert_eq!(error["sent_at"], Value::Null, "{error}");
         has(message(&error), ["an earlier call with this key may have paid"]);
         assert_eq!(workspace.requests(), 0);

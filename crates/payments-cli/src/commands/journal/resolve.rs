@@ -11,6 +11,7 @@ use super::resolution::{
     resolution,
 };
 use super::{CommandError, resolve_file, show};
+use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::Prepared;
@@ -230,7 +231,7 @@ async fn look_up_and_resolve(
     let resolved: Result<_, CommandError> = tokio::select! {
         biased;
         resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(Failure::interrupted(signal, "; it is safe to run it again").into()),
+        signal = interrupt.arrived() => Err(Abandoned::Signal(signal).harmless("; it is safe to run it again").into()),
     };
     resolved.map_err(|error| error.without(&settings.keys))
 }

@@ -13,10 +13,10 @@ use self::check::{Check, look_up};
 use self::result::{FileResult, write};
 use self::rows::{Row, Rows};
 use super::CommandError;
+use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
 use crate::card_like_ids::is_like_a_card;
-use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
@@ -65,7 +65,7 @@ pub(super) async fn run(
         biased;
         checked = checking => checked?,
         signal = interrupt.arrived() => {
-            return Err(Failure::interrupted(signal, "; nothing was changed: it is safe to run it again").into());
+            return Err(Abandoned::Signal(signal).harmless("; nothing was changed: it is safe to run it again").into());
         }
     };
     if !problems.is_empty() {

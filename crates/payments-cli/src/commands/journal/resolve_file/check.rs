@@ -11,6 +11,7 @@ use super::super::CommandError;
 use super::super::list::{for_each_page, state};
 use super::super::resolution::{SERVICE_IS_LOST, is_written_as, needs_service};
 use super::rows::Row;
+use crate::abandoned::Abandoned;
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
@@ -258,8 +259,7 @@ pub(super) async fn look_up(
             lookups.spawn(async move { (index, client.transaction(&id).await, id) });
         }
         let Some(ended) = lookups.join_next().await else { return Ok(()) };
-        let (index, found, id) =
-            ended.map_err(|_| Failure::not_processed("internal", "internal error; nothing was changed"))?;
+        let (index, found, id) = ended.map_err(|_| Abandoned::Panic.harmless("; nothing was changed"))?;
         let CheckedRow { row, intent, record, .. } = &mut rows[index];
         let rule = match found {
             // Another server's 404 says nothing about the transaction.

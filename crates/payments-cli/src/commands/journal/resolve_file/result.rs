@@ -10,6 +10,7 @@ use super::super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be
 use super::super::{CommandError, READ};
 use super::check::CheckedRow;
 use super::rows::Row;
+use crate::abandoned::Abandoned;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::counted;
 use crate::interrupt::Interrupt;
@@ -59,7 +60,7 @@ pub(super) async fn write(
     let mut stop = None;
     for mut checked in rows {
         if let Some(signal) = interrupt.has_arrived().await {
-            stop = Some(Failure::interrupted(signal, ""));
+            stop = Some(Abandoned::Signal(signal).harmless(""));
             break;
         }
         let CheckedRow { row: Row { line, key, note, attempt, .. }, verdict, intent, .. } = &checked;
