@@ -1,11 +1,6 @@
 //! One call to the service, from its input to its report.
 
 use std::cell::Cell;
-use std::future::{Future, poll_fn};
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
-use std::task::Poll;
 use std::time::SystemTime;
 
 use payments_core::{Client, ClientBuilder, Facts};
@@ -15,15 +10,16 @@ use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::abandoned::Abandoned;
-use crate::args::{ClientOptions, GlobalOptions};
+use crate::args::ClientOptions;
 use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
 use crate::hints;
 use crate::interrupt::Interrupt;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::report::Report;
 use crate::report::call::Processed;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
+use crate::run_to_report::{self, cannot_start, catch_panic};
 use crate::settings::Settings;
 use crate::trace::Trace;
 
@@ -45,52 +41,17 @@ pub(crate) trait Call: Send + 'static {
 
 /// Resolves the settings, reads the request with `read`, sends it and writes the result.
 pub(crate) fn run<C: Call>(
-    options: GlobalOptions,
+    options: ClientOptions,
+    output: Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
-    let output = Output::choose(options.output);
-    let send = async |has_begun: &Cell<bool>| end(options.client, output, read, has_begun).await;
-    run_to_report(output, C::PURPOSE, runtime::Builder::new_current_thread(), send, |has_begun| {
+    let call = async |has_begun: &Cell<bool>| send(options, output, read, has_begun).await;
+    run_to_report::run(output, C::PURPOSE, runtime::Builder::new_current_thread(), call, |has_begun| {
         match C::PURPOSE {
             Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
             _ => Abandoned::Panic.before_sending(),
         }
     })
-}
-
-/// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
-/// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
-pub(crate) fn run_to_report(
-    output: Output,
-    purpose: Purpose,
-    runtime: runtime::Builder,
-    command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
-    on_panic: impl FnOnce(bool) -> Failure,
-) -> ExitCode {
-    let has_begun = Cell::new(false);
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = block_on_runtime(runtime, command(&has_begun)).and_then(|ended| ended);
-        output::finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
-    }));
-    ended.unwrap_or_else(|_| {
-        let failure = on_panic(has_begun.get()).for_purpose(purpose);
-        let code = ExitCode::of_failure(&failure);
-        // The report itself may be what panics.
-        catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
-    })
-}
-
-/// Runs a future on this thread.
-pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    block_on_runtime(runtime::Builder::new_current_thread(), future)
-}
-
-fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
-    let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
-    let ended = runtime.block_on(future);
-    // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
-    runtime.shutdown_background();
-    Ok(ended)
 }
 
 /// Everything that a call needs. Nothing has been sent yet.
@@ -130,7 +91,7 @@ impl<C: Send + 'static> Prepared<C> {
     }
 }
 
-async fn end<C: Call>(
+async fn send<C: Call>(
     options: ClientOptions,
     output: Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
@@ -172,21 +133,6 @@ pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings
     }
 }
 
-/// `None` if the future panics. Even then the caller must report that the request may have been sent.
-pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
-    let mut future = pin!(future);
-    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => Poll::Ready(None),
-    })
-    .await
-}
-
-pub(crate) fn cannot_start(error: &io::Error) -> Failure {
-    Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
-        .with_cause(error)
-}
-
 /// The failure of a call, maybe with a key, that was abandoned after the request may have been sent.
 pub(crate) fn after_sending<C: Call>(call: &C, key: Option<&IntentKey>, why: Abandoned) -> Failure {
     match C::PURPOSE {
@@ -202,12 +148,6 @@ mod tests {
     use payments_core::{Error, LookupError};
 
     use super::*;
-
-    #[tokio::test]
-    async fn panic_of_a_call_is_caught() {
-        assert_eq!(catch_panic(async { 7 }).await, Some(7));
-        assert_eq!(catch_panic(async { std::iter::empty::<u8>().next().expect("a bug") }).await, None);
-    }
 
     struct Lookup;
 
@@ -269,7 +209,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
         std::fs::write(path("key"), "sk_canary").expect("it is writable");
-        let options = |more: &[&str]| -> (GlobalOptions, IntentOptions) {
+        let given = |more: &[&str]| -> (ClientOptions, IntentOptions) {
             let line = [
                 "payments",
                 "token-transaction",
@@ -284,24 +224,25 @@ mod tests {
             let Arguments { global, command } = Arguments::try_parse_from(line).expect("a good line");
             match command {
                 Command::TokenTransaction(TokenTransactionCommand::Create(Payment { intent, .. })) => {
-                    (global, intent)
+                    (global.client, intent)
                 }
                 _ => unreachable!("another command was given"),
             }
         };
+        let output = Output::choose(None);
         // In the call itself, and in the report of an unknown outcome.
-        let (global, _) = options(&[]);
-        assert_eq!(run(global, || Ok(Buggy)), ExitCode::Unknown);
+        let (options, _) = given(&[]);
+        assert_eq!(run(options, output, || Ok(Buggy)), ExitCode::Unknown);
         // Before anything was sent.
-        let (global, _) = options(&[]);
-        assert_eq!(run::<Buggy>(global, || unreachable!("a bug")), ExitCode::NotProcessed);
+        let (options, _) = given(&[]);
+        assert_eq!(run::<Buggy>(options, output, || unreachable!("a bug")), ExitCode::NotProcessed);
 
         let journal = path("journal.db");
         let line = ["--journal", &journal, "--key", "invoice-17"];
-        let (global, intent) = options(&line);
-        assert_eq!(crate::journaled_call::run(global, &intent, || Ok(Buggy)), ExitCode::Unknown);
-        let (global, intent) = options(&line);
-        let ended = crate::journaled_call::run::<Buggy>(global, &intent, || unreachable!("a bug"));
+        let (options, intent) = given(&line);
+        assert_eq!(crate::journaled_call::run(options, output, &intent, || Ok(Buggy)), ExitCode::Unknown);
+        let (options, intent) = given(&line);
+        let ended = crate::journaled_call::run::<Buggy>(options, output, &intent, || unreachable!("a bug"));
         assert_eq!(ended, ExitCode::NotProcessed);
     }
 

@@ -13,7 +13,8 @@ use payments_model::{CustomerId, TokenTransaction, TransactionId, TransactionReq
 
 use crate::args::batch::BatchCommand;
 use crate::args::{
-    Arguments, Command, CustomerCommand, Payment, TokenTransactionCommand, TransactionCommand, VoidArguments,
+    Arguments, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand, TransactionCommand,
+    VoidArguments,
 };
 use crate::help::help;
 use crate::output::Output;
@@ -23,29 +24,34 @@ use crate::{call, files, journaled_call, stdout};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
-    let Arguments { global, command } = arguments;
-    if let Some(warning) = warning_of_proxy(&global.client) {
-        Output::choose(global.output).warn(&[warning]);
-    }
+    let Arguments { global: GlobalOptions { client: options, output: requested }, command } = arguments;
+    let output = Output::choose(requested);
+    output.warn(warning_of_proxy(&options).as_slice());
     match command {
-        Command::Demo => demo::run(&global),
-        Command::Sandbox(sandbox) => sandbox::run(&global, sandbox),
+        Command::Demo => demo::run(requested, output),
+        Command::Sandbox(sandbox) => sandbox::run(output, sandbox),
         Command::Transaction(TransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(global, &intent, move || files::request(&file, TransactionRequest::from_json))
+            journaled_call::run(options, output, &intent, move || {
+                files::request(&file, TransactionRequest::from_json)
+            })
         }
         Command::Transaction(TransactionCommand::Get { id }) => {
-            call::run(global, move || Ok(TransactionId::new(id)?))
+            call::run(options, output, move || Ok(TransactionId::new(id)?))
         }
         Command::TokenTransaction(TokenTransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(global, &intent, move || files::request(&file, TokenTransaction::from_json))
+            journaled_call::run(options, output, &intent, move || {
+                files::request(&file, TokenTransaction::from_json)
+            })
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
-            journaled_call::run(global, &intent, move || calls::void(id, reason))
+            journaled_call::run(options, output, &intent, move || calls::void(id, reason))
         }
-        Command::Batch(BatchCommand::Run(batch)) => batch::run(global, batch),
-        Command::Journal(arguments) => journal::run(global, arguments),
-        Command::Customer(CustomerCommand::Get { id }) => call::run(global, move || Ok(CustomerId::new(id)?)),
-        Command::Check => check::run(global),
+        Command::Batch(BatchCommand::Run(batch)) => batch::run(options, output, batch),
+        Command::Journal(arguments) => journal::run(options, output, arguments),
+        Command::Customer(CustomerCommand::Get { id }) => {
+            call::run(options, output, move || Ok(CustomerId::new(id)?))
+        }
+        Command::Check => check::run(options, output),
         Command::Completions { shell } => completions(shell),
         Command::Settings => stdout::print_document(&format!("{}\n", help!("settings"))),
     }

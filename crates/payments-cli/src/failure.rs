@@ -137,28 +137,6 @@ pub(crate) enum FailureKind {
 }
 
 impl FailureKind {
-    fn of_call(call: &FailedCall) -> Self {
-        match call.kind() {
-            ErrorKind::NotFound => Self::NotFound,
-            _ => payments_journal::Failure::kind_of(call).into(),
-        }
-    }
-
-    /// The kind of a call with a key.
-    pub(crate) fn of_journaled(error: &payments_journal::Error) -> Self {
-        if error.is_in_progress() {
-            Self::InProgress
-        } else if error.is_key_reused() {
-            Self::KeyReused
-        } else if error.is_other_service() {
-            Self::OtherService
-        } else if error.is_journal() {
-            Self::Journal
-        } else {
-            error.kind().into()
-        }
-    }
-
     pub(crate) fn as_str(&self) -> &str {
         match self {
             Self::Journal => "journal",
@@ -173,7 +151,10 @@ impl FailureKind {
 
 impl From<&str> for FailureKind {
     fn from(word: &str) -> Self {
-        Self::Other(word.into())
+        let mut named =
+            [Self::Journal, Self::InProgress, Self::KeyReused, Self::OtherService, Self::NotFound]
+                .into_iter();
+        named.find(|kind| kind.as_str() == word).unwrap_or_else(|| Self::Other(word.into()))
     }
 }
 
@@ -271,7 +252,7 @@ impl Failure {
                 ..Advice::default()
             }),
             cause: chain(error.source()),
-            ..Self::new(error.outcome(), FailureKind::of_call(call), error.to_string())
+            ..Self::new(error.outcome(), payments_journal::Failure::kind_of(call), error.to_string())
         }
     }
 
@@ -281,7 +262,7 @@ impl Failure {
         let is_final =
             error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
         let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
-        Self { cause: chain(error.source()), ..Self::new(outcome, FailureKind::Journal, error.to_string()) }
+        Self { cause: chain(error.source()), ..Self::new(outcome, "journal", error.to_string()) }
     }
 
     /// The transaction of the response, else the one to look up.

@@ -10,11 +10,11 @@ use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::abandoned::Abandoned;
+use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
-use crate::args::{ClientOptions, GlobalOptions};
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, FailureKind, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
 use crate::hints::{self, how_to_find_the_cause};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -24,10 +24,9 @@ use crate::report::call::Processed;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
-use crate::settings::Settings;
-use crate::settings::{JOURNAL, JournalPlace, LONGEST_CLOSING, OpenFor};
-use crate::stderr;
-use crate::trace;
+use crate::run_to_report::{self, catch_panic};
+use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings};
+use crate::{stderr, trace};
 
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
@@ -61,31 +60,25 @@ impl Attempt<'_> {
 
 /// Like [`call::run`], through a journal if the options name one.
 pub(crate) fn run<C: Charge>(
-    options: GlobalOptions,
+    options: ClientOptions,
+    output: Output,
     intent: &IntentOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
-    let output = Output::choose(options.output);
     let (place, key) = match place_and_key(intent) {
         Ok(Some(found)) => found,
-        Ok(None) => return call::run(options, read),
+        Ok(None) => return call::run(options, output, read),
         Err(failure) => return output.write(&Report::from(failure)),
     };
-    let send = async |has_begun: &Cell<bool>| {
-        let ended = end(options.client, output, intent, (&place, &key), read, has_begun).await;
+    let call = async |has_begun: &Cell<bool>| {
+        let ended = send_once(options, output, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.is_interrupted);
-        let closing = async {
-            let closing = place.start_closing();
-            if !is_interrupted {
-                let _ = timeout(LONGEST_CLOSING, closing).await;
-            }
-        };
         // If it panics, the result of the call is still reported.
-        let _ = call::catch_panic(closing).await;
+        let _ = catch_panic(place.close(!is_interrupted)).await;
         ended
     };
     let runtime = runtime::Builder::new_current_thread();
-    call::run_to_report(output, C::PURPOSE, runtime, send, |has_begun| {
+    run_to_report::run(output, C::PURPOSE, runtime, call, |has_begun| {
         if has_begun {
             Abandoned::Panic.after_sending(None, Some(&key))
         } else {
@@ -115,7 +108,7 @@ fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentK
     Err(Failure::usage(message))
 }
 
-async fn end<C: Charge>(
+async fn send_once<C: Charge>(
     options: ClientOptions,
     output: Output,
     intent: &IntentOptions,
@@ -153,7 +146,7 @@ async fn end<C: Charge>(
         let failure = call::after_sending(&call, Some(key), why);
         Err(call::with_sent(failure, &call, &settings, at))
     };
-    let sending = call::catch_panic(call.send_with(&attempt));
+    let sending = catch_panic(call.send_with(&attempt));
     let ended = match until_second_signal(sending, &mut interrupt).await {
         Ok(ended) => ended,
         Err(signal) => return abandoned(Abandoned::Signal(signal)),
@@ -165,7 +158,7 @@ async fn end<C: Charge>(
     };
     if is_unrecorded {
         let outcome = ended.as_ref().err().map(Error::outcome);
-        let settling = timeout(LAST_WRITES, call::catch_panic(settle(client.journal(), key, outcome)));
+        let settling = timeout(LAST_WRITES, catch_panic(settle(client.journal(), key, outcome)));
         let settled = tokio::select! {
             biased;
             _ = interrupt.arrived() => None,
@@ -247,7 +240,7 @@ fn journal_not_opened(failure: Failure) -> Failure {
          journal is available"
     };
     let message = format!("{}; {advice}", failure.message);
-    let kind = if failure.is_interrupted { FailureKind::Journal } else { failure.kind };
+    let kind = if failure.is_interrupted { "journal".into() } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 
@@ -318,7 +311,7 @@ fn without_response(error: &Error) -> Failure {
             ) if error.is_recorded() => FailedResponse::recorded(kept),
             _ => None,
         };
-    let failure = Failure::new(outcome, FailureKind::of_journaled(error), error.to_string());
+    let failure = Failure::new(outcome, error.kind(), error.to_string());
     let failure = Failure { response: response.map(Box::new), ..failure };
     match error.transaction_id() {
         Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),

@@ -53,6 +53,7 @@ mod journaled_call;
 mod output;
 mod report;
 mod row_file;
+mod run_to_report;
 mod settings;
 mod stderr;
 mod stdout;

@@ -1,19 +1,11 @@
 //! Writes a report to stdout and stderr, in one of two formats.
 
 use std::io::{self, IsTerminal as _};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
-use std::thread;
-use std::time::Duration;
 
 use serde::Serialize;
-use tokio::runtime;
-use tokio::sync::oneshot;
-use tokio::time::sleep;
 
 use crate::args::OutputShape;
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::report::Report;
 use crate::report::call::{Effect, Processed};
 use crate::report::exit_code::ExitCode;
@@ -127,7 +119,7 @@ impl Output {
 }
 
 /// The message for a success that could not be written to stdout.
-fn not_written(report: &Report, error: &io::Error) -> Option<String> {
+pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> {
     let what = match report {
         Report::Processed(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
             return Some(format!(
@@ -153,100 +145,4 @@ fn not_written(report: &Report, error: &io::Error) -> Option<String> {
         Report::Check(_) | Report::Batch(_) | Report::InvalidFile(_) | Report::Failed(_) => return None,
     };
     Some(stdout::not_written(what, error))
-}
-
-/// How long the report may take after the user has abandoned the command.
-const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
-
-/// Writes the report of a command that catches signals, and returns the exit code.
-///
-/// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
-/// ends the wait for it. The report then counts as not written.
-pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
-    let Ok(runtime) = runtime::Builder::new_current_thread().enable_all().build() else {
-        return output.write(&report);
-    };
-    let code = runtime.block_on(write_or_interrupt(Arc::new(report), move |report| output.write(report)));
-    runtime.shutdown_background();
-    code
-}
-
-async fn write_or_interrupt(
-    report: Arc<Report>,
-    write: impl Fn(&Report) -> ExitCode + Clone + Send + 'static,
-) -> ExitCode {
-    let Ok(mut interrupt) = Interrupt::install() else { return write(&report) };
-    // A success that could not be written is not a success.
-    let unread = match report.exit_code() {
-        ExitCode::Processed => ExitCode::Other,
-        code => code,
-    };
-    let is_given_up = matches!(&*report, Report::Batch(summary) if summary.is_given_up());
-    let (sender, written) = oneshot::channel();
-    let writing = thread::Builder::new().name("report".to_owned()).spawn({
-        let (report, write) = (report.clone(), write.clone());
-        move || {
-            // The receiver may have stopped waiting.
-            let _ = sender.send(write(&report));
-        }
-    });
-    if writing.is_err() {
-        return write(&report);
-    }
-    tokio::select! {
-        biased;
-        code = written => code.unwrap_or_else(|_| after_panic(&report)),
-        _ = interrupt.arrived() => unread,
-        () = sleep(REPORT_TIMEOUT), if is_given_up => unread,
-    }
-}
-
-/// Reports what matters most on stderr after writing the report has panicked, which is a bug.
-fn after_panic(report: &Report) -> ExitCode {
-    let error = io::Error::other("internal error");
-    let (text, code) = match report {
-        Report::Processed(Processed { effect: Effect::Moved { .. }, .. }) => {
-            (not_written(report, &error), ExitCode::Unknown)
-        }
-        Report::Batch(summary) if summary.has_begun => {
-            let lines = catch_unwind(AssertUnwindSafe(|| summary.lines(Style::Plain))).ok();
-            (lines, ExitCode::Unknown)
-        }
-        _ => (
-            None,
-            if report.exit_code() == ExitCode::Processed { ExitCode::Other } else { report.exit_code() },
-        ),
-    };
-    let text = text.unwrap_or_else(|| "the result could not be written (internal error)\n".to_owned());
-    stderr::write_last(format!("{text}  (exit code {})\n", code.number()));
-    code
-}
-
-#[cfg(test)]
-mod tests {
-    use payments_model::Amount;
-
-    use super::*;
-    use crate::report::run::Summary;
-
-    /// The exit code if writing this report panics.
-    fn code_after_panic(report: Report) -> ExitCode {
-        let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(write_or_interrupt(Arc::new(report), |_| unreachable!("a bug")))
-    }
-
-    #[test]
-    fn panic_while_a_report_is_written_does_not_hide_an_outcome_d54() {
-        let mut summary = Summary { has_begun: true, ..Summary::default() };
-        for tally in [&mut summary.tallies.total, &mut summary.tallies.processed] {
-            tally.add(Amount::from_cents(1));
-        }
-        assert_eq!(code_after_panic(Report::Batch(Box::new(summary))), ExitCode::Unknown);
-        let unknown = Failure::new(crate::failure::FailedOutcome::Unknown, "closed", "text");
-        assert_eq!(code_after_panic(unknown.into()), ExitCode::Unknown);
-        assert_eq!(
-            code_after_panic(Failure::not_processed("connect", "text").into()),
-            ExitCode::NotProcessed
-        );
-    }
 }

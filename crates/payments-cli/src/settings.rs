@@ -15,7 +15,7 @@ use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transpor
 use payments_hyper::{HyperTransport, TokioTimer};
 use zeroize::Zeroizing;
 
-pub(crate) use self::journal_place::{JOURNAL, JournalPlace, LONGEST_CLOSING, OpenFor};
+pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor};
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;

@@ -19,7 +19,7 @@ use std::sync::Arc;
 use payments_journal::JournaledClient;
 use tokio::runtime;
 use tokio::task::spawn_blocking;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
@@ -32,9 +32,9 @@ use self::run::Run;
 use self::throttle::Throttle;
 use super::calls::of_receipt;
 use crate::abandoned::Abandoned;
-use crate::args::GlobalOptions;
+use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
-use crate::call::{self, Prepared};
+use crate::call::Prepared;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::journaled_call;
@@ -44,21 +44,21 @@ use crate::report::call::Processed;
 use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
 use crate::report::run::{Stop, Summary};
-use crate::settings::{JournalPlace, LONGEST_CLOSING, OpenFor, Settings};
+use crate::run_to_report::{self, catch_panic};
+use crate::settings::{JournalPlace, OpenFor, Settings};
 use crate::trace;
 
 /// Runs the command.
-pub(super) fn run(options: GlobalOptions, arguments: BatchArguments) -> ExitCode {
-    let output = Output::choose(options.output);
+pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
     let charge = async |has_begun: &Cell<bool>| {
         let place = Arc::new(JournalPlace::require(&arguments.place, Purpose::MoveMoney)?);
-        let ended = Box::pin(end(options, output, arguments, &place, has_begun)).await;
+        let ended = Box::pin(charge_file(options, output, arguments, &place, has_begun)).await;
         // If it panics, the result of the run is still reported.
-        let _ = call::catch_panic(place.close()).await;
+        let _ = catch_panic(place.close(true)).await;
         ended
     };
     let runtime = runtime::Builder::new_multi_thread();
-    call::run_to_report(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
+    run_to_report::run(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
         if has_begun { lost() } else { with_earlier_runs(Abandoned::Panic.before_sending()) }
     })
 }
@@ -70,15 +70,15 @@ fn lost() -> Failure {
     Failure::new(FailedOutcome::Unknown, "internal", message)
 }
 
-async fn end(
-    options: GlobalOptions,
+async fn charge_file(
+    options: ClientOptions,
     output: Output,
     arguments: BatchArguments,
     place: &Arc<JournalPlace>,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
-    let is_dry_run = options.client.dry_run;
-    trace::introduce(place, output, options.client.verbose);
+    let is_dry_run = options.dry_run;
+    trace::introduce(place, output, options.verbose);
     refuse_ignored_fields(&arguments.ignore_columns)?;
     let (path, ignored) = (arguments.file.clone(), arguments.ignore_columns.clone());
     let read = {
@@ -86,7 +86,7 @@ async fn end(
         move || BillingFile::read(&path, ignored, &place)
     };
     let Prepared { settings, client, call: file, mut interrupt } =
-        Prepared::new(options.client, output, read).await?;
+        Prepared::new(options, output, read).await?;
     let client = client.build();
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
@@ -149,15 +149,13 @@ async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Inter
     let mut summary = run.complete(async || interrupt.arrived().await).await;
     let is_given_up = summary.is_given_up();
     let closing = async {
-        let closing = place.start_closing();
-        if !is_given_up {
-            tokio::select! {
-                _ = timeout(LONGEST_CLOSING, closing) => {}
-                _ = interrupt.arrived() => {}
-            }
+        tokio::select! {
+            biased;
+            () = place.close(!is_given_up) => {}
+            _ = interrupt.arrived() => {}
         }
     };
-    if call::catch_panic(closing).await.is_none() {
+    if catch_panic(closing).await.is_none() {
         summary.stop(Stop::Internal);
     }
     summary

@@ -13,29 +13,30 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::abandoned::Abandoned;
-use crate::args::GlobalOptions;
+use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
 use crate::failure::Failure;
 use crate::hints;
-use crate::output::{self, Output};
+use crate::output::Output;
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::exit_code::ExitCode;
+use crate::run_to_report;
 use crate::settings::{Settings, Source};
 
 /// Checks each step and reports all of them.
-pub(super) fn run(options: GlobalOptions) -> ExitCode {
-    if options.client.dry_run {
-        return call::run(options, unknown_id);
+pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
+    if options.dry_run {
+        return call::run(options, output, unknown_id);
     }
-    let output = Output::choose(options.output);
-    let checked = call::block_on(check(options, output)).unwrap_or_else(CheckReport::without_settings);
-    output::finish(output, Report::Check(Box::new(checked)))
+    let checked =
+        run_to_report::block_on(check(options, output)).unwrap_or_else(CheckReport::without_settings);
+    run_to_report::finish(output, Report::Check(Box::new(checked)))
 }
 
 /// One lookup through the real client, which takes the same way as a payment.
-async fn check(options: GlobalOptions, output: Output) -> CheckReport {
-    let prepared = match Prepared::new(options.client, output, unknown_id).await {
+async fn check(options: ClientOptions, output: Output) -> CheckReport {
+    let prepared = match Prepared::new(options, output, unknown_id).await {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
     };
@@ -44,7 +45,7 @@ async fn check(options: GlobalOptions, output: Output) -> CheckReport {
     // At most half of the time, so that enough is left to find out what was slow.
     let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);
     let client = client.connect_timeout(connect_timeout).lookup_retries(0).build();
-    let lookup = call::catch_panic(async {
+    let lookup = run_to_report::catch_panic(async {
         match client.transaction(&id).await {
             // No service has a transaction with this id, so something else responded.
             Ok(found) => {

@@ -14,7 +14,7 @@ use payments_model::{
 use payments_sandbox::Sandbox;
 use tokio::runtime;
 
-use crate::args::{GlobalOptions, OutputShape};
+use crate::args::OutputShape;
 use crate::call::Call;
 use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
@@ -26,10 +26,10 @@ use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 
 /// Runs the demo. Its output is text, also in a pipe.
-pub(super) fn run(options: &GlobalOptions) -> ExitCode {
-    if options.output == Some(OutputShape::Json) {
+pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
+    if requested == Some(OutputShape::Json) {
         let message = "this command shows text and takes no --output json; nothing was sent";
-        return Output::choose(options.output).write(&Report::from(Failure::usage(message)));
+        return output.write(&Report::from(Failure::usage(message)));
     }
     let stdout = io::stdout();
     let style = Style::of(&stdout);

@@ -19,31 +19,34 @@ use std::io;
 use payments_journal::StoreError;
 use serde::Serialize;
 
-use crate::args::GlobalOptions;
+use crate::args::ClientOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
-use crate::call::block_on;
 use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::problems::Problems;
+use crate::run_to_report::block_on;
 use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
 use crate::{stderr, stdout, trace};
 
 /// Runs one of the subcommands.
-pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: JournalArguments) -> ExitCode {
+pub(super) fn run(
+    options: ClientOptions,
+    output: Output,
+    JournalArguments { place, command }: JournalArguments,
+) -> ExitCode {
     let purpose = Purpose::KeepJournal;
-    let output = Output::choose(options.output);
     let place = match JournalPlace::require(&place, purpose) {
         Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
-    trace::introduce(&place, output, options.client.verbose);
+    trace::introduce(&place, output, options.verbose);
     let done = |ended: Result<(), CommandError>| ended.map(|()| ExitCode::Processed);
     let ended = block_on(async move {
         let ended = match command {
-            JournalCommand::Resolve(asked) => resolve::run(options.client, &place, output, asked).await,
+            JournalCommand::Resolve(asked) => resolve::run(options, &place, output, asked).await,
             JournalCommand::Reconcile(asked) => reconcile::run(&place, output, &asked).await,
             JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
             JournalCommand::List(asked) => done(list::run(&place, output, &asked).await),
@@ -59,7 +62,7 @@ pub(super) fn run(options: GlobalOptions, JournalArguments { place, command }: J
             }
             JournalCommand::Purge { older_than } => done(purge::run(&place, output, &older_than).await),
         };
-        place.close().await;
+        place.close(true).await;
         ended
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {

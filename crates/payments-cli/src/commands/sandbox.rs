@@ -3,7 +3,7 @@
 mod log;
 
 use std::fs::{self, File};
-use std::io::{self, ErrorKind, IsTerminal as _, Read as _};
+use std::io::{self, ErrorKind, Read as _};
 use std::iter;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -16,7 +16,6 @@ use serde::Serialize;
 use tokio::runtime;
 
 use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
-use crate::args::{GlobalOptions, OutputShape};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -25,13 +24,13 @@ use crate::report::exit_code::ExitCode;
 use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal.
-pub(super) fn run(options: &GlobalOptions, arguments: SandboxArguments) -> ExitCode {
+pub(super) fn run(output: Output, arguments: SandboxArguments) -> ExitCode {
     match arguments.show {
-        Some(SandboxCommand::Magic) => stdout::print_document(&test_values(options.output)),
+        Some(SandboxCommand::Magic) => stdout::print_document(&test_values(output)),
         Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
         None => match checked(&arguments.serve) {
             Ok(fixtures) => serve(arguments.serve, fixtures),
-            Err(failure) => Output::choose(options.output).write(&Report::from(failure)),
+            Err(failure) => output.write(&Report::from(failure)),
         },
     }
 }
@@ -187,16 +186,11 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
 }
 
 /// The table of test values: text for people, JSON for programs.
-fn test_values(requested: Option<OutputShape>) -> String {
-    let default = if io::stdout().is_terminal() { OutputShape::Text } else { OutputShape::Json };
-    match requested.unwrap_or(default) {
-        OutputShape::Json => payments_sandbox::magic_json() + "\n",
-        OutputShape::Text => {
-            let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
-            let lines = iter::once(("field", "value", "result"))
-                .chain(rows)
-                .map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"));
-            lines.collect::<Vec<_>>().concat()
-        }
+fn test_values(output: Output) -> String {
+    if !output.is_text() {
+        return payments_sandbox::magic_json() + "\n";
     }
+    let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
+    let rows = iter::once(("field", "value", "result")).chain(rows);
+    rows.map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n")).collect()
 }

@@ -1,4 +1,5 @@
-//! The exit code of every command, which scripts branch on: of a call, of a billing run, and of a command about keys.
+//! The exit codes, which scripts branch on, and the rules for them: of a call, of a billing run, and of a command about keys. A
+//! command without an outcome, such as `sandbox` or `journal list`, ends with 0 or 1.
 
 use std::process;
 
@@ -61,6 +62,14 @@ impl ExitCode {
     /// Of a command that shows or changes keys of the journal.
     pub(crate) const fn of_keys(some_stay_unknown: bool, is_second_charge: bool) -> Self {
         if some_stay_unknown { Self::Unknown } else { Self::of_success(is_second_charge) }
+    }
+
+    /// The same if the result could not be written: a success that nobody reads is none.
+    pub(crate) const fn unwritten(self) -> Self {
+        match self {
+            Self::Processed => Self::Other,
+            code => code,
+        }
     }
 
     pub(crate) const fn number(self) -> u8 {

@@ -9,7 +9,7 @@ use std::{env, fmt, mem};
 use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
-use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
@@ -201,22 +201,22 @@ impl JournalPlace {
     }
 
     /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
-    /// another process that has the file open. After that the write-ahead log stays next to the file, and nothing is lost.
-    pub(crate) async fn close(&self) {
-        let _ = timeout(LONGEST_CLOSING, self.start_closing()).await;
-    }
-
-    /// The same on another thread, because dropping a store may also wait for its database.
-    pub(crate) fn start_closing(&self) -> JoinHandle<()> {
+    /// another process that has the file open, or not at all. After that the write-ahead log stays next to the file, and nothing is
+    /// lost.
+    pub(crate) async fn close(&self, is_waited_for: bool) {
         let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = Handle::current();
-        spawn_blocking(move || {
+        // On another thread, because dropping a store may also wait for its database.
+        let closing = spawn_blocking(move || {
             runtime.block_on(async move {
                 for journal in opened {
                     journal.close().await;
                 }
             });
-        })
+        });
+        if is_waited_for {
+            let _ = timeout(LONGEST_CLOSING, closing).await;
+        }
     }
 
     fn failure(&self, error: &StoreError) -> Failure {
@@ -295,7 +295,7 @@ async fn opened(store: Option<impl Store>) -> Result<Option<Journal>, StoreError
 }
 
 /// Chosen by this command. A journal that was not closed is recovered when it is next opened, and nothing is lost.
-pub(crate) const LONGEST_CLOSING: Duration = Duration::from_secs(1);
+const LONGEST_CLOSING: Duration = Duration::from_secs(1);
 
 /// On another thread, because another process may hold the file for seconds.
 async fn on_a_thread<T: Send + 'static>(

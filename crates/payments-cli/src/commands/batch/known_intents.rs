@@ -4,7 +4,7 @@ use payments_journal::{Intent, IntentKey, Journal, StateName, StoreError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::failure::{Failure, FailureKind};
+use crate::failure::Failure;
 
 /// A journal that is not empty.
 pub(super) struct KnownIntents {
@@ -53,7 +53,7 @@ impl KnownIntents {
 
 fn cannot_read_journal(error: &StoreError) -> Failure {
     with_earlier_runs(Failure::not_processed(
-        FailureKind::Journal,
+        "journal",
         format!("the journal cannot be read; nothing was sent: {error:#}"),
     ))
 }

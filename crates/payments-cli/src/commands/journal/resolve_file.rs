@@ -15,13 +15,14 @@ use self::rows::{Row, Rows};
 use super::CommandError;
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
-use crate::call::{self, Prepared};
+use crate::call::Prepared;
 use crate::card_like_ids::is_like_a_card;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
 use crate::report::problems::{Problems, Role};
 use crate::row_file::RowFile;
+use crate::run_to_report::cannot_start;
 use crate::settings::{JournalPlace, OpenFor, Settings};
 
 pub(super) async fn run(
@@ -44,7 +45,7 @@ pub(super) async fn run(
     } else {
         // The other settings are not needed, and any of them may be missing.
         let keys = Settings::known_keys(&options);
-        (None, None, keys, Interrupt::install().map_err(|error| call::cannot_start(&error))?)
+        (None, None, keys, Interrupt::install().map_err(|error| cannot_start(&error))?)
     };
     problems.hide_keys(|key| keys.is_in(key) || (!ids_are_not_cards && is_like_a_card(key)));
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {

@@ -1,0 +1,166 @@
+//! Runs a command to its report, whatever panics and signals it meets.
+
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio::time::sleep;
+
+use crate::failure::{Failure, Purpose};
+use crate::interrupt::Interrupt;
+use crate::output::{Output, not_written};
+use crate::report::Report;
+use crate::report::call::{Effect, Processed};
+use crate::report::exit_code::ExitCode;
+use crate::stderr;
+use crate::style::Style;
+
+/// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
+/// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
+pub(crate) fn run(
+    output: Output,
+    purpose: Purpose,
+    runtime: runtime::Builder,
+    command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
+    on_panic: impl FnOnce(bool) -> Failure,
+) -> ExitCode {
+    let has_begun = Cell::new(false);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        let ended = block_on_runtime(runtime, command(&has_begun)).and_then(|ended| ended);
+        finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
+    }));
+    ended.unwrap_or_else(|_| {
+        let failure = on_panic(has_begun.get()).for_purpose(purpose);
+        let code = ExitCode::of_failure(&failure);
+        // The report itself may be what panics.
+        catch_unwind(AssertUnwindSafe(|| output.write(&failure.into()))).unwrap_or(code)
+    })
+}
+
+/// Runs a future on this thread.
+pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
+    block_on_runtime(runtime::Builder::new_current_thread(), future)
+}
+
+fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
+    let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
+    let ended = runtime.block_on(future);
+    // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
+    runtime.shutdown_background();
+    Ok(ended)
+}
+
+/// `None` if the future panics. Even then the caller must report that the request may have been sent.
+pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T> {
+    let mut future = pin!(future);
+    poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => Poll::Ready(None),
+    })
+    .await
+}
+
+pub(crate) fn cannot_start(error: &io::Error) -> Failure {
+    Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
+        .with_cause(error)
+}
+
+/// How long the report may take after the user has abandoned the command.
+const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// Writes the report of a command that catches signals, and returns the exit code.
+///
+/// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
+/// ends the wait for it. The report then counts as not written.
+pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
+    let report = Arc::new(report);
+    let written = block_on(write_or_interrupt(Arc::clone(&report), move |report| output.write(report)));
+    written.unwrap_or_else(|_| output.write(&report))
+}
+
+async fn write_or_interrupt(
+    report: Arc<Report>,
+    write: impl Fn(&Report) -> ExitCode + Clone + Send + 'static,
+) -> ExitCode {
+    let Ok(mut interrupt) = Interrupt::install() else { return write(&report) };
+    let unread = report.exit_code().unwritten();
+    let is_given_up = matches!(&*report, Report::Batch(summary) if summary.is_given_up());
+    let (sender, written) = oneshot::channel();
+    let writing = thread::Builder::new().name("report".to_owned()).spawn({
+        let (report, write) = (report.clone(), write.clone());
+        move || {
+            // The receiver may have stopped waiting.
+            let _ = sender.send(write(&report));
+        }
+    });
+    if writing.is_err() {
+        return write(&report);
+    }
+    tokio::select! {
+        biased;
+        code = written => code.unwrap_or_else(|_| after_panic(&report)),
+        _ = interrupt.arrived() => unread,
+        () = sleep(REPORT_TIMEOUT), if is_given_up => unread,
+    }
+}
+
+/// Reports what matters most on stderr after writing the report has panicked, which is a bug.
+fn after_panic(report: &Report) -> ExitCode {
+    let error = io::Error::other("internal error");
+    let (text, code) = match report {
+        Report::Processed(Processed { effect: Effect::Moved { .. }, .. }) => {
+            (not_written(report, &error), ExitCode::Unknown)
+        }
+        Report::Batch(summary) if summary.has_begun => {
+            let lines = catch_unwind(AssertUnwindSafe(|| summary.lines(Style::Plain))).ok();
+            (lines, ExitCode::Unknown)
+        }
+        _ => (None, report.exit_code().unwritten()),
+    };
+    let text = text.unwrap_or_else(|| "the result could not be written (internal error)\n".to_owned());
+    stderr::write_last(format!("{text}  (exit code {})\n", code.number()));
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::Amount;
+
+    use super::*;
+    use crate::report::run::Summary;
+
+    /// The exit code if writing this report panics.
+    fn code_after_panic(report: Report) -> ExitCode {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        runtime.block_on(write_or_interrupt(Arc::new(report), |_| unreachable!("a bug")))
+    }
+
+    #[tokio::test]
+    async fn panic_of_a_call_is_caught() {
+        assert_eq!(catch_panic(async { 7 }).await, Some(7));
+        assert_eq!(catch_panic(async { std::iter::empty::<u8>().next().expect("a bug") }).await, None);
+    }
+
+    #[test]
+    fn panic_while_a_report_is_written_does_not_hide_an_outcome_d54() {
+        let mut summary = Summary { has_begun: true, ..Summary::default() };
+        for tally in [&mut summary.tallies.total, &mut summary.tallies.processed] {
+            tally.add(Amount::from_cents(1));
+        }
+        assert_eq!(code_after_panic(Report::Batch(Box::new(summary))), ExitCode::Unknown);
+        let unknown = Failure::new(crate::failure::FailedOutcome::Unknown, "closed", "text");
+        assert_eq!(code_after_panic(unknown.into()), ExitCode::Unknown);
+        assert_eq!(
+            code_after_panic(Failure::not_processed("connect", "text").into()),
+            ExitCode::NotProcessed
+        );
+    }
+}
