@@ -1,10 +1,10 @@
 //! The commands, one file or folder for each.
 
 mod batch;
-mod calls;
 mod check;
 mod demo;
 mod journal;
+mod operations;
 mod sandbox;
 
 use clap::CommandFactory as _;
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             })
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
-            journaled_call::run(options, output, &intent, move || calls::void(id, reason))
+            journaled_call::run(options, output, &intent, move || operations::void(id, reason))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(options, output, batch),
         Command::Journal(arguments) => journal::run(options, output, arguments),

@@ -1,26 +1,27 @@
 //! The result of a client command. [`exit_code`] decides the exit code, [`text`] writes it for people.
 
 pub(crate) mod advice;
-pub(crate) mod call;
 pub(crate) mod check;
 pub(crate) mod dry_run;
 pub(crate) mod exit_code;
+pub(crate) mod failed;
 pub(crate) mod intent;
 pub(crate) mod intent_history;
 pub(crate) mod intent_note;
 pub(crate) mod intent_sum;
 pub(crate) mod problems;
+pub(crate) mod processed;
 pub(crate) mod run;
 pub(crate) mod text;
 
 use serde::Serialize;
 
-use self::call::Processed;
 use self::check::CheckReport;
 use self::dry_run::DryRun;
 use self::exit_code::ExitCode;
 use self::intent_note::IntentNote;
 use self::problems::Problems;
+use self::processed::Processed;
 use self::run::Summary;
 use crate::failure::Failure;
 use crate::style::Style;

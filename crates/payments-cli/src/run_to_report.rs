@@ -18,8 +18,8 @@ use crate::failure::{Failure, Purpose};
 use crate::interrupt::Interrupt;
 use crate::output::{Output, not_written};
 use crate::report::Report;
-use crate::report::call::{Effect, Processed};
 use crate::report::exit_code::ExitCode;
+use crate::report::processed::{Effect, Processed};
 use crate::stderr;
 use crate::style::Style;
 

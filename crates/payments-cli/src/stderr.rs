@@ -16,14 +16,6 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::style::Style;
 
-/// The progress of a billing run, as a bar shows it.
-#[derive(Debug)]
-pub(crate) struct BarState {
-    pub(crate) ended: u64,
-    pub(crate) total: u64,
-    pub(crate) message: String,
-}
-
 pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
 }
@@ -45,7 +37,7 @@ pub(crate) fn write_last(text: impl Into<String>) {
 
 /// Shows the item after everything that waits. Text and bars are dropped if the queue is full.
 pub(crate) fn show(item: Item) {
-    let is_dropped = matches!(item, Item::Text(_) | Item::Bar(_));
+    let is_dropped = matches!(item, Item::Text(_) | Item::Bar { .. });
     push(item, if is_dropped { MOST_WAITING } else { usize::MAX });
 }
 
@@ -98,7 +90,11 @@ struct Queue {
 pub(crate) enum Item {
     Text(String),
     /// The progress bar below everything else, on a terminal.
-    Bar(BarState),
+    Bar {
+        ended: u64,
+        total: u64,
+        message: String,
+    },
     /// Removes the bar.
     NoBar,
     /// Everything before it is written.
@@ -187,7 +183,7 @@ impl<W: Write> Screen<W> {
                 Some(bar) => bar.suspend(|| write(&text)),
                 None => write(&text),
             },
-            Item::Bar(BarState { ended, total, message }) => {
+            Item::Bar { ended, total, message } => {
                 let bar = bar.get_or_insert_with(|| ProgressBar::with_draw_target(Some(total), target()));
                 let (style, message) = layout(&format!("{ended}/{total}"), &message, width());
                 bar.set_style(style);
@@ -372,11 +368,7 @@ mod tests {
     }
 
     fn bar(ended: u64) -> Item {
-        Item::Bar(BarState {
-            ended,
-            total: 200,
-            message: format!("{ended} processed, 0 rejected, 0 unknown"),
-        })
+        Item::Bar { ended, total: 200, message: format!("{ended} processed, 0 rejected, 0 unknown") }
     }
 
     #[test]
@@ -420,7 +412,7 @@ mod tests {
             ),
         ] {
             let (mut screen, terminal) = screen(columns);
-            screen.show(Item::Bar(BarState { ended: 181, total: 200, message: message.to_owned() }));
+            screen.show(Item::Bar { ended: 181, total: 200, message: message.to_owned() });
             let shown = terminal.contents();
             assert!(
                 shown.lines().all(|line| line.chars().count() < usize::from(columns)),

@@ -20,8 +20,8 @@ use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::advice;
-use crate::report::call::{Effect, Processed};
 use crate::report::exit_code::ExitCode;
+use crate::report::processed::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 

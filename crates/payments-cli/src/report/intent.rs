@@ -1,94 +1,108 @@
 //! What every command shows about an intent: its members, as a JSON object, as a record of CSV, and as rows for people.
 
+use std::borrow::Cow;
+use std::fmt;
+
 use payments_journal::{Failure, Intent, IntentState, Resolution, Subject};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
-use serde::ser::{Error as _, SerializeMap, Serializer};
-use serde_json::value::RawValue;
+use serde::ser::{SerializeMap as _, Serializer};
 
-use crate::format::timestamp;
+use crate::format::{Exact, timestamp};
 use crate::report::intent_history::{self, History, type_word};
 
 /// A member of the JSON object, and a column of CSV.
 struct Member {
     name: &'static str,
-    kind: Kind,
-    value: fn(&Intent) -> Option<String>,
+    /// Whether every object has it, as null if it is not known.
+    is_required: bool,
+    value: fn(&Intent) -> Option<Value<'_>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    /// A string that every object has, as null if it is not known.
-    Always,
-    /// The same for a number.
-    AlwaysNumber,
-    /// A string that is left out if it is not known.
-    Text,
-    /// The same for a number or a boolean, written unchanged, so that no amount passes through a binary number.
-    Exact,
+/// What a member holds. No amount passes through a binary number.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Value<'a> {
+    Text(Cow<'a, str>),
+    Amount(Exact),
+    Number(u64),
+    Flag(bool),
     /// A text in CSV, and an array in JSON.
-    History,
+    History(History<'a>),
 }
 
-const fn member(name: &'static str, kind: Kind, value: fn(&Intent) -> Option<String>) -> Member {
-    Member { name, kind, value }
+const fn required(name: &'static str, value: fn(&Intent) -> Option<Value<'_>>) -> Member {
+    Member { name, is_required: true, value }
 }
+
+const fn optional(name: &'static str, value: fn(&Intent) -> Option<Value<'_>>) -> Member {
+    Member { name, is_required: false, value }
+}
+
+fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Value<'a>> {
+    Some(Value::Text(text.into()))
+}
+
+/// One text of several, if there are any.
+fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Value<'a>> {
+    let texts: Vec<_> = texts.collect();
+    (!texts.is_empty()).then(|| Value::Text(texts.join(" ").into()))
+}
+
+fn number(number: impl Into<u64>) -> Option<Value<'static>> {
+    Some(Value::Number(number.into()))
+}
+
+const TRANSACTION_ID: &str = "transaction_id";
 
 /// Every member in its order.
 const MEMBERS: [Member; 31] = [
-    member("key", Kind::Always, |it| Some(it.key.to_string())),
-    member("state", Kind::Always, |it| Some(it.state.name().as_str().to_owned())),
-    member("operation", Kind::Always, |it| {
-        Some(it.request.operation.to_string()).filter(|_| it.request.subject != Subject::Lost)
+    required("key", |it| text(it.key.as_str())),
+    required("state", |it| text(it.state.name().as_str())),
+    required("operation", |it| match it.request.subject {
+        Subject::Lost => None,
+        _ => text(it.request.operation.as_str()),
     }),
-    member("amount", Kind::AlwaysNumber, |it| it.request.amount.map(|amount| amount.to_string())),
-    member("transaction_id", Kind::Always, |it| it.transaction_id().map(|id| id.as_str().to_owned())),
-    member("reference", Kind::Always, |it| it.request.reference.clone()),
-    member("created_at", Kind::Always, |it| Some(timestamp(it.created_at))),
-    member("begun_at", Kind::Always, |it| Some(timestamp(it.begun_at))),
-    member("changed_at", Kind::Always, |it| Some(timestamp(it.changed_at))),
-    member("attempts", Kind::AlwaysNumber, |it| Some(it.attempts.to_string())),
-    member("subject", Kind::Always, |it| Some(subject(it).to_owned())),
-    member("card_ending", Kind::Text, |it| match &it.request.subject {
-        Subject::Card { last_four } => Some(last_four.clone()),
+    required("amount", |it| it.request.amount.map(Exact).map(Value::Amount)),
+    required(TRANSACTION_ID, |it| text(it.transaction_id()?.as_str())),
+    required("reference", |it| text(it.request.reference.as_deref()?)),
+    required("created_at", |it| text(timestamp(it.created_at))),
+    required("begun_at", |it| text(timestamp(it.begun_at))),
+    required("changed_at", |it| text(timestamp(it.changed_at))),
+    required("attempts", |it| number(it.attempts)),
+    required("subject", |it| text(subject(it))),
+    optional("card_ending", |it| match &it.request.subject {
+        Subject::Card { last_four } => text(last_four),
         _ => None,
     }),
-    member("token_id", Kind::Text, |it| match &it.request.subject {
-        Subject::Token(id) => Some(id.to_string()),
+    optional("token_id", |it| match &it.request.subject {
+        Subject::Token(id) => text(id.as_str()),
         _ => None,
     }),
-    member("voids", Kind::Text, |it| match &it.request.subject {
-        Subject::Transaction(id) => Some(id.to_string()),
+    optional("voids", |it| match &it.request.subject {
+        Subject::Transaction(id) => text(id.as_str()),
         _ => None,
     }),
-    member("transaction_type", Kind::Text, |it| {
-        it.request.transaction_type.map(|kind| type_word(kind).to_owned())
+    optional("transaction_type", |it| text(type_word(it.request.transaction_type?))),
+    optional("kind", |it| text(&*failure(it)?.kind)),
+    optional("reason", |it| text(failure(it)?.reason.as_deref()?)),
+    optional("resolved_as", |it| text(resolution(it)?.verdict.as_str())),
+    optional("resolved_by", |it| text(&resolution(it)?.by)),
+    optional("note", |it| text(resolution(it)?.note.as_deref()?)),
+    optional("convenience_fee", |it| {
+        Some(Value::Flag(it.request.convenience_fee? == ConvenienceFee::Active))
     }),
-    member("kind", Kind::Text, |it| failure(it).map(|failure| failure.kind.to_string())),
-    member("reason", Kind::Text, |it| failure(it)?.reason.clone()),
-    member("resolved_as", Kind::Text, |it| Some(resolution(it)?.verdict.as_str().to_owned())),
-    member("resolved_by", Kind::Text, |it| Some(resolution(it)?.by.clone())),
-    member("note", Kind::Text, |it| resolution(it)?.note.clone()),
-    member("convenience_fee", Kind::Exact, |it| {
-        it.request.convenience_fee.map(|fee| (fee == ConvenienceFee::Active).to_string())
-    }),
-    member("http_status", Kind::Exact, |it| Some(failure(it)?.http_status?.to_string())),
-    member("attempt", Kind::Exact, |it| Some(it.attempts.to_string())),
-    member("revision", Kind::Exact, |it| Some(it.revision.to_string())),
-    member("paid", Kind::Text, |it| paid(it).map(str::to_owned)),
-    member("unverified", Kind::Exact, |it| resolution(it)?.is_unverified.then(|| "true".to_owned())),
-    member("also_processed_as", Kind::Text, |it| {
-        let ids: Vec<_> = it.second_charges().map(TransactionId::as_str).collect();
-        Some(ids.join(" ")).filter(|ids| !ids.is_empty())
-    }),
-    member("service", Kind::Text, |it| Some(it.service.clone()).filter(|service| !service.is_empty())),
-    member("former_services", Kind::Text, |it| {
-        let names: Vec<_> = it.former_services().collect();
-        Some(names.join(" ")).filter(|names| !names.is_empty())
-    }),
-    member("history", Kind::History, |it| Some(intent_history::lines(it).join("; "))),
+    optional("http_status", |it| number(failure(it)?.http_status?)),
+    optional("attempt", |it| number(it.attempts)),
+    optional("revision", |it| number(it.revision)),
+    optional("paid", |it| text(paid(it)?)),
+    optional("unverified", |it| resolution(it)?.is_unverified.then_some(Value::Flag(true))),
+    optional("also_processed_as", |it| texts(it.second_charges().map(TransactionId::as_str))),
+    optional("service", |it| text(&it.service).filter(|_| !it.service.is_empty())),
+    optional("former_services", |it| texts(it.former_services())),
+    required("history", |it| Some(Value::History(History(it)))),
     // Empty, for a person to fill in: `resolve --from` reads it.
-    member("verdict", Kind::Text, |_| None),
+    optional("verdict", |_| None),
 ];
 
 /// The names of the members: the columns of CSV.
@@ -98,17 +112,15 @@ pub(crate) fn names() -> [&'static str; MEMBERS.len()] {
 
 /// The value of a member, if it is known.
 pub(crate) fn value(intent: &Intent, name: &str) -> Option<String> {
-    let member = MEMBERS.iter().find(|member| member.name == name)?;
-    (member.value)(intent)
+    let member = MEMBERS.iter().find(|member| member.name == name).expect("it is a member");
+    Some((member.value)(intent)?.to_string())
 }
 
 /// The cells of CSV, which `resolve --from` reads: without an id that does not show what was processed.
 pub(crate) fn cells(intent: &Intent) -> [String; MEMBERS.len()] {
     MEMBERS.each_ref().map(|member| match member.name {
-        "transaction_id" => {
-            exported_transaction(intent).map_or_else(String::new, |id| id.as_str().to_owned())
-        }
-        _ => (member.value)(intent).unwrap_or_default(),
+        TRANSACTION_ID => exported_transaction(intent).map_or("", TransactionId::as_str).to_owned(),
+        _ => (member.value)(intent).map_or_else(String::new, |value| value.to_string()),
     })
 }
 
@@ -162,22 +174,29 @@ fn paid(intent: &Intent) -> Option<&'static str> {
     }
 }
 
+/// As CSV and people get it.
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Amount(Exact(amount)) => amount.fmt(f),
+            Self::Number(number) => number.fmt(f),
+            Self::Flag(flag) => flag.fmt(f),
+            Self::History(History(intent)) => f.write_str(&intent_history::lines(intent).join("; ")),
+        }
+    }
+}
+
 /// The JSON object: the members that are always present, the others if they are known, and the history.
 pub(crate) struct IntentObject<'a>(pub(crate) &'a Intent);
 
 impl Serialize for IntentObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut object = serializer.serialize_map(None)?;
-        for Member { name, kind, value } in &MEMBERS {
-            let value = if *kind == Kind::History { None } else { value(self.0) };
-            match kind {
-                Kind::History => object.serialize_entry(name, &History(self.0))?,
-                Kind::Text | Kind::Exact if value.is_none() => {}
-                Kind::Always | Kind::Text => object.serialize_entry(name, &value)?,
-                Kind::AlwaysNumber | Kind::Exact => {
-                    let value = value.map(RawValue::from_string).transpose().map_err(S::Error::custom)?;
-                    object.serialize_entry(name, &value)?;
-                }
+        for Member { name, is_required, value } in &MEMBERS {
+            match value(self.0) {
+                None if !is_required => {}
+                value => object.serialize_entry(name, &value)?,
             }
         }
         if self.0.dropped_events > 0 {

@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, Subject, Verdict};
-use payments_model::unversioned::as_number;
-use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
+use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
-use serde::ser::{SerializeMap, Serializer};
+use serde::ser::{SerializeMap as _, Serializer};
 
-use crate::format::{counted, timestamp};
+use crate::format::{Exact, counted, entry, timestamp};
 
 /// The story of an intent: a line for each event. Only a person's or the service's words have commas, so that few cells of a CSV
 /// file need quotes.
@@ -147,7 +146,7 @@ impl Serialize for Event<'_> {
                 if request.subject != Subject::Lost {
                     object.serialize_entry("operation", request.operation.as_str())?;
                 }
-                entry(&mut object, "amount", request.amount.as_ref().map(Exact))?;
+                entry(&mut object, "amount", request.amount.map(Exact))?;
                 let (member, subject) = subject(&request.subject);
                 entry(&mut object, member, subject)?;
                 entry(&mut object, "transaction_type", request.transaction_type.map(type_word))?;
@@ -204,11 +203,6 @@ impl Serialize for Event<'_> {
     }
 }
 
-/// A member that is left out if it has no value.
-fn entry<M: SerializeMap>(object: &mut M, name: &str, value: Option<impl Serialize>) -> Result<(), M::Error> {
-    value.map_or(Ok(()), |value| object.serialize_entry(name, &value))
-}
-
 /// The member that says what was charged or voided.
 fn subject(subject: &Subject) -> (&'static str, Option<&str>) {
     match subject {
@@ -218,7 +212,3 @@ fn subject(subject: &Subject) -> (&'static str, Option<&str>) {
         _ => ("", None),
     }
 }
-
-/// An amount as a number with all its digits.
-#[derive(Serialize)]
-struct Exact<'a>(#[serde(serialize_with = "as_number")] &'a Amount);

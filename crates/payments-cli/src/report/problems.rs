@@ -10,8 +10,8 @@ use serde::{Serialize, Serializer};
 use crate::failure::{Failure, Purpose};
 use crate::files;
 use crate::format::{counted, exact};
-use crate::report::call::FailedDocument;
 use crate::report::exit_code::ExitCode;
+use crate::report::failed::FailedDocument;
 use crate::style::{Style, Tone, for_terminal};
 
 /// The purpose of a file, which decides its name in messages.

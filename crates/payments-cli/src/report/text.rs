@@ -8,10 +8,10 @@ use payments_model::unversioned::RequestMembers;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
 use crate::report::advice;
-use crate::report::call::{Effect, Processed};
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
+use crate::report::processed::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use crate::report::run::Tallies;
-use crate::stderr::{self, BarState, Item};
+use crate::stderr::{self, Item};
 
 /// Shows the progress.
 pub(super) struct Progress {
@@ -56,7 +56,7 @@ impl Progress {
         let (ended, total) = (ended(tallies), tallies.total.count);
         let message = self.message(tallies, now, wait_state);
         (self.screen)(if self.is_bar {
-            Item::Bar(BarState { ended, total, message })
+            Item::Bar { ended, total, message }
         } else {
             Item::Text(format!("{ended} of {total}: {message}\n"))
         });

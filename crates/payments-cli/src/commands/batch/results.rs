@@ -12,7 +12,7 @@ use super::charge_result::FinishedCharge;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::report::Report;
-use crate::report::call::{Effect, Processed};
+use crate::report::processed::{Effect, Processed};
 use crate::settings::JournalPlace;
 use crate::{csv_file, style};
 

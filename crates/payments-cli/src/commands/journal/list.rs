@@ -81,7 +81,8 @@ pub(super) struct Table {
     width: Option<usize>,
     /// How many of the columns are shown: those that fit with the rows of the first page. Zero before the heading.
     shown: usize,
-    sums: [(&'static str, IntentSum); SUMS.len()],
+    /// Of each state in its order, and two of resolved intents.
+    sums: BTreeMap<(usize, bool, &'static str), IntentSum>,
     services: BTreeMap<String, IntentSum>,
 }
 
@@ -90,25 +91,14 @@ const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "RE
 /// However narrow the terminal is, these columns are shown.
 const ALWAYS: usize = 3;
 
-/// The sums: one for each state, and two for resolved intents.
-const SUMS: [&str; 7] = [
-    "sending",
-    "processed",
-    "rejected",
-    "not_processed",
-    "unknown",
-    "resolved (processed)",
-    "resolved (not processed)",
-];
-
 /// The column that is aligned to the right.
 const AMOUNT: usize = 2;
 
 impl Table {
     /// `width` is that of the terminal.
     pub(super) fn new(style: Style, width: Option<usize>) -> Self {
-        let sums = SUMS.map(|name| (name, IntentSum::default()));
-        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, sums, services: BTreeMap::new() }
+        let (sums, services) = (BTreeMap::new(), BTreeMap::new());
+        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, sums, services }
     }
 
     /// The first columns that fit into the terminal, with two spaces between them.
@@ -126,16 +116,16 @@ impl Table {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
             self.services.entry(intent.service.clone()).or_default().add(intent);
-            let name = match &intent.state {
+            let state = intent.state.name();
+            let (is_unpaid, label) = match &intent.state {
                 IntentState::Resolved { resolution, .. } => match resolution.verdict {
-                    Verdict::Processed(_) => "resolved (processed)",
-                    Verdict::Rejected(_) | Verdict::NotProcessed => "resolved (not processed)",
+                    Verdict::Processed(_) => (false, "resolved (processed)"),
+                    Verdict::Rejected(_) | Verdict::NotProcessed => (true, "resolved (not processed)"),
                 },
-                other => other.name().as_str(),
+                _ => (false, state.as_str()),
             };
-            if let Some((_, sum)) = self.sums.iter_mut().find(|(of, _)| *of == name) {
-                sum.add(intent);
-            }
+            let order = StateName::ALL.iter().position(|name| *name == state).unwrap_or(usize::MAX);
+            self.sums.entry((order, is_unpaid, label)).or_default().add(intent);
         }
         for (cells, _) in &rows {
             for (width, cell) in self.widths.iter_mut().zip(cells) {
@@ -155,8 +145,7 @@ impl Table {
 
     /// The sums of each state and of each service.
     pub(super) fn summary(&self) -> String {
-        let rows: Vec<_> = self.sums.iter().filter(|(_, sum)| sum.count > 0).collect();
-        if rows.is_empty() {
+        if self.sums.is_empty() {
             return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
         let mut text = "\n".to_owned();
@@ -165,7 +154,7 @@ impl Table {
             let note = format!("the terminal is too narrow for {left_out}: see `payments journal show KEY`");
             let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
         }
-        for (name, sum) in rows {
+        for ((_, _, name), sum) in &self.sums {
             let intents = sum.intents();
             let _ = writeln!(text, "{name:24}  {intents:>15}  {:>14}", sum.sum());
         }

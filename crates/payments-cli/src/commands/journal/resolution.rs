@@ -10,8 +10,8 @@ use serde::Serialize;
 use super::{CommandError, show};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::call::Processed;
 use crate::report::intent::IntentObject;
+use crate::report::processed::{Effect, Processed};
 use crate::report::text;
 use crate::style::{Style, for_terminal};
 
@@ -125,7 +125,9 @@ impl<'a> ResolvedIntent<'a> {
              with --replace\n",
             intent.key
         );
-        let record = text::processed(&Processed::found_record(record), style);
+        let [asked, found] = [&record.transaction_id; 2].map(Clone::clone);
+        let record = Processed::of_record(record, Effect::FoundTransaction { asked, found });
+        let record = text::processed(&record, style);
         format!("{}\n{record}\n{advice}", show::lines(intent, style))
     }
 }

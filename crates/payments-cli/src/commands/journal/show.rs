@@ -16,7 +16,7 @@ use crate::style::Style;
 pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Reading).await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-    write(&intent, READ, output)
+    super::write(READ, output, &IntentObject(&intent), |style| lines(&intent, style))
 }
 
 /// The failure for a key that was never sent through this journal, or was purged.
@@ -29,11 +29,6 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
             mask(key.as_str(), &[])
         ),
     )
-}
-
-/// Shows one intent.
-pub(super) fn write(intent: &Intent, what: &'static str, output: Output) -> Result<(), CommandError> {
-    super::write(what, output, &IntentObject(intent), |style| lines(intent, style))
 }
 
 /// The state, then the known values, then what has happened, then the next step.

@@ -545,7 +545,7 @@ async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summ
         assert!(bug != Bug::Describe || line != THIRD_LINE, "a bug");
     }));
     if bug == Bug::Progress {
-        let screen = |shown| assert!(!matches!(shown, Item::Bar(_)), "a bug");
+        let screen = |shown| assert!(!matches!(shown, Item::Bar { .. }), "a bug");
         run.progress = Progress::on(true, screen, &Tallies::default(), now);
     }
     let signal = async || {

@@ -9,7 +9,7 @@ use payments_model::{
 use crate::call::Call;
 use crate::failure::{Failure, Purpose};
 use crate::journaled_call::{Attempt, Charge};
-use crate::report::call::Processed;
+use crate::report::processed::{Effect, Processed};
 
 /// Builds a void.
 pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
@@ -96,7 +96,9 @@ impl Call for TransactionId {
     const PURPOSE: Purpose = Purpose::FindTransaction;
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
-        Ok(Processed::found_transaction(&client.transaction(self).await?, self))
+        let success = client.transaction(self).await?;
+        let found = success.transaction_id.clone();
+        Ok(Processed::of(&success, success.data(), Effect::FoundTransaction { asked: self.clone(), found }))
     }
 }
 
@@ -106,19 +108,21 @@ impl Call for CustomerId {
     const PURPOSE: Purpose = Purpose::FindCustomer;
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
-        Ok(Processed::found_customer(&client.customer(self).await?))
+        let success = client.customer(self).await?;
+        Ok(Processed::of(&success, success.data(), Effect::FoundCustomer))
     }
 }
 
 fn of_record(success: &Success<TransactionRecord>) -> Processed {
-    Processed::moved(success, success.to_json(), &success.transaction_id)
+    Processed::moved(success, success.data(), &success.transaction_id)
 }
 
 pub(super) fn of_receipt(success: &Success<TransactionReceipt>) -> Processed {
-    Processed::moved(success, success.to_json(), &success.transaction_id)
+    Processed::moved(success, success.data(), &success.transaction_id)
 }
 
 /// Uses the response's own id, which may differ from the voided one, which the caller already knows.
 fn of_void(success: &Success<VoidReceipt>) -> Processed {
-    Processed::moved(success, success.to_json(), &success.transaction_id)
+    let receipt: &TransactionReceipt = success.data();
+    Processed::moved(success, receipt, &receipt.transaction_id)
 }

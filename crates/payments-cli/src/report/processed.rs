@@ -1,0 +1,98 @@
+//! The result of a call that succeeded.
+
+use payments_core::Success;
+use payments_journal::{IntentKey, Journaled};
+use payments_model::{TransactionId, TransactionReceipt};
+use serde::Serialize;
+use serde_json::value::{RawValue, to_raw_value};
+
+use crate::report::advice::second_charge;
+use crate::report::intent_note::IntentNote;
+
+/// A success.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "outcome", rename = "processed")]
+pub(crate) struct Processed {
+    /// `None` if an earlier call received the response.
+    pub(crate) http_status: Option<u16>,
+    #[serde(skip)]
+    pub(crate) effect: Effect,
+    /// The response's `data` with the interface's names. Text, so that no amount passes through a binary number.
+    pub(crate) data: Box<RawValue>,
+    /// The journal's part of the result, if the call has a key.
+    #[serde(flatten)]
+    pub(crate) note: Option<IntentNote>,
+}
+
+/// What a success means for the money.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// A payment or a void was processed under this `TransactionId`.
+    Moved {
+        /// The id in the response.
+        transaction_id: TransactionId,
+    },
+    /// A lookup of a transaction: nothing changed.
+    FoundTransaction {
+        asked: TransactionId,
+        /// The record's own id. A broken or hostile service may return the record of another transaction.
+        found: TransactionId,
+    },
+    /// A lookup of a customer: nothing changed.
+    FoundCustomer,
+}
+
+impl Processed {
+    /// A response with this record.
+    pub(crate) fn of<T>(success: &Success<T>, record: &impl Serialize, effect: Effect) -> Self {
+        Self { http_status: Some(success.http_status().as_u16()), ..Self::of_record(record, effect) }
+    }
+
+    /// A record that is known without a response, or from one of several steps.
+    pub(crate) fn of_record(record: &impl Serialize, effect: Effect) -> Self {
+        // A record is JSON. If it ever were not, the `TransactionId` must still be reported.
+        let data = to_raw_value(record).unwrap_or_else(|_| RawValue::NULL.to_owned());
+        Self { http_status: None, effect, data, note: None }
+    }
+
+    /// A payment or a void.
+    pub(crate) fn moved<T>(success: &Success<T>, record: &impl Serialize, id: &TransactionId) -> Self {
+        Self::of(success, record, Effect::Moved { transaction_id: id.clone() })
+    }
+
+    /// The result of a call with a key. Of an earlier response the journal has kept only the id.
+    pub(crate) fn journaled<T>(
+        journaled: Journaled<T>,
+        key: &IntentKey,
+        moved: impl FnOnce(&Success<T>) -> Self,
+    ) -> Self {
+        let note = IntentNote {
+            key: Some(key.clone()),
+            is_recorded: journaled.is_from_the_journal(),
+            not_recorded: journaled.not_recorded.map(|error| format!("{error:#}")),
+            same_transaction_as: journaled.same_transaction_as,
+            second_charge: journaled.second_charge.as_deref().and_then(second_charge),
+        };
+        let processed = journaled.answer.as_ref().map(moved).unwrap_or_else(|| {
+            let transaction_id = journaled.transaction_id;
+            Self::of_record(
+                &TransactionReceipt::new(transaction_id.clone()),
+                Effect::Moved { transaction_id },
+            )
+        });
+        Self { note: Some(note), ..processed }
+    }
+
+    /// Whether another attempt of the key may also have been charged.
+    pub(super) fn is_second_charge(&self) -> bool {
+        self.note.as_ref().is_some_and(|note| note.second_charge.is_some())
+    }
+
+    /// The same after the journal has recorded the outcome.
+    pub(crate) fn settled(mut self) -> Self {
+        if let Some(note) = &mut self.note {
+            note.not_recorded = None;
+        }
+        self
+    }
+}
