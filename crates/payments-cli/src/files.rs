@@ -43,7 +43,7 @@ fn read_request(path: &Path) -> Result<Zeroizing<Vec<u8>>, Failure> {
             // Otherwise the command seems to hang.
             stderr::write("reading the request from the terminal; end it with Ctrl-D\n");
         }
-        read_stdin(LARGEST_REQUEST)
+        unbuffered_stdin().and_then(|stdin| read_up_to(stdin, LARGEST_REQUEST))
     } else {
         read(path, LARGEST_REQUEST)
     };
@@ -68,11 +68,6 @@ const LARGEST_REQUEST: usize = 64 * 1024;
 /// No error contains the path; [`shown_name`] decides whether a message may show it.
 pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
     read_up_to(File::open(path)?, limit)
-}
-
-/// The bytes of stdin, or `None` if there are more than `limit`.
-pub(crate) fn read_stdin(limit: usize) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-    read_up_to(unbuffered_stdin()?, limit)
 }
 
 /// The rest of `source`, or `None` if there is more than `limit`.

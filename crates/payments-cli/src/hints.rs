@@ -1,11 +1,13 @@
 //! Why a call failed and what to check: the likely cause of a failed connection, and a refusal by the service or by something
 //! in front of it.
 
+use std::error::Error as _;
+
 use payments_core::transport::{ClientCertificateAlert, causes};
 use payments_core::{Deadlines, Delivery, ErrorKind, OperationName, TransportError, TransportErrorKind};
 
 use crate::failure::{CallError, FailedOutcome, Failure, chain};
-use crate::settings::Settings;
+use crate::settings::{Settings, key_hint};
 
 /// The failure of a call, with hints about the settings or the request that may be the cause.
 pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure {
@@ -16,8 +18,8 @@ pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure 
         let what_happened = format!("{}; it may have been processed", error.failed_call());
         failure.advice.what_happened = Some(what_happened);
     }
-    let hints = likely_cause_of(error).into_iter().chain(about_settings(error, settings));
-    hints.fold(failure, Failure::hint)
+    let likely = error.failed_call().transport_error().and_then(likely_cause).map(str::to_owned);
+    likely.into_iter().chain(about_settings(error, settings)).fold(failure, Failure::hint)
 }
 
 /// The end of the message about a 403 of something between here and the service, such as a proxy.
@@ -32,20 +34,13 @@ pub(crate) fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
     }
 }
 
-/// The hint that needs no settings.
-pub(crate) fn likely_cause_of(error: &impl CallError) -> Option<String> {
-    let transport = error.failed_call().transport_error()?;
-    let cause = chain(error.source());
-    likely_cause(transport, cause.as_deref()).map(str::to_owned)
-}
-
 fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
     let mut hints = Vec::new();
     let call = error.failed_call();
     let status = call.http_status().map(|status| status.as_u16());
     let moves_money = error.as_payment().is_some();
     if status == Some(401) {
-        hints.push(settings.key_hint());
+        hints.push(key_hint(settings.key_source));
     }
     // The service itself never responds to a payment or a void with 404.
     if moves_money && status == Some(404) {
@@ -90,11 +85,8 @@ const SERVICE_UNREACHABLE: &str = "check --base-url or PAYMENTS_BASE_URL: is the
 
 const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
 
-const UNKNOWN_ISSUER: &str = "the certificate is not signed by a trusted authority: \
-     if the authority is your own, give its certificate with --ca-cert or PAYMENTS_CA_CERT";
-
-/// The likely cause if no connection could be established, or if the server requires a client certificate.
-fn likely_cause(error: &TransportError, cause: Option<&str>) -> Option<&'static str> {
+/// The likely cause if no connection could be established, or if the server requires a client certificate. It needs no settings.
+pub(crate) fn likely_cause(error: &TransportError) -> Option<&'static str> {
     use TransportErrorKind as Kind;
 
     // With TLS 1.3, the server says this after the handshake, when the request may have been sent.
@@ -104,29 +96,16 @@ fn likely_cause(error: &TransportError, cause: Option<&str>) -> Option<&'static 
     if error.delivery() != Delivery::NotProcessed {
         return None;
     }
-    // The libraries' wording. If it changes, another hint is shown, which is still correct.
-    let cause = cause.unwrap_or_default().to_ascii_lowercase();
-    let Kind::Tls = error.kind() else {
-        let hint = if cause.contains("through the proxy") { PROXY } else { SERVICE_UNREACHABLE };
+    match error.kind() {
+        Kind::Tls => Some(tls_cause(causes(error).find_map(|cause| cause.downcast_ref()))),
+        // The transport's wording. If it changes, another hint is shown, which is still correct.
+        Kind::Resolve | Kind::Connect => {
+            let is_proxy = chain(error.source()).is_some_and(|cause| cause.contains("through the proxy"));
+            Some(if is_proxy { PROXY } else { SERVICE_UNREACHABLE })
+        }
         // The hint after a deadline depends on the settings.
-        return matches!(error.kind(), Kind::Resolve | Kind::Connect).then_some(hint);
-    };
-    if let Some(why) = causes(error).find_map(|cause| cause.downcast_ref()).and_then(no_common_tls) {
-        return Some(why);
+        _ => None,
     }
-    Some(if !cause.contains("certificate") {
-        "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL"
-    } else if cause.contains("unknownissuer") {
-        UNKNOWN_ISSUER
-    } else if cause.contains("not valid for name") || cause.contains("notvalidforname") {
-        "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
-    } else if cause.contains("not valid yet") || cause.contains("notvalidyet") {
-        "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
-    } else if cause.contains("certificate expired") || cause.contains("certificate: expired") {
-        "the certificate has expired: check this machine's clock, then ask the server's owner"
-    } else {
-        "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner"
-    })
 }
 
 /// What to do if the server requires a client certificate.
@@ -140,18 +119,39 @@ pub(crate) fn requires_client_certificate(error: &TransportError) -> bool {
     matches!(error.client_certificate(), Some(Required | Refused))
 }
 
-/// The cause if the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2.
-fn no_common_tls(error: &rustls::Error) -> Option<&'static str> {
+/// Why the two sides have nothing in common, which is also how a server may ask for a client certificate in TLS 1.2, or why its
+/// certificate was refused.
+fn tls_cause(error: Option<&rustls::Error>) -> &'static str {
     use rustls::AlertDescription::{HandshakeFailure, InsufficientSecurity, ProtocolVersion};
-    use rustls::Error::{AlertReceived, PeerIncompatible};
+    use rustls::CertificateError::{
+        Expired, ExpiredContext, NotValidForName, NotValidForNameContext, NotValidYet, NotValidYetContext,
+        UnknownIssuer,
+    };
+    use rustls::Error::{AlertReceived, InvalidCertificate, PeerIncompatible};
 
     match error {
-        AlertReceived(HandshakeFailure) => Some(
-            "the server has no TLS version or cipher in common with this command, or it requires a client certificate",
-        ),
-        AlertReceived(ProtocolVersion | InsufficientSecurity) | PeerIncompatible(_) => {
-            Some("the server has no TLS version or cipher in common with this command")
+        Some(AlertReceived(HandshakeFailure)) => {
+            "the server has no TLS version or cipher in common with this command, or it requires a client certificate"
         }
-        _ => None,
+        Some(AlertReceived(ProtocolVersion | InsufficientSecurity) | PeerIncompatible(_)) => {
+            "the server has no TLS version or cipher in common with this command"
+        }
+        Some(InvalidCertificate(why)) => match why {
+            UnknownIssuer => {
+                "the certificate is not signed by a trusted authority: \
+                 if the authority is your own, give its certificate with --ca-cert or PAYMENTS_CA_CERT"
+            }
+            NotValidForName | NotValidForNameContext { .. } => {
+                "the certificate is for another name: check the host name in --base-url or PAYMENTS_BASE_URL"
+            }
+            NotValidYet | NotValidYetContext { .. } => {
+                "the certificate is not valid yet: check this machine's clock, then ask the server's owner"
+            }
+            Expired | ExpiredContext { .. } => {
+                "the certificate has expired: check this machine's clock, then ask the server's owner"
+            }
+            _ => "the certificate is not valid: check the authority of --ca-cert, and ask the server's owner",
+        },
+        _ => "does the server speak TLS there? check --base-url or PAYMENTS_BASE_URL",
     }
 }

@@ -29,13 +29,6 @@ pub(crate) const NO_API_KEY: &str = "must not hold the API key";
 /// Chosen by this command: two or three million rows, in less memory than a small machine has.
 const LARGEST_MIB: u64 = 256;
 
-/// Changes when the file is written to: a file that is still being written may end in `10` of `10.50`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct State {
-    length: u64,
-    modified: Option<SystemTime>,
-}
-
 impl RowFile {
     /// Reads the file, which is not a file of the journal at `place`. Refuses one that is written to in the meantime.
     pub(crate) fn read(path: &Path, role: Role, place: &JournalPlace) -> Result<Self, Failure> {
@@ -63,7 +56,7 @@ impl RowFile {
         if metadata.len() > LARGEST_MIB << 20 {
             return Err(role.too_large(LARGEST_MIB));
         }
-        let read = unchanged_bytes(&file, State::of(&metadata)).map_err(cannot_be_read)?;
+        let read = unchanged_bytes(&file, state(&metadata)).map_err(cannot_be_read)?;
         let bytes = read.ok_or_else(|| role.changed())?;
         if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
             return Err(refused("is UTF-16 and must be UTF-8: save it as CSV UTF-8"));
@@ -97,10 +90,10 @@ impl RowFile {
 }
 
 /// The bytes of a file that was opened in this state; `None` if it was written to since.
-fn unchanged_bytes(file: &File, opened: State) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
-    let longest = usize::try_from(opened.length).unwrap_or(usize::MAX);
+fn unchanged_bytes(file: &File, opened: (u64, Option<SystemTime>)) -> io::Result<Option<Zeroizing<Vec<u8>>>> {
+    let longest = usize::try_from(opened.0).unwrap_or(usize::MAX);
     let bytes = files::read_up_to(file, longest)?;
-    Ok(bytes.filter(|_| file.metadata().is_ok_and(|metadata| State::of(&metadata) == opened)))
+    Ok(bytes.filter(|_| file.metadata().is_ok_and(|metadata| state(&metadata) == opened)))
 }
 
 /// The name of the file, or else its first byte, decides.
@@ -113,10 +106,9 @@ fn is_json_lines(path: &Path, bytes: &[u8]) -> bool {
     }
 }
 
-impl State {
-    fn of(metadata: &Metadata) -> Self {
-        Self { length: metadata.len(), modified: metadata.modified().ok() }
-    }
+/// Length and time, which change when the file is written to: a file that is still being written may end in `10` of `10.50`.
+fn state(metadata: &Metadata) -> (u64, Option<SystemTime>) {
+    (metadata.len(), metadata.modified().ok())
 }
 
 #[cfg(test)]
@@ -129,7 +121,7 @@ mod tests {
         let path = folder.path().join("found.csv");
         for change in ["Key,TransactionId,Note\na,,x\nb,,y\n", "Key\n", "Key,TransactionId,Note\nb,,x\n"] {
             std::fs::write(&path, "Key,TransactionId,Note\na,,x\n").unwrap();
-            let opened = State::of(&path.metadata().unwrap());
+            let opened = state(&path.metadata().unwrap());
             let read = || unchanged_bytes(&File::open(&path).unwrap(), opened).unwrap();
             assert_eq!(&**read().unwrap(), b"Key,TransactionId,Note\na,,x\n");
             std::fs::write(&path, change).unwrap();

@@ -1,28 +1,24 @@
 //! Base URL, API key, merchant, deadline, certificate authority and proxy: each from its option, else from the environment.
 
-mod access;
+mod api_key;
 mod journal_place;
 mod known_keys;
 mod proxy;
 mod source;
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
-use zeroize::Zeroizing;
 
+use self::api_key::Key;
+pub(crate) use self::api_key::key_hint;
 pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor};
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::source::Source;
-use self::source::{
-    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable, variable,
-};
+use self::source::{BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
@@ -63,27 +59,27 @@ struct Merchant {
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        let key = api_key(options);
-        let keys = KnownKeys::new(options, key.as_ref().ok());
+        let key = api_key::chosen(options);
+        let keys = KnownKeys::new(options.api_key_file.as_deref(), key.as_ref().ok());
         let key = key.and_then(Key::checked);
+        // Without a key a placeholder, so that a wrong address and a missing key are reported together.
+        let api_key = key.as_ref().map_or_else(|_| ApiKey::new("any"), |(key, _)| Ok(key.clone()))?;
         let merchant = merchant(options);
         let extra_ca = authority(options);
         let proxy = Proxy::chosen(options);
-        match (base_url(options), key, merchant, timeout(options), extra_ca, proxy) {
+        match (endpoint(options, api_key), key, merchant, timeout(options), extra_ca, proxy) {
             (
-                Ok((base_url, base_url_source)),
-                Ok(Key { text: key, source: key_source, warning }),
+                Ok((endpoint, base_url_source)),
+                Ok((api_key, Key { source: key_source, warning, .. })),
                 Ok(merchant),
                 Ok((timeout, timeout_source)),
                 Ok(extra_ca),
                 Ok(mut proxy),
             ) => {
                 if let Some(proxy) = &mut proxy {
-                    proxy.check(&base_url)?;
+                    proxy.check(endpoint.base_url())?;
                     proxy.host_and_port = keys.mask(&proxy.host_and_port);
                 }
-                let api_key = ApiKey::new(&key)?;
-                let endpoint = Endpoint::new(&base_url, api_key.clone())?;
                 if let Some(Merchant { label, source }) = &merchant
                     && keys.is_in(label)
                 {
@@ -108,9 +104,9 @@ impl Settings {
                     proxy,
                 })
             }
-            (base_url, key, merchant, timeout, extra_ca, proxy) => {
+            (endpoint, key, merchant, timeout, extra_ca, proxy) => {
                 let problems =
-                    [base_url.err(), key.err(), merchant.err(), timeout.err(), extra_ca.err(), proxy.err()];
+                    [endpoint.err(), key.err(), merchant.err(), timeout.err(), extra_ca.err(), proxy.err()];
                 let all = problems.into_iter().flatten().reduce(Failure::and);
                 Err(all.expect("at least one of the six failed"))
             }
@@ -119,7 +115,7 @@ impl Settings {
 
     /// Every API key in the settings, whatever else is missing or wrong: a person's text may contain one.
     pub(crate) fn known_keys(options: &ClientOptions) -> KnownKeys {
-        KnownKeys::new(options, api_key(options).ok().as_ref())
+        KnownKeys::new(options.api_key_file.as_deref(), api_key::chosen(options).ok().as_ref())
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.
@@ -148,11 +144,6 @@ impl Settings {
     /// A reference without masking, even if it looks like a card number: a masked one reconciles nothing.
     pub(crate) fn reference_without_key(&self, text: &str) -> String {
         if self.keys.is_in(text) { self.keys.mask(text) } else { text.to_owned() }
-    }
-
-    /// The hint for a refused key.
-    pub(crate) fn key_hint(&self) -> String {
-        key_hint(self.key_source)
     }
 
     /// The hint for a 404 that is not about the id.
@@ -200,84 +191,15 @@ impl Settings {
     }
 }
 
-fn base_url(options: &ClientOptions) -> Result<(String, Source), Failure> {
+fn endpoint(options: &ClientOptions, api_key: ApiKey) -> Result<(Endpoint, Source), Failure> {
     let (base_url, source) =
         chosen_text(options.base_url.as_ref(), "--base-url", BASE_URL)?.ok_or_else(|| {
             Failure::configuration(
                 "no base URL is set; nothing was sent: give --base-url or set PAYMENTS_BASE_URL",
             )
         })?;
-    // With a placeholder key, so that a wrong address and a missing key are reported together.
     let hinted = |error| Failure::from(error).hint(format!("the base URL came from {source}"));
-    Endpoint::new(&base_url, ApiKey::new("any")?).map_err(hinted)?;
-    Ok((base_url, source))
-}
-
-/// The key: from the option's file, else the variable, else the variable's file.
-fn api_key(options: &ClientOptions) -> Result<Key, Failure> {
-    if let Some(path) = &options.api_key_file {
-        key_file(path, Source::FileOf("--api-key-file"))
-    } else if let Some(key) = text_variable(API_KEY)? {
-        let source = Source::Variable(API_KEY);
-        let warning = variable(API_KEY_FILE).is_some().then(|| {
-            format!("{API_KEY} is used, and {API_KEY_FILE}, which is set too, is not: another key may be another merchant's")
-        });
-        Ok(Key { text: Zeroizing::new(key), source, warning })
-    } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
-        key_file(&path, Source::FileOf(API_KEY_FILE))
-    } else {
-        Err(Failure::configuration(
-            "no API key is set; nothing was sent: set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
-        ))
-    }
-}
-
-/// The key, its source and a warning about it.
-struct Key {
-    text: Zeroizing<String>,
-    source: Source,
-    /// If others can read the key's file, or if another key is set and not used.
-    warning: Option<String>,
-}
-
-impl Key {
-    /// Refuses a key that no header can hold.
-    fn checked(self) -> Result<Self, Failure> {
-        ApiKey::new(&self.text).map_err(|error| Failure::from(error).hint(key_hint(self.source)))?;
-        Ok(self)
-    }
-}
-
-fn key_hint(source: Source) -> String {
-    format!("the API key came from {source}")
-}
-
-fn key_file(path: &Path, source: Source) -> Result<Key, Failure> {
-    let about_file = |what: &str| {
-        let name = files::key_name_in_brackets(path);
-        format!("{source}{name} {what}")
-    };
-    let refused = |why: &str| {
-        let why = about_file(why);
-        Failure::configuration(format!("{why}; nothing was sent: {FIX_THE_FILE}"))
-    };
-    let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
-    let file = File::open(path).map_err(cannot_be_read)?;
-    // The metadata of the open file: the path may lead to another file a moment later.
-    let metadata = file.metadata().map_err(cannot_be_read)?;
-    let warning = access::check_key_file(&metadata).map_err(refused)?.map(about_file);
-    let bytes = files::read_up_to(file, LARGEST_KEY_FILE)
-        .map_err(cannot_be_read)?
-        .ok_or_else(|| refused("is too large to hold a key"))?;
-    let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
-    let text = Zeroizing::new(without_final_newline(key).to_owned());
-    Ok(Key { text, source, warning })
-}
-
-/// Removes the one newline that editors and `echo` add. A second one makes the key invalid.
-fn without_final_newline(text: &str) -> &str {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    text.strip_suffix('\r').unwrap_or(text)
+    Ok((Endpoint::new(&base_url, api_key).map_err(hinted)?, source))
 }
 
 fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
@@ -317,9 +239,6 @@ fn authority(options: &ClientOptions) -> Result<Option<Authority>, Failure> {
         .ok_or_else(|| refused("is larger than 1 MiB"))?;
     Ok(Some(Authority { pem: bytes.to_vec(), name: files::shown_name(&path), source }))
 }
-
-/// Larger than any key that fits in a header, and small enough to refuse a wrong file at once.
-const LARGEST_KEY_FILE: usize = 16 * 1024;
 
 /// About four times the size of a system's bundle of authorities.
 const LARGEST_CERTIFICATE_FILE: usize = 1024 * 1024;

@@ -39,9 +39,5 @@ pub(crate) struct IntentOptions {
 
 /// No message repeats the argument: it may be a card number in the wrong place.
 pub(super) fn key(text: &str) -> Result<IntentKey, String> {
-    IntentKey::new(text).map_err(|error| {
-        let rule = error.to_string();
-        // The message of every usage error already says this.
-        rule.strip_suffix("; nothing was sent").unwrap_or(&rule).to_owned()
-    })
+    IntentKey::new(text).map_err(|error| format!("the intent key {}", error.rule()))
 }

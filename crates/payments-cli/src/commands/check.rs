@@ -22,7 +22,7 @@ use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::exit_code::ExitCode;
 use crate::run_to_report;
-use crate::settings::{Settings, Source};
+use crate::settings::{Settings, Source, key_hint};
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
@@ -141,7 +141,7 @@ fn hint(error: &LookupError, settings: &Settings) -> Option<String> {
             Some(format!("is the service up? check the scheme and the address of the base URL ({from})"))
         }
         _ if call.content_coding().is_some() || call.is_truncated() => None,
-        Some(403) => Some(settings.key_hint()),
+        Some(403) => Some(key_hint(settings.key_source)),
         Some(401 | 429 | 500..) => None,
         Some(_) => Some(settings.path_hint()),
     }

@@ -7,9 +7,8 @@ use payments_model::mask;
 use payments_model::unversioned::contains_long_secret;
 use zeroize::Zeroizing;
 
+use super::api_key::{Key, LARGEST_KEY_FILE};
 use super::source::{API_KEY, API_KEY_FILE, text_variable, variable};
-use super::{Key, LARGEST_KEY_FILE};
-use crate::args::ClientOptions;
 use crate::failure::Failure;
 use crate::files;
 
@@ -18,17 +17,8 @@ use crate::files;
 pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {
-    /// `chosen` is the key that calls would use. Its file may be a pipe, which can be read only once.
-    pub(super) fn new(options: &ClientOptions, chosen: Option<&Key>) -> Self {
-        Self::with(options.api_key_file.as_deref(), chosen)
-    }
-
-    /// Only the keys in the environment, for a command that takes no settings.
-    pub(crate) fn in_environment() -> Self {
-        Self::with(None, None)
-    }
-
-    fn with(file: Option<&Path>, chosen: Option<&Key>) -> Self {
+    /// `file` is that of the option, and `chosen` the key that calls would use. Its file may be a pipe, which can be read only once.
+    pub(super) fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
         let files = file.map(Path::to_owned).into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
         let in_files = files.filter(|path| path.is_file()).filter_map(|path| {
             let bytes = files::read(&path, LARGEST_KEY_FILE).ok()??;
@@ -39,6 +29,11 @@ impl KnownKeys {
         // An invalid key may have white space around it that a person leaves out.
         let keys = keys.map(|key| Zeroizing::new(key.trim().to_owned()));
         Self(keys.filter(|key| !key.is_empty()).collect())
+    }
+
+    /// Only the keys in the environment, for a command that takes no settings.
+    pub(crate) fn in_environment() -> Self {
+        Self::new(None, None)
     }
 
     /// Masks the message if it contains an API key, which a person may have given in place of another text.

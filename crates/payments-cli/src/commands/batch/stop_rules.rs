@@ -109,8 +109,10 @@ pub(super) fn decide(
 /// What happened, why, and what to check.
 fn explained(call: &payments_core::Error) -> String {
     let cause = Failure::of(call).cause.map(|cause| format!(": {cause}")).unwrap_or_default();
-    let hint = hints::likely_cause_of(call).map(|hint| format!("; {hint}")).unwrap_or_default();
-    format!("{}{cause}{hint}", call.failed_call())
+    let failed = call.failed_call();
+    let hint = failed.transport_error().and_then(hints::likely_cause);
+    let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+    format!("{failed}{cause}{hint}")
 }
 
 #[cfg(test)]

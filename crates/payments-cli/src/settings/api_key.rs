@@ -1,0 +1,145 @@
+//! The API key: from a file or the environment, and whether others can read or change that file.
+
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use payments_core::ApiKey;
+use zeroize::Zeroizing;
+
+use super::source::{API_KEY, API_KEY_FILE, Source, text_variable, variable};
+use crate::args::ClientOptions;
+use crate::failure::Failure;
+use crate::files::{self, FIX_THE_FILE};
+
+/// The key: from the option's file, else the variable, else the variable's file.
+pub(super) fn chosen(options: &ClientOptions) -> Result<Key, Failure> {
+    if let Some(path) = &options.api_key_file {
+        key_file(path, Source::FileOf("--api-key-file"))
+    } else if let Some(key) = text_variable(API_KEY)? {
+        let source = Source::Variable(API_KEY);
+        let warning = variable(API_KEY_FILE).is_some().then(|| {
+            format!("{API_KEY} is used, and {API_KEY_FILE}, which is set too, is not: another key may be another merchant's")
+        });
+        Ok(Key { text: Zeroizing::new(key), source, warning })
+    } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
+        key_file(&path, Source::FileOf(API_KEY_FILE))
+    } else {
+        Err(Failure::configuration(
+            "no API key is set; nothing was sent: set PAYMENTS_API_KEY, or give --api-key-file or PAYMENTS_API_KEY_FILE",
+        ))
+    }
+}
+
+/// The key, its source and a warning about it.
+pub(super) struct Key {
+    pub(super) text: Zeroizing<String>,
+    pub(super) source: Source,
+    /// If others can read the key's file, or if another key is set and not used.
+    pub(super) warning: Option<String>,
+}
+
+impl Key {
+    /// Refuses a key that no header can hold.
+    pub(super) fn checked(self) -> Result<(ApiKey, Self), Failure> {
+        let key =
+            ApiKey::new(&self.text).map_err(|error| Failure::from(error).hint(key_hint(self.source)))?;
+        Ok((key, self))
+    }
+}
+
+/// The hint for a refused key.
+pub(crate) fn key_hint(source: Source) -> String {
+    format!("the API key came from {source}")
+}
+
+fn key_file(path: &Path, source: Source) -> Result<Key, Failure> {
+    let about_file = |what: &str| {
+        let name = files::key_name_in_brackets(path);
+        format!("{source}{name} {what}")
+    };
+    let refused = |why: &str| {
+        let why = about_file(why);
+        Failure::configuration(format!("{why}; nothing was sent: {FIX_THE_FILE}"))
+    };
+    let cannot_be_read = |error: io::Error| refused("cannot be read").with_cause(&error);
+    let file = File::open(path).map_err(cannot_be_read)?;
+    // The metadata of the open file: the path may lead to another file a moment later.
+    let metadata = file.metadata().map_err(cannot_be_read)?;
+    let warning = check_key_file(&metadata).map_err(refused)?.map(about_file);
+    let bytes = files::read_up_to(file, LARGEST_KEY_FILE)
+        .map_err(cannot_be_read)?
+        .ok_or_else(|| refused("is too large to hold a key"))?;
+    let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
+    let text = Zeroizing::new(without_final_newline(key).to_owned());
+    Ok(Key { text, source, warning })
+}
+
+/// Removes the one newline that editors and `echo` add. A second one makes the key invalid.
+fn without_final_newline(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
+}
+
+/// Larger than any key that fits in a header, and small enough to refuse a wrong file at once.
+pub(super) const LARGEST_KEY_FILE: usize = 16 * 1024;
+
+/// A warning about a key file that others can read. The error is why it is refused: anyone who can write to it decides which account
+/// the next charge goes to. One that can be read is not refused, because in containers, mounted secrets are often readable by
+/// everyone.
+#[cfg(unix)]
+fn check_key_file(metadata: &Metadata) -> Result<Option<&'static str>, &'static str> {
+    use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
+
+    let user = rustix::process::geteuid().as_raw();
+    // A terminal is writable by its group, but stores nothing.
+    let stores_nothing = metadata.file_type().is_char_device();
+    if let Some(why) = refusal_of(metadata.uid(), user, metadata.mode()).filter(|_| !stores_nothing) {
+        return Err(why);
+    }
+    Ok((metadata.is_file() && metadata.mode() & 0o044 != 0).then_some(
+        "can be read by others: unless they may have the key, run chmod 600 on it and replace the key",
+    ))
+}
+
+#[cfg(unix)]
+fn refusal_of(owner: u32, user: u32, mode: u32) -> Option<&'static str> {
+    if owner != user && owner != ROOT {
+        Some("belongs to another user: make it your own")
+    } else if mode & 0o022 != 0 {
+        Some("can be written by others: run chmod 600 on it, and check that its content is still right")
+    } else {
+        None
+    }
+}
+
+#[cfg(unix)]
+const ROOT: u32 = 0;
+
+/// There are no permission bits to check.
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
+fn check_key_file(_: &Metadata) -> Result<Option<&'static str>, &'static str> {
+    Ok(None)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_must_belong_to_the_user_or_root_and_be_writable_by_no_one_else() {
+        for (owner, user, mode, may_be_used) in [
+            (1000, 1000, 0o100_600, true),
+            (1000, 1000, 0o100_644, true),
+            (0, 1000, 0o100_644, true),
+            (1001, 1000, 0o100_600, false),
+            // Also refused for root: the file's owner would decide where root's charges go.
+            (1000, 0, 0o100_600, false),
+            (1000, 1000, 0o100_620, false),
+            (1000, 1000, 0o100_602, false),
+        ] {
+            assert_eq!(refusal_of(owner, user, mode).is_none(), may_be_used, "{owner} {user} {mode:o}");
+        }
+    }
+}
