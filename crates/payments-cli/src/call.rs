@@ -70,7 +70,7 @@ impl<C: Send + 'static> Prepared<C> {
         read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-        let trace = options.verbose.then(Trace::to_stderr);
+        let trace = options.verbose.then_some(Trace);
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;

@@ -19,8 +19,6 @@ pub(crate) struct Output {
     shape: OutputShape,
     stdout: Style,
     stderr: Style,
-    /// Whether stderr is a terminal and stdout is not.
-    only_stderr_is_terminal: bool,
 }
 
 impl Output {
@@ -29,12 +27,7 @@ impl Output {
         let stdout = io::stdout();
         let shape = requested
             .unwrap_or_else(|| if stdout.is_terminal() { OutputShape::Text } else { OutputShape::Json });
-        Self {
-            shape,
-            stdout: Style::of(&stdout),
-            stderr: stderr::style(),
-            only_stderr_is_terminal: stderr::is_terminal() && !stdout.is_terminal(),
-        }
+        Self { shape, stdout: Style::of(&stdout), stderr: stderr::style() }
     }
 
     /// Whether people read the result.
@@ -96,7 +89,7 @@ impl Output {
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
         }
-        let is_read = self.is_text() || self.only_stderr_is_terminal;
+        let is_read = self.is_text() || (stderr::is_terminal() && !io::stdout().is_terminal());
         let is_for_people = match report {
             Report::Failed(failure) => is_read || failure.is_interrupted,
             Report::InvalidFile(_) => is_read,

@@ -7,26 +7,20 @@ use payments_core::{
 use crate::output::Output;
 use crate::settings::{JournalPlace, Settings};
 use crate::stderr;
-use crate::style::{Style, Tone, for_terminal};
+use crate::style::{Tone, for_terminal};
 
 /// Writes these lines.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Trace {
-    style: Style,
-}
+pub(crate) struct Trace;
 
 impl Trace {
-    pub(crate) fn to_stderr() -> Self {
-        Self { style: stderr::style() }
-    }
-
     /// Where the settings came from.
     pub(crate) fn settings(self, settings: &Settings) {
         settings.described().iter().for_each(|line| self.line(line));
     }
 
     fn line(self, text: &str) {
-        let text = self.style.paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
+        let text = stderr::style().paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
         stderr::write(text + "\n");
     }
 }
@@ -35,7 +29,7 @@ impl Trace {
 pub(crate) fn introduce(place: &JournalPlace, output: Output, is_verbose: bool) {
     output.warn(&place.warnings());
     if is_verbose {
-        Trace::to_stderr().line(&format!("journal {place} ({})", place.source()));
+        Trace.line(&format!("journal {place} ({})", place.source()));
     }
 }
 

@@ -104,9 +104,8 @@ pub(crate) struct UnresolvedRow {
     pub(crate) amount: Amount,
     /// The transaction to look up, if one is known.
     pub(crate) transaction_id: Option<String>,
-    /// The outcome, if it is known and could not be recorded in the journal, which will list it as unknown.
-    #[serde(rename = "outcome", serialize_with = "outcome")]
-    pub(crate) unrecorded: Option<KnownOutcome>,
+    /// One that is known could not be recorded in the journal, which will list it as unknown.
+    pub(crate) outcome: RowOutcome,
     /// The reason as one word.
     pub(crate) kind: String,
 }
@@ -121,22 +120,24 @@ pub(crate) struct DuplicateTransaction {
     pub(crate) same_transaction_as: String,
 }
 
-/// An outcome that is not unknown.
+/// What became of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum KnownOutcome {
+pub(crate) enum RowOutcome {
     Processed,
     Rejected,
     NotProcessed,
+    Unknown,
 }
 
-impl KnownOutcome {
+impl RowOutcome {
     /// The outcome of the failed call, or `None` for a success.
     pub(crate) const fn of_failure(self) -> Option<Outcome> {
         match self {
             Self::Processed => None,
             Self::Rejected => Some(Outcome::Rejected),
             Self::NotProcessed => Some(Outcome::NotProcessed),
+            Self::Unknown => Some(Outcome::Unknown),
         }
     }
 }
@@ -147,22 +148,14 @@ impl UnresolvedRow {
     pub(crate) const MOST_LISTED: usize = 100;
 }
 
-#[allow(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
-fn outcome<S: Serializer>(ended: &Option<KnownOutcome>, serializer: S) -> Result<S::Ok, S::Error> {
-    match ended {
-        Some(ended) => ended.serialize(serializer),
-        None => serializer.serialize_str("unknown"),
-    }
-}
-
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number: _, line, key, amount, transaction_id, unrecorded, kind } = self;
-        let word = match unrecorded {
-            Some(KnownOutcome::Processed) => "PROCESSED",
-            Some(KnownOutcome::Rejected) => "rejected",
-            Some(KnownOutcome::NotProcessed) => "not processed",
-            None => kind,
+        let Self { number: _, line, key, amount, transaction_id, outcome, kind } = self;
+        let word = match outcome {
+            RowOutcome::Processed => "PROCESSED",
+            RowOutcome::Rejected => "rejected",
+            RowOutcome::NotProcessed => "not processed",
+            RowOutcome::Unknown => kind,
         };
         write!(f, "line {line}: {key}, {amount} ({word}")?;
         if let Some(id) = transaction_id {

@@ -13,7 +13,7 @@ use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
 use crate::journaled_call::is_recorded;
 use crate::report::advice::second_charge;
-use crate::report::run::{DuplicateTransaction, KnownOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
+use crate::report::run::{DuplicateTransaction, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
 
 /// The summary so far, and what is needed to complete it.
 pub(super) struct Counting<'a> {
@@ -23,7 +23,7 @@ pub(super) struct Counting<'a> {
     /// The rows that were started and are not counted yet, by number: they are unknown if the run is abandoned.
     in_flight: HashMap<u64, Arc<Row>>,
     /// Rows whose known outcome the journal could not record.
-    unrecorded: Vec<(Arc<Row>, KnownOutcome)>,
+    unrecorded: Vec<(Arc<Row>, RowOutcome)>,
 }
 
 impl<'a> Counting<'a> {
@@ -55,16 +55,17 @@ impl<'a> Counting<'a> {
         if let (Place::Processed, Ok(journaled)) = (place, charged) {
             self.list_duplicates(row, journaled);
         }
-        if let Some(outcome) = not_recorded.and_then(|_| place.known_outcome()) {
+        let outcome = place.outcome();
+        if not_recorded.is_some() && outcome != RowOutcome::Unknown {
             self.summary.not_recorded.add(amount);
             self.unrecorded.push((Arc::clone(row), outcome));
             let id = match charged {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.list_unresolved(row.unresolved(id, Some(outcome), "not_recorded"));
-        } else if let Some(error) = error.filter(|_| place.known_outcome().is_none()) {
-            self.list_unresolved(row.unresolved(error.transaction_id(), None, error.kind()));
+            self.list_unresolved(row.unresolved(id, outcome, "not_recorded"));
+        } else if let Some(error) = error.filter(|_| outcome == RowOutcome::Unknown) {
+            self.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
         }
         // The journal failed before the row was sent, or afterwards.
         let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
@@ -124,7 +125,7 @@ impl<'a> Counting<'a> {
     pub(super) fn count_in_flight_as_unknown(&mut self) {
         for row in mem::take(&mut self.in_flight).into_values() {
             self.summary.tallies.unknown.add(row.payment.amount());
-            self.list_unresolved(row.unresolved(None, None, "in_flight"));
+            self.list_unresolved(row.unresolved(None, RowOutcome::Unknown, "in_flight"));
         }
     }
 
@@ -149,7 +150,8 @@ impl<'a> Counting<'a> {
 
     fn list_unresolved(&mut self, row: UnresolvedRow) {
         let unresolved = &mut self.summary.unresolved;
-        let is_same_list = |listed: &&UnresolvedRow| listed.unrecorded.is_some() == row.unrecorded.is_some();
+        let is_unknown = |row: &UnresolvedRow| row.outcome == RowOutcome::Unknown;
+        let is_same_list = |listed: &&UnresolvedRow| is_unknown(listed) == is_unknown(&row);
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
             unresolved.push(row);
         }
@@ -228,14 +230,13 @@ impl Place {
         matches!(self, Self::Processed | Self::Rejected(_) | Self::NotProcessed | Self::Unknown)
     }
 
-    /// `None` if it is unknown.
-    const fn known_outcome(self) -> Option<KnownOutcome> {
+    const fn outcome(self) -> RowOutcome {
         match self {
-            Self::Unknown | Self::EarlierUnknown => None,
-            Self::Processed | Self::EarlierProcessed => Some(KnownOutcome::Processed),
-            Self::Rejected(_) | Self::EarlierRejected(_) => Some(KnownOutcome::Rejected),
+            Self::Unknown | Self::EarlierUnknown => RowOutcome::Unknown,
+            Self::Processed | Self::EarlierProcessed => RowOutcome::Processed,
+            Self::Rejected(_) | Self::EarlierRejected(_) => RowOutcome::Rejected,
             Self::NotProcessed | Self::EarlierNotProcessed | Self::InProgress | Self::NotStarted => {
-                Some(KnownOutcome::NotProcessed)
+                RowOutcome::NotProcessed
             }
         }
     }

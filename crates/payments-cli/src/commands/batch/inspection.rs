@@ -14,7 +14,7 @@ use crate::card_like_ids;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
 use crate::report::problems::{MOST_KEPT, Problem, Problems, RecordedIntent, Role};
-use crate::report::run::{Summary, Tallies, UnresolvedRow};
+use crate::report::run::{RowOutcome, Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
 
 /// A valid file: every row can be charged or has been charged.
@@ -262,7 +262,11 @@ impl Inspection<'_> {
             IntentState::Unknown(failure) => {
                 if self.inspected.summary.unresolved.len() < UnresolvedRow::MOST_LISTED {
                     let id = failure.transaction_id.as_ref();
-                    self.inspected.summary.unresolved.push(row.unresolved(id, None, &failure.kind));
+                    self.inspected.summary.unresolved.push(row.unresolved(
+                        id,
+                        RowOutcome::Unknown,
+                        &failure.kind,
+                    ));
                 }
                 &mut earlier.unknown
             }

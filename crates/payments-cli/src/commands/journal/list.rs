@@ -27,16 +27,14 @@ pub(super) async fn run(
     let journal = place.open(OpenFor::Reading).await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
-    if output.is_text() {
+    let end = if output.is_text() {
         let mut table = Table::new(output.style(), stdout::width());
         for_each_page(&journal, states, |intents| {
             out.write_all(table.page(intents).as_bytes())?;
             out.flush()
         })
         .await?;
-        out.write_all(table.summary().as_bytes())
-            .and_then(|()| out.flush())
-            .map_err(|error| unwritten(READ, &error))
+        table.summary()
     } else {
         let mut separator = "[";
         for_each_page(&journal, states, |intents| {
@@ -48,9 +46,9 @@ pub(super) async fn run(
             Ok(())
         })
         .await?;
-        let end = if separator == "[" { "[]\n" } else { "]\n" };
-        out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(READ, &error))
-    }
+        if separator == "[" { "[]\n".to_owned() } else { "]\n".to_owned() }
+    };
+    out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(READ, &error))
 }
 
 /// Reads one page after another. A failure after the first page leaves a partial result.

@@ -8,7 +8,7 @@ use super::header::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::card_like_ids::is_like_a_card;
 use crate::csv_file::Table;
 use crate::report::problems::Problem;
-use crate::report::run::{KnownOutcome, UnresolvedRow};
+use crate::report::run::{RowOutcome, UnresolvedRow};
 use crate::row_file::NO_API_KEY;
 use crate::settings::KnownKeys;
 
@@ -28,7 +28,7 @@ impl Row {
     pub(crate) fn unresolved(
         &self,
         transaction_id: Option<&TransactionId>,
-        unrecorded: Option<KnownOutcome>,
+        outcome: RowOutcome,
         kind: &str,
     ) -> UnresolvedRow {
         UnresolvedRow {
@@ -37,7 +37,7 @@ impl Row {
             key: self.key.to_string(),
             amount: self.payment.amount(),
             transaction_id: transaction_id.map(ToString::to_string),
-            unrecorded,
+            outcome,
             kind: kind.to_owned(),
         }
     }

@@ -24,7 +24,7 @@ use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
-use crate::report::run::{Tallies, Tally, UnresolvedRow};
+use crate::report::run::{RowOutcome, Tallies, Tally, UnresolvedRow};
 use crate::settings::JournalPlace;
 use crate::stderr::Item;
 use crate::style::Style;
@@ -815,7 +815,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             key: "before".to_owned(),
             amount: Amount::from_cents(1),
             transaction_id: None,
-            unrecorded: None,
+            outcome: RowOutcome::Unknown,
             kind: "crash".to_owned(),
         };
         run.counting.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
