@@ -25,7 +25,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
-use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings};
+use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
 /// A call that can be recorded in a journal.
@@ -226,6 +226,9 @@ async fn open_with(
     let Some(journal) = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)? else {
         return Ok(None);
     };
+    if is_dry_run {
+        warn_of_a_loss(&journal).await;
+    }
     let found = journal.find(key).await.map_err(|error| journal_not_opened(Failure::of_store(&error)))?;
     Ok(found.map(|_| journal))
 }

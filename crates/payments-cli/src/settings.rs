@@ -13,7 +13,7 @@ use payments_hyper::{HyperTransport, TokioTimer};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::key_hint;
-pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor};
+pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor, warn_of_a_loss};
 pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
@@ -32,7 +32,8 @@ pub(crate) struct Settings {
     pub(crate) shown_base_url: String,
     pub(crate) base_url_source: Source,
     pub(crate) key_source: Source,
-    merchant: Option<Merchant>,
+    /// The label that the user chose, with card numbers masked.
+    pub(crate) merchant: Option<(String, Source)>,
     /// The deadline of the whole call.
     pub(crate) timeout: Duration,
     pub(crate) timeout_source: Source,
@@ -47,12 +48,6 @@ struct Authority {
     pem: Vec<u8>,
     /// The file, if it may be shown.
     name: Option<String>,
-    source: Source,
-}
-
-/// One of several merchants at the service.
-struct Merchant {
-    label: String,
     source: Source,
 }
 
@@ -80,24 +75,24 @@ impl Settings {
                     proxy.check(endpoint.base_url())?;
                     proxy.host_and_port = keys.mask(&proxy.host_and_port);
                 }
-                if let Some(Merchant { label, source }) = &merchant
+                if let Some((label, source)) = &merchant
                     && keys.is_in(label)
                 {
                     let message = "the label of a merchant contains an API key; nothing was sent";
                     return Err(Failure::configuration(message).hint(format!("the label came from {source}")));
                 }
                 let endpoint = match &merchant {
-                    Some(Merchant { label, .. }) => endpoint.for_merchant(label, api_key)?,
+                    Some((label, _)) => endpoint.for_merchant(label, api_key)?,
                     None => endpoint,
                 };
                 Ok(Self {
                     warning,
                     shown_base_url: keys.mask(endpoint.base_url()),
                     endpoint,
-                    keys,
                     base_url_source,
                     key_source,
-                    merchant,
+                    merchant: merchant.map(|(label, source)| (keys.mask(&label), source)),
+                    keys,
                     timeout,
                     timeout_source,
                     extra_ca,
@@ -154,11 +149,6 @@ impl Settings {
         )
     }
 
-    /// The merchant's label with the key masked, and its source.
-    pub(crate) fn merchant(&self) -> Option<(String, Source)> {
-        self.merchant.as_ref().map(|merchant| (self.keys.mask(&merchant.label), merchant.source))
-    }
-
     /// The file of the additional authority, if it may be shown, and its source.
     pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, Source)> {
         self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), authority.source))
@@ -182,7 +172,7 @@ impl Settings {
         let lines = [
             Some(format!("base URL {} ({})", self.shown_base_url, self.base_url_source)),
             Some(format!("API key ({})", self.key_source)),
-            self.merchant().map(|(label, source)| format!("merchant {label} ({source})")),
+            self.merchant.as_ref().map(|(label, source)| format!("merchant {label} ({source})")),
             Some(format!("deadline {:?} ({})", self.timeout, self.timeout_source)),
             ca_cert.map(|(name, source)| format!("authority {name} ({source})")),
             self.proxy().map(|(at, source)| format!("proxy {at} ({source})")),
@@ -202,7 +192,8 @@ fn endpoint(options: &ClientOptions, api_key: ApiKey) -> Result<(Endpoint, Sourc
     Ok((Endpoint::new(&base_url, api_key).map_err(hinted)?, source))
 }
 
-fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
+/// The label of one of several merchants at the service.
+fn merchant(options: &ClientOptions) -> Result<Option<(String, Source)>, Failure> {
     let Some((label, source)) = chosen_text(options.merchant.as_ref(), "--merchant", MERCHANT)? else {
         return Ok(None);
     };
@@ -210,7 +201,7 @@ fn merchant(options: &ClientOptions) -> Result<Option<Merchant>, Failure> {
     let key = ApiKey::new("any")?;
     let hinted = |error| Failure::from(error).hint(format!("the label came from {source}"));
     Endpoint::new("https://localhost", key.clone())?.for_merchant(&label, key).map_err(hinted)?;
-    Ok(Some(Merchant { label, source }))
+    Ok(Some((label, source)))
 }
 
 fn timeout(options: &ClientOptions) -> Result<(Duration, Source), Failure> {

@@ -45,7 +45,7 @@ use crate::report::problems::Problems;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
 use crate::run_to_report::{self, catch_panic};
-use crate::settings::{JournalPlace, OpenFor, Settings};
+use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::trace;
 
 /// Runs the command.
@@ -109,14 +109,15 @@ async fn charge_file(
     }
     let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {
-        if journal.is_none() {
-            output.warn(&[format!(
+        match journal {
+            // The run would be refused its first row.
+            Some(journal) if summary.tallies.not_started().count > 0 => {
+                interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
+            }
+            Some(journal) => warn_of_a_loss(&journal).await,
+            None => output.warn(&[format!(
                 "there is no journal at {place}: the run would create it, and every key is new to it"
-            )]);
-        }
-        // The run would be refused its first row.
-        if let Some(journal) = journal.filter(|_| summary.tallies.not_started().count > 0) {
-            interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
+            )]),
         }
         return Ok(Report::Batch(Box::new(summary)));
     }

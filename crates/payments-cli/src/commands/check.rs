@@ -152,7 +152,7 @@ fn settings_found(settings: &Settings) -> Value {
     json!({
         "base_url": setting(settings.shown_base_url.clone().into(), settings.base_url_source),
         "api_key": {"from": settings.key_source.to_string()},
-        "merchant": settings.merchant().map(|(label, from)| setting(label.into(), from)),
+        "merchant": settings.merchant.as_ref().map(|(label, from)| setting(label.as_str().into(), *from)),
         "timeout": setting(settings.timeout.as_secs_f64().into(), settings.timeout_source),
         "ca_cert": settings.ca_cert().map(|(name, from)| match name {
             Some(name) => setting(name.into(), from),

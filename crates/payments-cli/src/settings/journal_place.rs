@@ -43,7 +43,7 @@ pub(crate) enum OpenFor {
     /// Nothing is written, so that a full or read-only disk does not matter, nor that a database is a standby or lets this user
     /// only read.
     Reading,
-    /// The same, and what is damaged for a run is damaged here.
+    /// The same, and what is damaged for a run is damaged here. The caller reports a loss.
     DryRun,
 }
 
@@ -105,8 +105,8 @@ impl JournalPlace {
             Kind::Database(url) => self.open_database(url, purpose).await,
         };
         let Some(journal) = opened.map_err(|error| self.failure(&error))? else { return Ok(None) };
-        if matches!(purpose, OpenFor::Reading | OpenFor::DryRun) {
-            Self::warn_of_a_loss(&journal).await;
+        if purpose == OpenFor::Reading {
+            warn_of_a_loss(&journal).await;
         }
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
         Ok(Some(journal))
@@ -115,18 +115,6 @@ impl JournalPlace {
     /// Fails if nothing may begin, because the journal may lack its newest entries.
     pub(crate) async fn check_history(&self, journal: &Journal) -> Result<(), Failure> {
         journal.check_history().await.map_err(|error| self.failure(&error))
-    }
-
-    /// Warns, whatever the output is, that what the journal shows may be old.
-    async fn warn_of_a_loss(journal: &Journal) {
-        if let Err(error) = journal.check_history().await
-            && error.is_history_lost()
-        {
-            stderr::write_last(format!(
-                "warning: what this shows may be old, and a key that it does not show may have been charged: {}\n",
-                for_terminal(&error.to_string())
-            ));
-        }
     }
 
     async fn open_file(&self, path: PathBuf, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
@@ -284,6 +272,18 @@ impl JournalPlace {
             Kind::File(path)
         };
         Ok(Some(Self { kind, source, witness: None, opened: Mutex::default(), created: OnceLock::new() }))
+    }
+}
+
+/// Warns, whatever the output is, that what the journal shows may be old.
+pub(crate) async fn warn_of_a_loss(journal: &Journal) {
+    if let Err(error) = journal.check_history().await
+        && error.is_history_lost()
+    {
+        stderr::write_last(format!(
+            "warning: what this shows may be old, and a key that it does not show may have been charged: {}\n",
+            for_terminal(&error.to_string())
+        ));
     }
 }
 
