@@ -10,6 +10,7 @@ use serde::ser::{SerializeMap as _, Serializer};
 
 use crate::format::{Exact, timestamp};
 use crate::report::intent_history::{self, History, type_word};
+use crate::style::Tone;
 
 /// A member of the JSON object, and a column of CSV.
 struct Member {
@@ -171,6 +172,38 @@ fn paid(intent: &Intent) -> Option<&'static str> {
         (_, Some(TransactionType::GatewayDefault)) if is_processed => Some("unknown"),
         _ if is_processed => Some("yes"),
         _ => Some("no"),
+    }
+}
+
+/// The state's name with its most important details, such as `unknown (crash)`.
+pub(crate) fn state(intent: &Intent) -> String {
+    let name = intent.state.name().as_str();
+    let mut details = match &intent.state {
+        IntentState::Rejected(failure) => match failure.http_status {
+            Some(status) => vec![format!("HTTP {status}")],
+            None => vec![failure.kind.to_string()],
+        },
+        IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
+        IntentState::Resolved { resolution, .. } => {
+            let mut details = vec![intent_history::in_words(&resolution.verdict)];
+            details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
+            details
+        }
+        _ => vec![],
+    };
+    if intent.second_charges().next().is_some() {
+        details.push("possible second charge".to_owned());
+    }
+    if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) }
+}
+
+/// The colour of the state.
+pub(crate) fn tone(state: &IntentState) -> Tone {
+    match state {
+        IntentState::Processed { .. } => Tone::Success,
+        IntentState::Rejected(_) => Tone::Error,
+        IntentState::Sending | IntentState::Unknown(_) => Tone::Warning,
+        _ => Tone::Dim,
     }
 }
 

@@ -9,6 +9,7 @@ use crate::args::journal::RetryArguments;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
+use crate::report::intent::state;
 use crate::report::intent_sum::IntentSum;
 use crate::settings::KnownKeys;
 use crate::settings::{JournalPlace, OpenFor};
@@ -35,7 +36,7 @@ pub(super) async fn run(
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
         let intent = if is_asked_for { journal.reopen_by_name(key, &by, note).await? } else { None };
         let intent = intent.ok_or_else(|| {
-            let state = super::list::state(&found);
+            let state = state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
             Failure::invalid(
                 "not_rejected_so",

@@ -3,7 +3,7 @@
 use payments_journal::{Intent, IntentKey};
 use payments_model::mask;
 
-use super::{CommandError, READ, list};
+use super::{CommandError, READ};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::advice;
@@ -33,8 +33,8 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 
 /// The state, then the known values, then what has happened, then the next step.
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
-    let heading = crate::style::for_terminal(&list::state(intent).to_uppercase());
-    let mut text = format!("{}\n", style.paint(list::tone(&intent.state), &heading));
+    let heading = crate::style::for_terminal(&intent::state(intent).to_uppercase());
+    let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
     let known = |name| Some((name, intent::value(intent, name)?));
     let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
     rows.extend(intent_history::lines(intent).into_iter().map(|line| ("history", line)));

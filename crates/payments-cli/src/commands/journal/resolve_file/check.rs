@@ -8,7 +8,7 @@ use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
 use super::super::CommandError;
-use super::super::list::{for_each_page, state};
+use super::super::list::for_each_page;
 use super::super::resolution::{SERVICE_IS_LOST, is_written_as, needs_service};
 use super::rows::Row;
 use crate::abandoned::Abandoned;
@@ -16,6 +16,7 @@ use crate::card_like_ids::{self, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
 use crate::report::advice::journal_command;
+use crate::report::intent::state;
 use crate::report::intent_history;
 use crate::report::problems::{Problem, Problems};
 use crate::row_file::NO_API_KEY;
