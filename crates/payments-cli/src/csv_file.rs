@@ -227,7 +227,7 @@ const HIDES_A_ROW: &str = "has a line within quotation marks that looks like a r
 /// Chosen by this command: twice the largest request that the SDK sends.
 const LONGEST_ROW: usize = 128 * 1024;
 
-/// Chosen by this command: an export has 22 columns, and a spreadsheet may add some without a name.
+/// Chosen by this command: an export has 31 columns, and a spreadsheet may add some without a name.
 const MOST_CELLS: usize = 256;
 
 impl<'a> Records<'a> {

@@ -249,7 +249,7 @@ fn journal_not_opened(failure: Failure) -> Failure {
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let failure = failure(error, settings);
+    let failure = explained(error, settings);
     if error.is_journal() || error.is_other_service() {
         // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
@@ -268,7 +268,7 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
 }
 
 /// The failure of a call with a key, with hints.
-fn failure(error: &Error, settings: &Settings) -> Failure {
+fn explained(error: &Error, settings: &Settings) -> Failure {
     let failure = match (error.call_error(), error.store_error()) {
         (Some(call_error), _) => hints::explained(call_error, settings),
         (None, Some(store_error)) => {

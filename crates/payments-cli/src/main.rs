@@ -18,18 +18,28 @@
 //! 1. `args` is the command line, as plain data. `usage` reports what clap refuses, and `help` has the long texts.
 //! 2. `settings` merges options and environment, and says where each came from. It also has the place of the journal.
 //! 3. `commands` has a file or a folder for each command. A single charge or lookup runs through `call`, and through
-//!    `journaled_call` if it has a key. Files of rows are read by `row_file` and `csv_file`.
-//! 4. `failure` is why a command did not succeed. `hints` adds what to check, and `report::advice` what to do next.
+//!    `journaled_call` if it has a key; `commands::operations` says how each is sent. Files of rows are read by `row_file` and
+//!    `csv_file`.
+//! 4. `failure` is why a command did not succeed, and `abandoned` if a panic or a signal ended it. `hints` adds what to check, and
+//!    `report::advice` what to do next.
 //! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
-//! 6. `output` writes the report: `stdout` the result, `stderr` everything else.
+//! 6. `output` writes the report: `stdout` the result, `stderr` everything else. `run_to_report` makes sure that a command which may
+//!    have sent something gets so far.
 //!
-//! `interrupt` catches signals. The first ends a call without a key (`call`); a second ends one with a key
-//! (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first.
+//! # Where to look
 //!
-//! Two commands are larger than the others. `commands::batch`: `billing_file` reads the rows, `inspection` checks them all
-//! before one is sent, `run` sends them, `stop_rules` decides what each result means, and `counting` counts it.
-//! `commands::journal`: `resolve` and `resolve_file` record what a person found out, and `reconcile` compares the journal with
-//! a processor's report.
+//! | question | file |
+//! |---|---|
+//! | What does a person do about an unknown outcome? | `report::advice` has the clauses and the headline; the rest of the message is written where the outcome arises: in `abandoned`, in `hints`, and in the errors of payments-core and payments-journal |
+//! | Which environment variables are read? | `settings::source`, and for the journal `settings::journal_place` |
+//! | Where is the API key found, and who may read its file? | `settings::api_key` |
+//! | What does a signal do? | `interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
+//! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
+//! | What does a dry run count? | `commands::batch::inspection` counts what is not sent; `report::run` has the rest and the words |
+//! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
+//! | What does `journal list` show? | `commands::journal::list`, and in `list::table` columns, width and sums |
+//! | Which members has an intent in JSON and CSV? | `report::intent`, and of its history `report::intent_history` |
+//! | How are outcomes resolved? | in `commands::journal`: `resolve` for one, `resolve_file` for many, and `reconcile` finds them in a processor's report |
 //!
 //! # What it does not do
 //!

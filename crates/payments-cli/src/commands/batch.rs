@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
-use self::inspection::{Inspected, Rules, inspect};
+use self::inspection::{Rules, inspect};
 use self::known_intents::{KnownIntents, with_earlier_runs};
 use self::progress::Progress;
 use self::results::Results;
@@ -41,7 +41,6 @@ use crate::journaled_call;
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
-use crate::report::problems::Problems;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
 use crate::run_to_report::{self, catch_panic};
@@ -95,12 +94,19 @@ async fn charge_file(
         Some(journal) => interrupt.unless_arrived(KnownIntents::of(journal)).await?,
         None => None,
     };
+    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
     let ids_are_not_cards = arguments.ids_are_not_cards;
-    let checked = match inspected(file, known, ids_are_not_cards, &settings, &mut interrupt).await? {
-        Ok(checked) => checked,
+    // On another thread, while signals are still handled.
+    let inspecting = spawn_blocking(move || {
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
+        inspect(&file, rules, known).map(|inspected| (file, inspected))
+    });
+    let inspecting = async { inspecting.await.map_err(|_| Abandoned::Panic.before_sending())? };
+    let (file, inspected) = interrupt.unless_arrived(inspecting).await?;
+    let inspected = match inspected {
+        Ok(inspected) => inspected,
         Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
     };
-    let (file, inspected) = checked;
     if inspected.like_cards > 0 {
         let count = inspected.like_cards;
         output.warn(&[format!(
@@ -170,21 +176,4 @@ fn described(ended: &FinishedCharge, settings: &Settings) -> (Report, Option<Str
         Err(error) => journaled_call::failed(error, &row.payment, settings, *at).into(),
     };
     (report, row.payment.reference_no().map(|text| settings.reference_without_key(text)))
-}
-
-/// Checks the whole file on another thread, while signals are still handled.
-async fn inspected(
-    file: BillingFile,
-    known: Option<KnownIntents>,
-    ids_are_not_cards: bool,
-    settings: &Settings,
-    interrupt: &mut Interrupt,
-) -> Result<Result<(BillingFile, Inspected), Problems>, Failure> {
-    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
-    let inspecting = spawn_blocking(move || {
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
-        let inspected = inspect(&file, rules, known)?;
-        Ok(inspected.map(|inspected| (file, inspected)))
-    });
-    interrupt.unless_arrived(async { inspecting.await.map_err(|_| Abandoned::Panic.before_sending())? }).await
 }

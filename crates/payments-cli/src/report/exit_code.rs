@@ -48,15 +48,34 @@ impl ExitCode {
         }
     }
 
-    /// Of a billing run: the first of [`RUN`] that applies. A run whose file is refused ends with 2 before it begins.
-    pub(crate) fn of_run(summary: &Summary) -> Self {
-        first_of(&RUN, summary)
+    /// Of a billing run. A run whose file is refused ends with 2 before it begins.
+    pub(crate) fn of_run(run: &Summary) -> Self {
+        match Self::of_run_without_second_charges(run) {
+            Self::Unknown => Self::Unknown,
+            _ if !run.is_dry_run && !run.second_charges.is_empty() => Self::SecondCharge,
+            code => code,
+        }
     }
 
-    /// The same if nothing was charged twice.
-    pub(crate) fn of_run_without_second_charges(summary: &Summary) -> Self {
-        let others = RUN.iter().filter(|(code, _)| *code != Self::SecondCharge);
-        first_of(others, summary)
+    /// The same if nothing was charged twice: the first that applies. The order makes sure that no other code hides an unknown
+    /// outcome.
+    pub(crate) fn of_run_without_second_charges(run: &Summary) -> Self {
+        let (tallies, stop) = (&run.tallies, run.stop.as_ref());
+        if run.is_dry_run {
+            Self::Processed
+        } else if tallies.all_unknown().count > 0 || run.not_recorded.count > 0 || run.is_in_doubt() {
+            Self::Unknown
+        } else if stop.is_some_and(Stop::is_unauthorized) {
+            Self::Unauthorized
+        } else if tallies.unfinished().count > 0 || stop.is_some_and(Stop::is_internal) {
+            Self::NotProcessed
+        } else if tallies.all_rejected().count > 0 {
+            Self::Rejected
+        } else if run.incomplete_results.is_some() {
+            Self::Other
+        } else {
+            Self::Processed
+        }
     }
 
     /// Of a command that shows or changes keys of the journal.
@@ -75,28 +94,6 @@ impl ExitCode {
     pub(crate) const fn number(self) -> u8 {
         self as u8
     }
-}
-
-/// An exit code, and when a billing run has it.
-type Rule = (ExitCode, fn(&Summary) -> bool);
-
-/// What a billing run may end with, and when. The order makes sure that no other code hides an unknown outcome.
-const RUN: [Rule; 6] = [
-    (ExitCode::Unknown, |run| {
-        run.tallies.all_unknown().count > 0 || run.not_recorded.count > 0 || run.is_in_doubt()
-    }),
-    (ExitCode::SecondCharge, |run| !run.second_charges.is_empty()),
-    (ExitCode::Unauthorized, |run| run.stop.as_ref().is_some_and(Stop::is_unauthorized)),
-    (ExitCode::NotProcessed, |run| {
-        run.tallies.unfinished().count > 0 || run.stop.as_ref().is_some_and(Stop::is_internal)
-    }),
-    (ExitCode::Rejected, |run| run.tallies.all_rejected().count > 0),
-    (ExitCode::Other, |run| run.incomplete_results.is_some()),
-];
-
-fn first_of<'a>(codes: impl IntoIterator<Item = &'a Rule>, summary: &Summary) -> ExitCode {
-    let mut codes = codes.into_iter().filter(|_| !summary.is_dry_run);
-    codes.find(|(_, applies)| applies(summary)).map_or(ExitCode::Processed, |(code, _)| *code)
 }
 
 impl From<ExitCode> for process::ExitCode {

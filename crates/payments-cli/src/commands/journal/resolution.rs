@@ -7,9 +7,8 @@ use payments_journal::{HistoryEvent, Intent, Resolution, Subject, Verdict};
 use payments_model::{TransactionId, TransactionRecord, ValidationError};
 use serde::Serialize;
 
-use super::{CommandError, show};
+use super::show;
 use crate::failure::Failure;
-use crate::output::Output;
 use crate::report::intent::IntentObject;
 use crate::report::processed::{Effect, Processed};
 use crate::report::text;
@@ -113,11 +112,7 @@ impl<'a> ResolvedIntent<'a> {
         Self { intent: IntentObject(intent), record }
     }
 
-    pub(super) fn write(&self, output: Output) -> Result<(), CommandError> {
-        super::write(RESOLVED, output, self, |style| self.text(style))
-    }
-
-    fn text(&self, style: Style) -> String {
+    pub(super) fn text(&self, style: Style) -> String {
         let Self { intent: IntentObject(intent), record } = self;
         let Some(record) = record else { return show::lines(intent, style) };
         let advice = format!(

@@ -7,8 +7,8 @@ use payments_journal::{
 use payments_model::TransactionRecord;
 
 use super::resolution::{
-    ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, may_be_sent_too_early, needs_service, person,
-    resolution,
+    RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, may_be_sent_too_early, needs_service,
+    person, resolution,
 };
 use super::{CommandError, resolve_file, show};
 use crate::abandoned::Abandoned;
@@ -71,7 +71,8 @@ pub(super) async fn run(
     {
         output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
     }
-    let written = ResolvedIntent::new(&intent, record.as_ref()).write(output);
+    let resolved = ResolvedIntent::new(&intent, record.as_ref());
+    let written = super::write(RESOLVED, output, &resolved, |style| resolved.text(style));
     match second_charge(&intent) {
         Some(warning) => {
             output.warn(&[warning]);

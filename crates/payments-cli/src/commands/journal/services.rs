@@ -49,30 +49,24 @@ fn write(
 ) -> Result<(), CommandError> {
     let ServiceIntents { service, intents, .. } = found;
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
-    let (states, shown) = (summary::states(intents), code(intents));
-    let document = Document { service, to, count, shown, states, is_done: by.is_some() };
-    super::write(what, output, &document, |_| text(found, to, by))
-}
-
-fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
-    let ServiceIntents { service, intents, .. } = found;
-    let (count, code) = (intents.count(), code(intents));
-    let (shown, to) = (for_terminal(service), to.map(for_terminal));
-    let lines = summary::lines(intents);
-    let counted = counted(count, "intent");
-    let end = match (by, &to) {
-        (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
-        (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
-        (None, Some(to)) => format!(
-            "nothing was changed: to rename {shown} to {to}, add --count {count} --shown {code} --by NAME; calls to {to} then get these \
-             outcomes"
-        ),
-        (None, None) => format!(
-            "nothing was changed: to forget {shown}, add --count {count} --shown {code} --by NAME; its keys are then new, and a call \
-             with one charges"
-        ),
-    };
-    format!("{lines}\n{end}\n")
+    let (states, code) = (summary::states(intents), code(intents));
+    let document = Document { service, to, count, shown: &code, states, is_done: by.is_some() };
+    super::write(what, output, &document, |_| {
+        let (shown, to, counted) = (for_terminal(service), to.map(for_terminal), counted(count, "intent"));
+        let end = match (by, &to) {
+            (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
+            (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
+            (None, Some(to)) => format!(
+                "nothing was changed: to rename {shown} to {to}, add --count {count} --shown {code} --by NAME; calls to {to} then get \
+                 these outcomes"
+            ),
+            (None, None) => format!(
+                "nothing was changed: to forget {shown}, add --count {count} --shown {code} --by NAME; its keys are then new, and a \
+                 call with one charges"
+            ),
+        };
+        format!("{}\n{end}\n", summary::lines(intents))
+    })
 }
 
 #[derive(Serialize)]
@@ -81,7 +75,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     to: Option<&'a str>,
     count: u64,
-    shown: String,
+    shown: &'a str,
     states: Vec<summary::StateObject>,
     #[serde(rename = "done")]
     is_done: bool,
