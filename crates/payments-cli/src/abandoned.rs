@@ -38,7 +38,7 @@ impl Abandoned {
             "{self} after the request may have been sent; the outcome is unknown, it may have been processed"
         );
         let (known, search_by) =
-            facts.map_or((None, "time"), |facts| (facts.transaction_id, facts.search_by()));
+            facts.map_or((None, "time"), |facts| (facts.transaction_id, facts.operation.search_by(facts.reference)));
         let message = format!("{what}: {}", advice::not_again(key.is_some(), known, search_by));
         let mut failure = self.failure(FailedOutcome::Unknown, message);
         failure.advice.what_happened = Some(what);
@@ -51,7 +51,9 @@ impl Abandoned {
             Self::Panic => ("internal", false),
             Self::Signal(_) => ("interrupted", true),
         };
-        Failure { is_interrupted, ..Failure::new(outcome, kind, message) }
+        let mut failure = Failure::new(outcome, kind, message);
+        failure.advice.is_interrupted = is_interrupted;
+        failure
     }
 }
 

@@ -21,7 +21,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, cannot_start, catch_panic};
 use crate::settings::Settings;
-use crate::trace::Trace;
+use crate::trace::{self, Trace};
 
 /// A validated request, ready for a client.
 pub(crate) trait Call: Send + 'static {
@@ -70,13 +70,13 @@ impl<C: Send + 'static> Prepared<C> {
         read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
         let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-        let trace = options.verbose.then_some(Trace);
+        let is_verbose = options.verbose;
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
             output.warn(settings.warning.as_slice());
-            if let Some(trace) = trace {
-                trace.settings(&settings);
+            if is_verbose {
+                trace::settings(&settings);
             }
             let call = read()?;
             Ok::<_, Failure>((settings.client()?, settings, call))
@@ -86,7 +86,7 @@ impl<C: Send + 'static> Prepared<C> {
         if let Some(signal) = interrupt.has_arrived().await {
             return Err(Abandoned::Signal(signal).before_sending());
         }
-        let client = if let Some(trace) = trace { client.observer(trace) } else { client };
+        let client = if is_verbose { client.observer(Trace) } else { client };
         Ok(Self { settings, client, call, interrupt })
     }
 }

@@ -10,9 +10,9 @@ use crate::report::problems::Problem;
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.
-pub(crate) fn record(cells: &[String]) -> io::Result<Vec<u8>> {
+pub(crate) fn record(cells: &[impl AsRef<str>]) -> io::Result<Vec<u8>> {
     let mut writer = csv::WriterBuilder::new().buffer_capacity(1024).from_writer(Vec::new());
-    writer.write_record(cells.iter().map(|cell| escape_formulas(&for_terminal(cell))))?;
+    writer.write_record(cells.iter().map(|cell| escape_formulas(&for_terminal(cell.as_ref()))))?;
     writer.into_inner().map_err(|error| io::Error::other(error.to_string()))
 }
 

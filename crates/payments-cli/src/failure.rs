@@ -14,13 +14,11 @@ use crate::report::intent_note::IntentNote;
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
     pub(crate) kind: FailureKind,
-    /// A signal ended the command.
-    pub(crate) is_interrupted: bool,
     /// What happened, what it means for the money, and what to do.
     pub(crate) message: String,
     /// The underlying cause, such as why a certificate was refused.
     pub(crate) cause: Option<String>,
-    pub(crate) violations: Vec<Violation>,
+    pub(crate) violations: Box<[Violation]>,
     /// The response, if there was one.
     pub(crate) response: Option<Box<FailedResponse>>,
     /// The request that was sent, if the outcome is unknown.
@@ -42,6 +40,8 @@ pub(crate) struct Advice {
     pub(crate) hints: Vec<String>,
     /// The journal's part of the result, if the call has a key.
     pub(crate) note: Option<IntentNote>,
+    /// Whether a signal ended the command.
+    pub(crate) is_interrupted: bool,
     /// Whether a part of the command was completed.
     pub(crate) is_partly_done: bool,
     /// Whether the call fails again until the cause is fixed.
@@ -243,7 +243,7 @@ impl Failure {
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {
-            violations: call.violations().to_vec(),
+            violations: call.violations().into(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
@@ -283,10 +283,9 @@ impl Failure {
         Self {
             outcome,
             kind: kind.into(),
-            is_interrupted: false,
             message: message.into(),
             cause: None,
-            violations: Vec::new(),
+            violations: Box::default(),
             response: None,
             sent: None,
             advice: Box::default(),

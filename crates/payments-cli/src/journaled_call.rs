@@ -72,7 +72,7 @@ pub(crate) fn run<C: Charge>(
     };
     let call = async |has_begun: &Cell<bool>| {
         let ended = send_once(options, output, intent, (&place, &key), read, has_begun).await;
-        let is_interrupted = matches!(&ended, Err(failure) if failure.is_interrupted);
+        let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
         // If it panics, the result of the call is still reported.
         let _ = catch_panic(place.close(!is_interrupted)).await;
         ended
@@ -236,14 +236,14 @@ async fn open_with(
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
     // The message about the signal already says that nothing was sent.
-    let advice = if failure.is_interrupted {
+    let advice = if failure.advice.is_interrupted {
         "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
     } else {
         "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
          journal is available"
     };
     let message = format!("{}; {advice}", failure.message);
-    let kind = if failure.is_interrupted { "journal".into() } else { failure.kind };
+    let kind = if failure.advice.is_interrupted { "journal".into() } else { failure.kind };
     Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
 }
 

@@ -17,7 +17,7 @@ use crate::{stderr, stdout};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     shape: OutputShape,
-    stdout: Style,
+    pub(crate) stdout: Style,
     stderr: Style,
 }
 
@@ -33,11 +33,6 @@ impl Output {
     /// Whether people read the result.
     pub(crate) fn is_text(self) -> bool {
         self.shape == OutputShape::Text
-    }
-
-    /// The style of text on stdout.
-    pub(crate) fn style(self) -> Style {
-        self.stdout
     }
 
     /// Reports why a result that is already partly on stdout is incomplete.
@@ -91,7 +86,7 @@ impl Output {
         }
         let is_read = self.is_text() || (stderr::is_terminal() && !io::stdout().is_terminal());
         let is_for_people = match report {
-            Report::Failed(failure) => is_read || failure.is_interrupted,
+            Report::Failed(failure) => is_read || failure.advice.is_interrupted,
             Report::InvalidFile(_) => is_read,
             // Text is already on stdout.
             Report::Check(_) | Report::Batch(_) => is_read && !self.is_text(),
@@ -121,10 +116,7 @@ pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> 
                 style::for_terminal(transaction_id.as_str())
             ));
         }
-        Report::Processed(Processed {
-            effect: Effect::FoundTransaction { .. } | Effect::FoundCustomer,
-            ..
-        }) => "found",
+        Report::Processed(_) => "found",
         Report::DryRun(_) => "nothing was sent, as requested",
         Report::Batch(summary) if summary.is_dry_run => "nothing was sent, as requested",
         // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.

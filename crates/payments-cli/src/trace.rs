@@ -9,33 +9,31 @@ use crate::settings::{JournalPlace, Settings};
 use crate::stderr;
 use crate::style::{Tone, for_terminal};
 
-/// Writes these lines.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Trace;
+/// Where the settings came from.
+pub(crate) fn settings(settings: &Settings) {
+    settings.described().iter().for_each(|text| line(text));
+}
 
-impl Trace {
-    /// Where the settings came from.
-    pub(crate) fn settings(self, settings: &Settings) {
-        settings.described().iter().for_each(|line| self.line(line));
-    }
-
-    fn line(self, text: &str) {
-        let text = stderr::style().paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
-        stderr::write(text + "\n");
-    }
+fn line(text: &str) {
+    let text = stderr::style().paint(Tone::Dim, &for_terminal(&format!("payments: {text}")));
+    stderr::write(text + "\n");
 }
 
 /// Warns about the place of the journal before it is used, and with `--verbose` writes where it is.
 pub(crate) fn introduce(place: &JournalPlace, output: Output, is_verbose: bool) {
     output.warn(&place.warnings());
     if is_verbose {
-        Trace.line(&format!("journal {place} ({})", place.source()));
+        line(&format!("journal {place} ({})", place.source()));
     }
 }
 
+/// How each attempt went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Trace;
+
 impl Observer for Trace {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.line(&format!("{} attempt {} started", event.operation, event.attempt));
+        line(&format!("{} attempt {} started", event.operation, event.attempt));
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
@@ -54,16 +52,16 @@ impl Observer for Trace {
         let request = event.request_id.map(|id| format!(", request id {id}"));
         let transaction = event.transaction_id.map(|id| format!(", transaction {id}"));
         let facts: String = [status, request, transaction].into_iter().flatten().collect();
-        self.line(&format!("{operation} attempt {attempt} finished after {latency:.1?}: {how}{facts}"));
+        line(&format!("{operation} attempt {attempt} finished after {latency:.1?}: {how}{facts}"));
         let body = event.refusal.map(|refusal| refusal.text()).filter(|body| !body.trim().is_empty());
         if let Some(body) = body {
-            self.line(&format!("{operation} attempt {attempt} was refused with the body: {body}"));
+            line(&format!("{operation} attempt {attempt} was refused with the body: {body}"));
         }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         let AttemptStarted { operation, attempt, .. } = event.started;
         let outcome = if operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
-        self.line(&format!("{operation} attempt {attempt} abandoned after {:.1?}: {outcome}", event.latency));
+        line(&format!("{operation} attempt {attempt} abandoned after {:.1?}: {outcome}", event.latency));
     }
 }

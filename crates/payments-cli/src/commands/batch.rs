@@ -14,6 +14,7 @@ mod stop_rules;
 mod throttle;
 
 use std::cell::Cell;
+use std::path::Path;
 use std::sync::Arc;
 
 use payments_journal::JournaledClient;
@@ -127,9 +128,8 @@ async fn charge_file(
         }
         return Ok(Report::Batch(Box::new(summary)));
     }
-    let describe = |ended: &FinishedCharge| described(ended, &settings);
-    let results = arguments.results.as_deref();
-    let results = results.map(|path| Results::open(path, &arguments.file, place, describe)).transpose()?;
+    let open = |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings));
+    let results = arguments.results.as_deref().map(open).transpose()?;
     let journal = match journal {
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(with_earlier_runs)?,

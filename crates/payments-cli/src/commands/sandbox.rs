@@ -89,16 +89,10 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
             }
         });
     builder = arguments.api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
-    if let Some(address) = arguments.admin_listen {
-        builder = builder.admin_listen(address);
-    }
+    builder = arguments.admin_listen.into_iter().fold(builder, SandboxBuilder::admin_listen);
     let saves = arguments.data.is_some();
-    if let Some(path) = arguments.data {
-        builder = builder.data_file(path);
-    }
-    if let Some(seed) = arguments.seed {
-        builder = builder.seed(seed);
-    }
+    builder = arguments.data.into_iter().fold(builder, SandboxBuilder::data_file);
+    builder = arguments.seed.into_iter().fold(builder, SandboxBuilder::seed);
     if arguments.tls {
         builder = arguments.tls_names.into_iter().fold(builder.tls(), SandboxBuilder::tls_name);
     }
@@ -192,5 +186,6 @@ fn test_values(output: Output) -> String {
     }
     let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
     let rows = iter::once(("field", "value", "result")).chain(rows);
-    rows.map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n")).collect()
+    let lines = rows.map(|(field, value, result)| format!("{field:17}  {value:27}  {result}\n"));
+    lines.collect::<Vec<_>>().concat()
 }

@@ -40,6 +40,7 @@ const fn optional(name: &'static str, value: fn(&Intent) -> Option<Value<'_>>) -
     Member { name, is_required: false, value }
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "not every member is always known")]
 fn text<'a>(text: impl Into<Cow<'a, str>>) -> Option<Value<'a>> {
     Some(Value::Text(text.into()))
 }
@@ -50,6 +51,7 @@ fn texts<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Value<'a>> {
     (!texts.is_empty()).then(|| Value::Text(texts.join(" ").into()))
 }
 
+#[allow(clippy::unnecessary_wraps, reason = "not every member is always known")]
 fn number(number: impl Into<u64>) -> Option<Value<'static>> {
     Some(Value::Number(number.into()))
 }

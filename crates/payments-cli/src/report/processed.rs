@@ -73,13 +73,10 @@ impl Processed {
             same_transaction_as: journaled.same_transaction_as,
             second_charge: journaled.second_charge.as_deref().and_then(second_charge),
         };
-        let processed = journaled.answer.as_ref().map(moved).unwrap_or_else(|| {
-            let transaction_id = journaled.transaction_id;
-            Self::of_record(
-                &TransactionReceipt::new(transaction_id.clone()),
-                Effect::Moved { transaction_id },
-            )
-        });
+        let transaction_id = journaled.transaction_id;
+        let receipt = TransactionReceipt::new(transaction_id.clone());
+        let recorded = || Self::of_record(&receipt, Effect::Moved { transaction_id });
+        let processed = journaled.answer.as_ref().map_or_else(recorded, moved);
         Self { note: Some(note), ..processed }
     }
 

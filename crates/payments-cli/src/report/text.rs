@@ -79,20 +79,21 @@ pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
 /// A warning about the journal, for a person, even if a program reads the document: the outcome was not recorded, or the
 /// journal has the transaction for another key too.
 pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String> {
-    if let Some(second_charge) = &note.second_charge {
-        let warning = style.paint(Tone::Warning, "WARNING");
-        return Some(format!("{warning}: {}\n", for_terminal(second_charge)));
-    }
-    if let Some(other) = &note.same_transaction_as {
-        let warning =
-            style.paint(Tone::Warning, "WARNING: the journal has the same transaction for another key");
-        return Some(format!(
-            "{warning}: {other}; both are recorded: compare both with the service's records\n"
-        ));
-    }
-    let why = for_terminal(note.not_recorded.as_ref()?);
-    let warning = style.paint(Tone::Warning, "WARNING: the outcome could not be recorded in the journal");
-    Some(format!("{warning}, which will list the key as unknown: {why}\n"))
+    let (warning, rest) = if let Some(second_charge) = &note.second_charge {
+        ("WARNING", format!(": {second_charge}"))
+    } else if let Some(other) = &note.same_transaction_as {
+        (
+            "WARNING: the journal has the same transaction for another key",
+            format!(": {other}; both are recorded: compare both with the service's records"),
+        )
+    } else {
+        let why = note.not_recorded.as_ref()?;
+        (
+            "WARNING: the outcome could not be recorded in the journal",
+            format!(", which will list the key as unknown: {why}"),
+        )
+    };
+    Some(format!("{}{}\n", style.paint(Tone::Warning, warning), for_terminal(&rest)))
 }
 
 /// The text of a failure.

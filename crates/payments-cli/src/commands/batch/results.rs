@@ -96,18 +96,12 @@ impl<'a> Results<'a> {
                 writeln!(self.out, "{}", style::in_json(&line))
             }
             Format::Csv => {
-                let (outcome, transaction_id, http_status, kind, message) = cells(&report);
-                self.out.write_all(&csv_file::record(&[
-                    row.line.to_string(),
-                    row.key.to_string(),
-                    outcome.to_owned(),
-                    row.payment.amount().to_string(),
-                    reference.unwrap_or_default(),
-                    transaction_id.to_owned(),
-                    http_status.map(|status| status.to_string()).unwrap_or_default(),
-                    kind.to_owned(),
-                    message.to_owned(),
-                ])?)
+                let (outcome, id, status, kind, message) = cells(&report);
+                let (line, amount) = (row.line.to_string(), row.payment.amount().to_string());
+                let (reference, key) = (reference.unwrap_or_default(), row.key.as_str());
+                let status = status.map(|status| status.to_string()).unwrap_or_default();
+                let cells = [&*line, key, outcome, &*amount, &*reference, id, &*status, kind, message];
+                self.out.write_all(&csv_file::record(&cells)?)
             }
         }
     }
@@ -142,7 +136,7 @@ fn begun(mut file: File, format: Format) -> io::Result<BufWriter<File>> {
         out.write_all(b"\n")?;
     }
     if length == 0 && format == Format::Csv {
-        out.write_all(&csv_file::record(&COLUMNS.map(str::to_owned))?)?;
+        out.write_all(&csv_file::record(&COLUMNS)?)?;
     }
     out.flush()?;
     Ok(out)
@@ -154,7 +148,7 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
         Report::Processed(Processed { http_status, effect, .. }) => {
             let id = match effect {
                 Effect::Moved { transaction_id } => transaction_id.as_str(),
-                Effect::FoundTransaction { .. } | Effect::FoundCustomer => "",
+                _ => "",
             };
             ("processed", id, *http_status, "", "")
         }

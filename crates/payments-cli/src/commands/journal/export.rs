@@ -39,7 +39,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     let mut heading = (asked.format == ExportFormat::Csv).then(intent::names);
     for_each_page(&journal, asked.states.asked(), |intents| {
         if let Some(names) = heading.take() {
-            out.write_all(&csv_file::record(&names.map(str::to_owned))?)?;
+            out.write_all(&csv_file::record(&names)?)?;
         }
         intents.iter().filter(is_selected).try_for_each(|intent| match asked.format {
             ExportFormat::Csv => out.write_all(&csv_file::record(&intent::cells(intent))?),

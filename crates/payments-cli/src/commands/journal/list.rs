@@ -25,7 +25,7 @@ pub(super) async fn run(
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
     let end = if output.is_text() {
-        let mut table = Table::new(output.style(), stdout::width());
+        let mut table = Table::new(output.stdout, stdout::width());
         for_each_page(&journal, states, |intents| {
             out.write_all(table.page(intents).as_bytes())?;
             out.flush()

@@ -82,7 +82,7 @@ fn write_proposals(
         }
     })?;
     let mut write = || {
-        let mut bytes = csv_file::record(&HEADINGS.map(str::to_owned))?;
+        let mut bytes = csv_file::record(&HEADINGS)?;
         for proposal in found.all_proposals() {
             let ReconciledAttempt { key, attempt, revision, .. } = &proposal.attempt;
             let name = report.name.as_deref().unwrap_or("the report");
