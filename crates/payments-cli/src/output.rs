@@ -109,7 +109,7 @@ impl Output {
 /// The message for a success that could not be written to stdout.
 pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> {
     let what = match report {
-        Report::Processed(Processed { effect: Effect::Moved { transaction_id }, .. }) => {
+        Report::Processed(Processed { effect: Effect::Moved(transaction_id), .. }) => {
             return Some(format!(
                 "PROCESSED, but the result could not be written to stdout ({error}).\n  \
                  The money moved: do not run it again. TransactionId {}\n",

@@ -116,7 +116,7 @@ async fn write_or_interrupt(
 fn after_panic(report: &Report) -> ExitCode {
     let error = io::Error::other("internal error");
     let (text, code) = match report {
-        Report::Processed(Processed { effect: Effect::Moved { .. }, .. }) => {
+        Report::Processed(Processed { effect: Effect::Moved(_), .. }) => {
             (not_written(report, &error), ExitCode::Unknown)
         }
         Report::Batch(summary) if summary.has_begun => {

@@ -65,7 +65,7 @@ static STDERR: OnceLock<Option<Queue>> = OnceLock::new();
 fn push(item: Item, most: usize) {
     let start = || {
         let width = || terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| width.0.into());
-        Queue::start(Screen { out: io::stderr(), target: ProgressDrawTarget::stderr, width, bar: None }).ok()
+        Queue::start(Screen::new(io::stderr(), ProgressDrawTarget::stderr, width)).ok()
     };
     if let Some(queue) = STDERR.get_or_init(start) {
         queue.push(item, most);
@@ -246,7 +246,7 @@ mod tests {
     }
 
     fn start(out: impl Write + Send + 'static, target: fn() -> ProgressDrawTarget) -> Queue {
-        Queue::start(Screen { out, target, width: || None, bar: None }).expect("a thread")
+        Queue::start(Screen::new(out, target, || None)).expect("a thread")
     }
 
     struct ChannelWriter(Sender<Vec<u8>>);

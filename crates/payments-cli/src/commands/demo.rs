@@ -153,7 +153,7 @@ fn void(id: TransactionId) -> Void {
 /// The outcome as the client returned it, without any information from the sandbox. After a failure also why, then what to do.
 fn returned(result: &Result<Processed, impl CallError>) -> (&'static str, Tone, Vec<String>) {
     let error = match result {
-        Ok(Processed { effect: Effect::Moved { .. }, .. }) => {
+        Ok(Processed { effect: Effect::Moved(_), .. }) => {
             return ("processed", Tone::Success, Vec::new());
         }
         Ok(_) => return ("found", Tone::Success, Vec::new()),
@@ -218,7 +218,7 @@ impl Demo<'_> {
             self.text(&format!("      {line}\n"))?;
         }
         match (&result, &*changed) {
-            (Ok(Processed { effect: Effect::Moved { transaction_id }, .. }), _) => {
+            (Ok(Processed { effect: Effect::Moved(transaction_id), .. }), _) => {
                 Ok(Some(transaction_id.clone()))
             }
             (Err(error), [entry]) if error.outcome() == FailedOutcome::Unknown => {

@@ -83,7 +83,7 @@ impl ExitCode {
         if some_stay_unknown { Self::Unknown } else { Self::of_success(is_second_charge) }
     }
 
-    /// The same if the result could not be written: a success that nobody reads is none.
+    /// The same if the result could not be written, which is no success.
     pub(crate) const fn unwritten(self) -> Self {
         match self {
             Self::Processed => Self::Other,

@@ -15,7 +15,7 @@ use crate::style::Tone;
 /// A member of the JSON object, and a column of CSV.
 struct Member {
     name: &'static str,
-    /// Whether every object has it, as null if it is not known.
+    /// Every object has a required member, as null if it is not known.
     is_required: bool,
     value: fn(&Intent) -> Option<Value<'_>>,
 }

@@ -27,11 +27,8 @@ pub(crate) struct Processed {
 /// What a success means for the money.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// A payment or a void was processed under this `TransactionId`.
-    Moved {
-        /// The id in the response.
-        transaction_id: TransactionId,
-    },
+    /// A payment or a void was processed under this `TransactionId` of the response.
+    Moved(TransactionId),
     /// A lookup of a transaction: nothing changed.
     FoundTransaction {
         asked: TransactionId,
@@ -57,7 +54,7 @@ impl Processed {
 
     /// A payment or a void.
     pub(crate) fn moved<T>(success: &Success<T>, record: &impl Serialize, id: &TransactionId) -> Self {
-        Self::of(success, record, Effect::Moved { transaction_id: id.clone() })
+        Self::of(success, record, Effect::Moved(id.clone()))
     }
 
     /// The result of a call with a key. Of an earlier response the journal has kept only the id.
@@ -75,7 +72,7 @@ impl Processed {
         };
         let transaction_id = journaled.transaction_id;
         let receipt = TransactionReceipt::new(transaction_id.clone());
-        let recorded = || Self::of_record(&receipt, Effect::Moved { transaction_id });
+        let recorded = || Self::of_record(&receipt, Effect::Moved(transaction_id));
         let processed = journaled.answer.as_ref().map_or_else(recorded, moved);
         Self { note: Some(note), ..processed }
     }

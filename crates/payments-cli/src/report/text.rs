@@ -18,8 +18,8 @@ use crate::style::{Style, Tone, for_terminal};
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     let is_recorded = processed.note.as_ref().is_some_and(|note| note.is_recorded);
     let (heading, note) = match processed.effect {
-        Effect::Moved { .. } if is_recorded => ("PROCESSED EARLIER, nothing was sent now", None),
-        Effect::Moved { .. } => ("PROCESSED", None),
+        Effect::Moved(_) if is_recorded => ("PROCESSED EARLIER, nothing was sent now", None),
+        Effect::Moved(_) => ("PROCESSED", None),
         Effect::FoundTransaction { .. } => {
             ("FOUND", Some("a record is not proof of a charge: the meaning of Status is not published"))
         }

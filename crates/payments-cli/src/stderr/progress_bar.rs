@@ -22,13 +22,21 @@ pub(crate) enum Item {
 
 /// Text, and the bar below it.
 pub(super) struct Screen<W> {
-    pub(super) out: W,
-    pub(super) target: fn() -> ProgressDrawTarget,
-    pub(super) width: fn() -> Option<usize>,
+    out: W,
+    target: Box<dyn Fn() -> ProgressDrawTarget + Send>,
+    width: Box<dyn Fn() -> Option<usize> + Send>,
     pub(super) bar: Option<ProgressBar>,
 }
 
 impl<W: Write> Screen<W> {
+    pub(super) fn new(
+        out: W,
+        target: impl Fn() -> ProgressDrawTarget + Send + 'static,
+        width: impl Fn() -> Option<usize> + Send + 'static,
+    ) -> Self {
+        Self { out, target: Box::new(target), width: Box::new(width), bar: None }
+    }
+
     pub(super) fn show(&mut self, item: Item) {
         let Self { out, target, width, bar } = self;
         // The command goes on if it cannot write.
@@ -82,25 +90,19 @@ fn layout(numbers: &str, message: &str, width: Option<usize>) -> (ProgressStyle,
 
 #[cfg(test)]
 pub(super) mod tests {
-    use std::cell::RefCell;
     use std::io;
 
     use indicatif::{InMemoryTerm, TermLike as _};
 
     use super::*;
 
-    thread_local! {
-        static TERMINAL: RefCell<InMemoryTerm> = RefCell::new(InMemoryTerm::new(1, 1));
-    }
-
-    /// Writes text to this thread's terminal.
-    struct TestTerminal;
+    struct TestTerminal(InMemoryTerm);
 
     impl Write for TestTerminal {
         fn write(&mut self, text: &[u8]) -> io::Result<usize> {
             // A terminal in raw mode needs both.
             let lines = std::str::from_utf8(text).map_err(io::Error::other)?.replace('\n', "\r\n");
-            TERMINAL.with_borrow(|terminal| terminal.write_str(&lines))?;
+            self.0.write_str(&lines)?;
             Ok(text.len())
         }
 
@@ -112,13 +114,10 @@ pub(super) mod tests {
     /// A screen on a terminal of this width.
     fn screen(columns: u16) -> (Screen<TestTerminal>, InMemoryTerm) {
         let terminal = InMemoryTerm::new(12, columns);
-        TERMINAL.set(terminal.clone());
-        let target = || {
-            TERMINAL
-                .with_borrow(|terminal| ProgressDrawTarget::term_like_with_hz(Box::new(terminal.clone()), 5))
-        };
-        let width = || TERMINAL.with_borrow(|terminal| Some(terminal.width().into()));
-        (Screen { out: TestTerminal, target, width, bar: None }, terminal)
+        let drawn = terminal.clone();
+        let target = move || ProgressDrawTarget::term_like_with_hz(Box::new(drawn.clone()), 5);
+        let screen = Screen::new(TestTerminal(terminal.clone()), target, move || Some(columns.into()));
+        (screen, terminal)
     }
 
     pub(crate) fn bar(ended: u64) -> Item {

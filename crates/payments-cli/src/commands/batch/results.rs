@@ -147,7 +147,7 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
     match report {
         Report::Processed(Processed { http_status, effect, .. }) => {
             let id = match effect {
-                Effect::Moved { transaction_id } => transaction_id.as_str(),
+                Effect::Moved(transaction_id) => transaction_id.as_str(),
                 _ => "",
             };
             ("processed", id, *http_status, "", "")
