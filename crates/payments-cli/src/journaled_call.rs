@@ -154,7 +154,7 @@ async fn send_once<C: Charge>(
     let Some(mut ended) = ended else { return abandoned(Abandoned::Panic) };
     let is_unrecorded = match &ended {
         Ok(processed) => processed.note.as_ref().is_some_and(|note| note.not_recorded.is_some()),
-        Err(error) => error.not_recorded().is_some(),
+        Err(error) => error.write_error().is_some(),
     };
     if is_unrecorded {
         let outcome = ended.as_ref().err().map(Error::outcome);
@@ -278,8 +278,8 @@ fn explained(error: &Error, settings: &Settings) -> Failure {
     };
     let note = IntentNote {
         key: (error.kind() != "secret_in_key").then(|| error.key().clone()),
-        is_recorded: error.is_recorded(),
-        not_recorded: error.not_recorded().map(|error| format!("{error:#}")),
+        is_recorded: error.is_from_the_journal(),
+        not_recorded: error.write_error().map(|error| format!("{error:#}")),
         same_transaction_as: None,
         second_charge: None,
     };
@@ -306,12 +306,12 @@ const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rej
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {
-    let outcome = FailedOutcome::of(error.outcome(), !error.is_recorded());
+    let outcome = FailedOutcome::of(error.outcome(), !error.is_from_the_journal());
     let response =
         match error.intent().map(|intent| &intent.state) {
             Some(
                 IntentState::Rejected(kept) | IntentState::NotProcessed(kept) | IntentState::Unknown(kept),
-            ) if error.is_recorded() => FailedResponse::recorded(kept),
+            ) if error.is_from_the_journal() => FailedResponse::recorded(kept),
             _ => None,
         };
     let failure = Failure::new(outcome, error.kind(), error.to_string());

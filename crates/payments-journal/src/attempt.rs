@@ -77,7 +77,7 @@ impl Call<'_> {
                 return Ok(Journaled {
                     transaction_id,
                     answer: None,
-                    not_recorded: None,
+                    write_error: None,
                     same_transaction_as: None,
                     second_charge: second_charge(found),
                 });
@@ -101,7 +101,7 @@ impl Call<'_> {
             // Even then the request may have been sent.
             Err(_) => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
         };
-        let (same_transaction_as, second_charge, not_recorded) = match end.write().await {
+        let (same_transaction_as, second_charge, write_error) = match end.write().await {
             Ok(applied) => (applied.same_transaction_as, applied.written.and_then(second_charge), None),
             Err(error) => (None, None, Some(error)),
         };
@@ -109,10 +109,10 @@ impl Call<'_> {
             Ok(Ok(answer)) => {
                 let transaction_id = processed_as::<P>(&answer);
                 let answer = Some(answer);
-                Ok(Journaled { transaction_id, answer, not_recorded, same_transaction_as, second_charge })
+                Ok(Journaled { transaction_id, answer, write_error, same_transaction_as, second_charge })
             }
-            Ok(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), not_recorded)),
-            Err(_) => Err(Error::unrecorded(key.clone(), Cause::Panicked, not_recorded)),
+            Ok(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
+            Err(_) => Err(Error::unrecorded(key.clone(), Cause::Panicked, write_error)),
         }
     }
 }
@@ -130,14 +130,14 @@ pub struct Journaled<T> {
     /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
     /// call with the same key sends nothing and reports an unknown outcome, until a person
     /// [resolves](crate::Journal::resolve) it with this transaction's id. Keep the id.
-    pub not_recorded: Option<StoreError>,
+    pub write_error: Option<StoreError>,
     /// Another intent that is already processed as this same transaction: a payment if this is a payment, a void if this is a
     /// void. The charge was processed and is recorded like any other. But the service has returned one id for two charges, or
     /// a person has resolved the other intent with the wrong id: let a person compare both with the service before you trust
     /// either.
     ///
     /// It is found when this call writes the outcome. It is `None` if the outcome is written later (see
-    /// [`not_recorded`](Self::not_recorded)).
+    /// [`write_error`](Self::write_error)).
     pub same_transaction_as: Option<IntentKey>,
     /// The intent, if several attempts with its key may have been charged: see [`Intent::second_charges`]. For example, this call
     /// was considered dead, a person resolved its attempt as not processed, the key was sent again, and only then the response to

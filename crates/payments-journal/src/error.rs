@@ -16,7 +16,7 @@ struct Inner {
     key: IntentKey,
     cause: Cause,
     /// Why the outcome could not be written.
-    not_recorded: Option<StoreError>,
+    write_error: Option<StoreError>,
 }
 
 #[derive(Debug)]
@@ -49,8 +49,8 @@ impl Error {
         Self::unrecorded(key, cause, None)
     }
 
-    pub(crate) fn unrecorded(key: IntentKey, cause: Cause, not_recorded: Option<StoreError>) -> Self {
-        Self(Box::new(Inner { key, cause, not_recorded }))
+    pub(crate) fn unrecorded(key: IntentKey, cause: Cause, write_error: Option<StoreError>) -> Self {
+        Self(Box::new(Inner { key, cause, write_error }))
     }
 
     /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Check it before
@@ -121,7 +121,7 @@ impl Error {
     }
 
     /// Nothing was sent by this call: the outcome is that of an earlier call with the same key.
-    pub fn is_recorded(&self) -> bool {
+    pub fn is_from_the_journal(&self) -> bool {
         matches!(self.0.cause, Cause::Recorded(_)) && !self.is_in_progress()
     }
 
@@ -161,15 +161,15 @@ impl Error {
 
     /// Why the outcome of this call could not be written, if it could not. [`outcome`](Self::outcome) is still right, but the
     /// key stays unresolved: a later call with it sends nothing and reports that the outcome is unknown.
-    pub fn not_recorded(&self) -> Option<&StoreError> {
-        self.0.not_recorded.as_ref()
+    pub fn write_error(&self) -> Option<&StoreError> {
+        self.0.write_error.as_ref()
     }
 
-    /// The same error after [`Journal::settle`](crate::Journal::settle) has written the outcome: nothing is
-    /// [not recorded](Self::not_recorded) any more.
+    /// The same error after [`Journal::settle`](crate::Journal::settle) has written the outcome: there is no
+    /// [`write_error`](Self::write_error) any more.
     #[must_use]
     pub fn settled(mut self) -> Self {
-        self.0.not_recorded = None;
+        self.0.write_error = None;
         self
     }
 
@@ -181,8 +181,8 @@ impl Error {
         }
     }
 
-    /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one that is
-    /// [recorded](Self::is_recorded).
+    /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one if they are
+    /// [from the journal](Self::is_from_the_journal).
     pub fn reason(&self) -> Option<&str> {
         match &self.0.cause {
             Cause::Call(error) => error.reason(),
@@ -217,21 +217,21 @@ impl Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, not_recorded } = &*self.0;
+        let Inner { key, cause, write_error } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
         // A key that contains a secret is not shown.
         if !matches!(cause, Cause::SecretInKey) {
             debug.field("key", key);
         }
-        debug.field("cause", cause).field("not_recorded", not_recorded).finish()
+        debug.field("cause", cause).field("write_error", write_error).finish()
     }
 }
 
 /// In three parts: what happened, whether money can have moved, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, not_recorded } = &*self.0;
+        let Inner { key, cause, write_error } = &*self.0;
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
@@ -291,7 +291,7 @@ impl fmt::Display for Error {
                  it may have been processed: do not send it again, open the journal again and look at the key"
             ),
         }?;
-        if let Some(error) = not_recorded {
+        if let Some(error) = write_error {
             write!(
                 f,
                 " (the outcome could not be written to the journal, where the key stays unresolved: {error})"

@@ -323,7 +323,7 @@ impl Journal {
         Ok(marked)
     }
 
-    /// Writes the outcomes that [could not be written](crate::Journaled::not_recorded) when their charges ended. The journal also
+    /// Writes the outcomes that [could not be written](crate::Journaled::write_error) when their charges ended. The journal also
     /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a timer.
     /// Before a program ends, this is the last chance.
     ///

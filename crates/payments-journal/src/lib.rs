@@ -76,7 +76,7 @@
 //!   cannot be read or written, nothing is sent. The outcome is then [`Unknown`](payments_core::Outcome::Unknown), because an
 //!   earlier call with the key may have paid: call again with the same key when the journal is back.
 //! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
-//!   [reports the failure](Journaled::not_recorded), and the key stays unresolved. The journal keeps the outcome and writes it
+//!   [reports the failure](Journaled::write_error), and the key stays unresolved. The journal keeps the outcome and writes it
 //!   later: in the background, before anything new begins, and when it is [settled](Journal::settle) or closed.
 //! - After a failed write or sync, nothing more is charged until the journal is opened again.
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no

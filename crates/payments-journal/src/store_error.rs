@@ -6,7 +6,7 @@ use crate::IntentKey;
 
 /// Why the journal failed. It does not say whether a payment was made: an [`Error`](crate::Error) says that with its
 /// [outcome](crate::Error::outcome). Nothing is sent without the journal, but the outcome of a payment that was made may
-/// meet such a failure ([`Journaled::not_recorded`](crate::Journaled::not_recorded)).
+/// meet such a failure ([`Journaled::write_error`](crate::Journaled::write_error)).
 ///
 /// Cheap to clone, because one failed commit fails every change that waited for it.
 #[derive(Clone, Debug)]

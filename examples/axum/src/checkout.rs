@@ -146,7 +146,7 @@ fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
         ),
         Outcome::Rejected if is_decline(&error) => (
             StatusCode::PAYMENT_REQUIRED,
-            json!({"order": "declined", "recorded": error.is_recorded(), "next": WITH_ANOTHER_CARD}),
+            json!({"order": "declined", "recorded": error.is_from_the_journal(), "next": WITH_ANOTHER_CARD}),
         ),
         // No repeat of this request helps, because a plain call never tries another card.
         Outcome::NotProcessed if error.is_key_reused() && is_decline(&error) => (

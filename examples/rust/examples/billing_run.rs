@@ -46,7 +46,7 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
         Ok(charged) => {
             println!("{invoice}: paid, transaction {}", charged.transaction_id);
             // It is paid even if the journal could not record it. Keep the line above: a person needs its id to resolve the key.
-            if let Some(error) = charged.not_recorded {
+            if let Some(error) = charged.write_error {
                 return Err(error.into());
             }
         }

@@ -49,8 +49,8 @@ impl<'a> Counting<'a> {
         // From here on the row is counted, even if this panics.
         self.end(row.number);
         let (not_recorded, error) = match charged {
-            Ok(journaled) => (journaled.not_recorded.as_ref(), None),
-            Err(error) => (error.not_recorded(), Some(error)),
+            Ok(journaled) => (journaled.write_error.as_ref(), None),
+            Err(error) => (error.write_error(), Some(error)),
         };
         if let (Place::Processed, Ok(journaled)) = (place, charged) {
             self.list_duplicates(row, journaled);
@@ -186,7 +186,7 @@ impl Place {
         };
         if error.is_in_progress() {
             Self::InProgress
-        } else if error.is_recorded() {
+        } else if error.is_from_the_journal() {
             match error.intent().map(|intent| &intent.state) {
                 Some(IntentState::Rejected(failure)) => Self::EarlierRejected(failure.http_status),
                 Some(IntentState::NotProcessed(_)) => Self::EarlierNotProcessed,

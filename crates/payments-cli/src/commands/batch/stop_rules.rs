@@ -64,7 +64,7 @@ pub(super) fn decide(
     let Some(call) = error.call_error() else {
         return match error.kind() {
             _ if error.is_in_progress() => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-            JournalFailure::PANIC | JournalFailure::LOST if !error.is_recorded() => {
+            JournalFailure::PANIC | JournalFailure::LOST if !error.is_from_the_journal() => {
                 Decision::stop(Stop::Internal)
             }
             // The journal had the outcome, or nothing was sent: the service has said nothing.
@@ -75,7 +75,7 @@ pub(super) fn decide(
     let kind = payments_journal::Failure::kind_of(failed);
     let problem = Some(kind);
     let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
-    let was_not_sent = call.outcome() == Outcome::NotProcessed && error.not_recorded().is_none();
+    let was_not_sent = call.outcome() == Outcome::NotProcessed && error.write_error().is_none();
     let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
     match (call.outcome(), call.http_status().map(|status| status.as_u16())) {
         (outcome, Some(401)) => Decision::stop(Stop::Unauthorized(outcome)),

@@ -43,7 +43,7 @@ async fn rejection_never_advises_a_new_key_d44() {
         world.gateway.arm(refusal);
         for is_recorded in [false, true] {
             let error = plain(&world, "tok_approved").await.unwrap_err();
-            assert_eq!((error.outcome(), error.is_recorded()), (Outcome::Rejected, is_recorded));
+            assert_eq!((error.outcome(), error.is_from_the_journal()), (Outcome::Rejected, is_recorded));
             for text in [error.to_string(), format!("{error:#}")] {
                 assert!(text.ends_with(&format!("fix the cause, then {advice}")), "{text}");
             }
@@ -56,7 +56,7 @@ async fn another_card_after_a_decline_is_sent_only_by_the_explicit_call_d44() {
     let world = declined().await;
     // A plain repeat gets the recorded rejection, and a plain call with another card is key_reused.
     let repeated = plain(&world, "tok_declined").await.unwrap_err();
-    assert!(repeated.is_recorded() && repeated.outcome() == Outcome::Rejected);
+    assert!(repeated.is_from_the_journal() && repeated.outcome() == Outcome::Rejected);
     assert!(repeated.to_string().ends_with("make a new attempt with the same key (after_rejection)"));
     let reused = plain(&world, "tok_approved").await.unwrap_err();
     assert!(reused.is_key_reused() && reused.outcome() == Outcome::NotProcessed);
@@ -81,7 +81,7 @@ async fn rejection_stays_if_the_next_attempt_is_in_doubt_d44() {
         assert_eq!(world.intent().await.state, rejected);
         for token in ["tok_declined", "tok_approved"] {
             let error = plain(&world, token).await.unwrap_err();
-            assert!(error.is_recorded() || error.is_key_reused(), "{error}");
+            assert!(error.is_from_the_journal() || error.is_key_reused(), "{error}");
         }
         assert_eq!(world.sent(), 1, "no plain call sends what was rejected");
     }
@@ -135,7 +135,7 @@ async fn response_to_an_attempt_that_was_written_off_is_recorded_and_never_charg
 
         store.gate.add_permits(1);
         let first = first.await.unwrap().unwrap();
-        assert!(first.not_recorded.is_none());
+        assert!(first.write_error.is_none());
         let intent = world.intent().await;
         let third = again(&world, "tok_approved").await.unwrap();
         assert!(third.is_from_the_journal());

@@ -106,7 +106,7 @@ async fn panic_of_the_transport_is_unknown() {
     let intent = client.journal().find(&key()).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::PANIC)));
     let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
-    assert!(again.is_recorded());
+    assert!(again.is_from_the_journal());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn end_of_the_runtime_leaves_the_row_unknown() {
     // Another runtime of the same process does not see it as being sent forever.
     let another = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let error = another.block_on(world.pay()).unwrap_err();
-    assert!(error.is_recorded());
+    assert!(error.is_from_the_journal());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::LOST));
     assert_eq!(world.sent(), 0, "what the gate held never arrived");
     drop(world);

@@ -88,7 +88,7 @@ fn unrecorded_outcome_is_logged_as_an_error_with_its_key() {
     let lines = logged(async {
         let store = ScriptedStore::new([Step::Made, Step::Refused]);
         let world = World::over(store).await;
-        assert!(in_order_span(world.pay()).await.unwrap().not_recorded.is_some());
+        assert!(in_order_span(world.pay()).await.unwrap().write_error.is_some());
     });
     let [line] = &lines[..] else { panic!("{lines:#?}") };
     let text = r#"the outcome could not be written to the journal key="invoice-17" outcome="processed""#;

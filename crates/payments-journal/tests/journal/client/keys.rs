@@ -43,7 +43,7 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     let first = world.pay().await.unwrap_err();
     assert_eq!(first.outcome(), Outcome::Rejected);
     let second = world.pay().await.unwrap_err();
-    assert!(second.is_recorded() && !first.is_recorded());
+    assert!(second.is_from_the_journal() && !first.is_from_the_journal());
     assert_eq!((second.outcome(), second.kind()), (Outcome::Rejected, first.kind()));
     assert_eq!(world.gateway.ledger().entries().len(), 0);
 
@@ -65,7 +65,7 @@ async fn unknown_key_stays_unknown_and_sends_nothing() {
     world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
     let again = world.pay().await.unwrap_err();
-    assert!(again.is_recorded());
+    assert!(again.is_from_the_journal());
     assert_eq!(again.outcome(), Outcome::Unknown);
     assert_eq!(
         again.to_string(),
@@ -153,7 +153,7 @@ async fn key_of_a_process_that_died_is_unknown_at_once() {
     assert!(world.pay().await.unwrap_err().is_in_progress());
     drop(other);
     let error = world.pay().await.unwrap_err();
-    assert!(error.is_recorded());
+    assert!(error.is_from_the_journal());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
     assert_eq!(world.sent(), 0);
 }

@@ -77,7 +77,7 @@ async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported(
     let second = client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!(second.transaction_id, first.transaction_id);
     assert_eq!(second.same_transaction_as, Some(key()));
-    assert!(second.not_recorded.is_none());
+    assert!(second.write_error.is_none());
     let kept = client.journal().find(&other).await.unwrap().unwrap();
     assert_eq!(kept.processed_as(), Some(&first.transaction_id));
 }
@@ -148,7 +148,7 @@ async fn second_finding_about_one_attempt_is_not_written_to_the_next_d48() {
         error.to_string(),
         "invoice-17 has changed since it was read: it has begun attempt 2, and it is unknown; nothing was changed"
     );
-    assert!(world.pay().await.unwrap_err().is_recorded());
+    assert!(world.pay().await.unwrap_err().is_from_the_journal());
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
@@ -232,7 +232,7 @@ async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
     world.resolve(resolution.clone()).await.unwrap();
     let sent = world.sent();
     let error = world.pay().await.unwrap_err();
-    assert!(error.is_recorded());
+    assert!(error.is_from_the_journal());
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Rejected, Some(&id)));
     assert_eq!(
         error.to_string(),

@@ -45,7 +45,7 @@ async fn outcome_of_a_call_in_flight_is_written_whole_d49() {
             );
             match paid {
                 Ok(paid) => {
-                    assert!(is_answered && paid.not_recorded.is_none(), "{paid:?}");
+                    assert!(is_answered && paid.write_error.is_none(), "{paid:?}");
                     assert_eq!(intent.processed_as(), Some(&paid.transaction_id));
                 }
                 Err(error) => {

@@ -27,7 +27,7 @@ fn declined() -> TokenTransaction {
 #[track_caller]
 fn is_of_another_service(error: &Error) {
     assert!(
-        error.is_other_service() && !error.is_recorded() && !error.is_in_progress() && !error.is_journal()
+        error.is_other_service() && !error.is_from_the_journal() && !error.is_in_progress() && !error.is_journal()
     );
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "other_service"));
     assert_eq!((error.transaction_id(), error.intent()), (None, None));

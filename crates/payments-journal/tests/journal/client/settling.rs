@@ -23,7 +23,7 @@ async fn charged_and_unwritten() -> (World, ScriptedStore) {
 async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (World, ScriptedStore) {
     let store = ScriptedStore::new([Step::Made, Step::Refused].into_iter().chain(steps));
     let world = World::over(store.clone()).await;
-    assert!(world.pay().await.unwrap().not_recorded.is_some());
+    assert!(world.pay().await.unwrap().write_error.is_some());
     (world, store)
 }
 
@@ -110,9 +110,9 @@ async fn unwritten_outcomes_are_written_in_order() {
     let world = World::over(store.clone()).await;
     let second = pay(&world, invoice(18));
     store.until_held().await;
-    assert!(world.pay().await.unwrap().not_recorded.is_some());
+    assert!(world.pay().await.unwrap().write_error.is_some());
     store.gate.add_permits(1);
-    assert!(second.await.unwrap().unwrap().not_recorded.is_some());
+    assert!(second.await.unwrap().unwrap().write_error.is_some());
     world.client.journal().settle().await.unwrap();
     assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-18", "invoice-17", "invoice-18"]);
 }
@@ -132,7 +132,7 @@ async fn charged_at_once(count: usize, then: impl IntoIterator<Item = Step>) -> 
     }
     gate.release();
     for charged in charging.join_all().await {
-        assert!(charged.unwrap().not_recorded.is_some());
+        assert!(charged.unwrap().write_error.is_some());
     }
     store.made.lock().unwrap().clear();
     (world, store)
@@ -165,7 +165,7 @@ async fn end_that_is_refused_for_good_does_not_stop_the_others() {
         store.made.lock().unwrap().clear();
         let client = &world.client;
         let charged = client.process_token(&invoice(9), &payment_of(TEN_FIFTY)).await.unwrap();
-        assert!(charged.not_recorded.is_none());
+        assert!(charged.write_error.is_none());
         assert_eq!(*store.made.lock().unwrap(), ["invoice-9", "invoice-9"]);
 
         // It is kept: its own key cannot begin, and it is written once the store accepts it.
@@ -210,7 +210,7 @@ async fn end_that_is_refused_by_the_whole_store_stops_the_others() {
 async fn refused_end_of_a_charge_does_not_block_the_next_charge() {
     let store = ScriptedStore::new([Step::Made, Step::Damaged]);
     let world = World::over(store.clone()).await;
-    assert!(world.pay().await.unwrap().not_recorded.unwrap().is_damaged());
+    assert!(world.pay().await.unwrap().write_error.unwrap().is_damaged());
     world.client.process_token(&invoice(1), &payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-1", "invoice-1"]);
     world.client.journal().settle().await.unwrap();
@@ -239,7 +239,7 @@ async fn unwritten_outcome_is_written_while_nothing_else_happens() {
         let key = invoice(number);
         store.script.lock().unwrap().extend([Step::Made, Step::Refused]);
         let charged = world.client.process_token(&key, &payment_of(TEN_FIFTY)).await.unwrap();
-        assert!(charged.not_recorded.is_some());
+        assert!(charged.write_error.is_some());
         tokio::time::sleep(Duration::from_mins(5)).await;
         assert_eq!(state(&world, number).await, StateName::Processed);
     }

@@ -58,7 +58,7 @@ async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
     for fault in [Step::Refused, Step::RequestLost, Step::ReplyLost] {
         let world = World::over(ScriptedStore::new([Step::Made, fault])).await;
         let charged = world.pay().await.unwrap();
-        assert!(charged.not_recorded.is_some() && charged.answer.is_some());
+        assert!(charged.write_error.is_some() && charged.answer.is_some());
         assert_eq!(world.intent().await.state == IntentState::Sending, fault != Step::ReplyLost);
         // It is written as soon as possible.
         assert!(world.pay().await.unwrap().is_from_the_journal());
@@ -96,7 +96,7 @@ async fn unwritten_failure_keeps_its_outcome_and_reports_it() {
     world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
     let error = world.pay().await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed);
-    assert!(error.not_recorded().is_some());
+    assert!(error.write_error().is_some());
     assert!(error.to_string().ends_with(
         " (the outcome could not be written to the journal, where the key stays unresolved: the disk is full)"
     ));

@@ -88,7 +88,7 @@ async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
         run(end).await;
         for charged in charging.join_all().await {
             let charged = charged.unwrap();
-            assert!(charged.not_recorded.is_none(), "{begin}: {charged:?}");
+            assert!(charged.write_error.is_none(), "{begin}: {charged:?}");
         }
         let listed = client.journal().list(StateName::UNRESOLVED, None, 1).await.unwrap().intents;
         assert_eq!(listed, [], "{begin}");

@@ -75,7 +75,7 @@ async fn assert_end_in_doubt(loss: Loss) {
     proxy.lose(loss, StateName::Processed.as_str());
     let charged = client.process_token(&key(), &payment()).await.unwrap();
     assert!(proxy.has_lost());
-    assert!(charged.not_recorded.is_none(), "{charged:?}");
+    assert!(charged.write_error.is_none(), "{charged:?}");
     let intent = client.journal().find(&key()).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
     assert_eq!(intent.revision, 2, "it is written once");

@@ -159,7 +159,7 @@ async fn pay(client: &JournaledClient, number: u32) {
     let key: IntentKey = contract::key(&format!("bill-{number}"));
     loop {
         match client.process_token(&key, &payment).await {
-            Ok(charged) => return assert!(charged.not_recorded.is_none(), "{charged:?}"),
+            Ok(charged) => return assert!(charged.write_error.is_none(), "{charged:?}"),
             Err(error)
                 if error.is_in_progress()
                     || error.is_journal()

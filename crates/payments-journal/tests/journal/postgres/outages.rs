@@ -36,7 +36,7 @@ async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     gate.release();
     proxy.come_up();
     let charged = calling.await.unwrap().unwrap();
-    assert!(charged.not_recorded.is_none(), "{charged:?}");
+    assert!(charged.write_error.is_none(), "{charged:?}");
     let intent = journal.find(&key()).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
     gateway.ledger().assert_charged_once(TEN_FIFTY);
@@ -66,7 +66,7 @@ async fn crash_and_restart_of_the_server_lose_no_key() {
 
     server.start_again();
     let charged = in_flight.await.unwrap().unwrap();
-    assert!(charged.not_recorded.is_none(), "{charged:?}");
+    assert!(charged.write_error.is_none(), "{charged:?}");
     client.process_token(&another, &payment()).await.unwrap();
     let listed = client.journal().list(StateName::ALL, None, 10).await.unwrap().intents;
     assert!(listed.iter().all(|intent| intent.state.name() == StateName::Processed), "{listed:?}");

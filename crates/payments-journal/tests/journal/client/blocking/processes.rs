@@ -55,7 +55,7 @@ fn payment_of_a_killed_process_is_unknown_and_never_sent_again_d43() {
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
     // The program starts again.
     let client = JournaledClient::new(gateway.blocking_client(), open(&path));
-    assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err().is_recorded());
+    assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err().is_from_the_journal());
     let unresolved = client.journal().list(StateName::UNRESOLVED, None, 9).unwrap().intents;
     assert_eq!((unresolved.len(), gateway.requests().len()), (1, 0));
 }

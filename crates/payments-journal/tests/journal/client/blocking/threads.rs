@@ -69,7 +69,7 @@ fn panic_of_the_transport_is_unknown_before_the_call_returns_d43() {
     // Another owner, while the first is alive: it is not a crash.
     let client = JournaledClient::new(gateway.blocking_client(), open(&path));
     let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
-    assert!(again.is_recorded());
+    assert!(again.is_from_the_journal());
     let intent = client.journal().find(&key()).unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::PANIC)));
     assert_eq!(gateway.requests().len(), 0);
@@ -80,7 +80,7 @@ fn charged_and_unwritten(then: impl IntoIterator<Item = Step>) -> (JournaledClie
     let store = ScriptedStore::new([Step::Made, Step::Refused].into_iter().chain(then));
     let journal = Journal::open(store.clone()).unwrap();
     let client = JournaledClient::new(FakeGateway::new().blocking_client(), journal);
-    assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap().not_recorded.is_some());
+    assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap().write_error.is_some());
     (client, store)
 }
 
