@@ -8,9 +8,9 @@ use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
 use payments_journal::{
-    AttemptId, Cell, Failure, IntentKey, IntentRequest, Journal, JournaledClient, LostTime, MemoryStore,
-    OwnerId, PostgresStore, ReconcileOptions, ReportRow, Resolution, RowStatus, RowTime, SqliteReader,
-    SqliteStore, StateName, SummaryGauges,
+    AttemptId, Failure, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore, OwnerId,
+    PostgresStore, ReconcileOptions, ReportCell, ReportRow, Resolution, RowStatus, RowTime, SentSince,
+    SqliteReader, SqliteStore, StateName, SummaryGauges,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -164,11 +164,11 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, time);
     let row = |line, id: &str, status| ReportRow {
         line,
-        id: Cell::Read(id.parse().unwrap()),
-        amount: Cell::Read(amount),
-        reference: Cell::Read("order-7".to_owned()),
-        last_four: Cell::Absent,
-        time: Cell::Read(time),
+        id: ReportCell::Read(id.parse().unwrap()),
+        amount: ReportCell::Read(amount),
+        reference: ReportCell::Read("order-7".to_owned()),
+        last_four: ReportCell::Absent,
+        time: ReportCell::Read(time),
         status,
     };
     let options = ReconcileOptions::default();
@@ -194,7 +194,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
         }
         found.unexplained.iter().for_each(|unexplained| transcribe!(transcript, *unexplained));
     }
-    transcribe!(transcript, LostTime::Sent(&[key("lost")]));
+    transcribe!(transcript, SentSince::Keys(&[key("lost")]));
     let journal = client.journal();
     let service = journal.list(StateName::ALL, None, 1).await.unwrap().intents[0].service.clone();
     let read = journal.intents_of_service(&service).await.unwrap();

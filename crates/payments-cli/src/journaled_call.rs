@@ -165,7 +165,7 @@ async fn send_once<C: Charge>(
             settled = settling => settled.ok().flatten(),
         };
         if settled == Some(true) {
-            ended = ended.map(Processed::settled).map_err(Error::settled);
+            ended = ended.map(Processed::settled).map_err(Error::flushed);
         }
     }
     ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
@@ -196,7 +196,7 @@ async fn until_second_signal<T>(
 /// another process or a person may have decided otherwise meanwhile.
 async fn settle(journal: &Journal, key: &IntentKey, outcome: Option<Outcome>) -> bool {
     // One that cannot be recorded does not keep the journal from recording others.
-    let _ = journal.settle().await;
+    let _ = journal.flush().await;
     journal.find(key).await.is_ok_and(|found| found.is_some_and(|intent| is_recorded(outcome, &intent.state)))
 }
 

@@ -76,7 +76,7 @@ impl Call<'_> {
                 };
                 return Ok(Journaled {
                     transaction_id,
-                    answer: None,
+                    response: None,
                     write_error: None,
                     same_transaction_as: None,
                     second_charge: second_charge(found),
@@ -92,7 +92,7 @@ impl Call<'_> {
         end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
         let result = AssertUnwindSafe(client.call(payment)).catch_unwind().await;
         end.ending = match &result {
-            Ok(Ok(answer)) => Ending::Processed(processed_as::<P>(answer)),
+            Ok(Ok(response)) => Ending::Processed(processed_as::<P>(response)),
             Ok(Err(error)) => match error.outcome() {
                 Outcome::NotProcessed => Ending::NotProcessed(error.into()),
                 Outcome::Rejected => Ending::Rejected(error.into()),
@@ -106,10 +106,10 @@ impl Call<'_> {
             Err(error) => (None, None, Some(error)),
         };
         match result {
-            Ok(Ok(answer)) => {
-                let transaction_id = processed_as::<P>(&answer);
-                let answer = Some(answer);
-                Ok(Journaled { transaction_id, answer, write_error, same_transaction_as, second_charge })
+            Ok(Ok(response)) => {
+                let transaction_id = processed_as::<P>(&response);
+                let response = Some(response);
+                Ok(Journaled { transaction_id, response, write_error, same_transaction_as, second_charge })
             }
             Ok(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
             Err(_) => Err(Error::unrecorded(key.clone(), Cause::Panicked, write_error)),
@@ -125,7 +125,7 @@ pub struct Journaled<T> {
     pub transaction_id: TransactionId,
     /// The service's response, if this call received it. `None` if an earlier call did, or if a person resolved the key: then
     /// nothing was sent now, and the journal has only the id.
-    pub answer: Option<Success<T>>,
+    pub response: Option<Success<T>>,
     /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
     /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
     /// call with the same key sends nothing and reports an unknown outcome, until a person
@@ -150,7 +150,7 @@ pub struct Journaled<T> {
 impl<T> Journaled<T> {
     /// Whether nothing was sent now, because an earlier call with the same key was processed.
     pub fn is_from_the_journal(&self) -> bool {
-        self.answer.is_none()
+        self.response.is_none()
     }
 }
 

@@ -26,7 +26,7 @@
 //!     }
 //! }
 //! # gateway.ledger().assert_charged_once(amount);
-//! client.journal().settle()?;
+//! client.journal().flush()?;
 //! client.journal().close();
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -40,7 +40,7 @@
 //! # What differs
 //!
 //! A blocking call cannot be dropped, so it needs no task, and there is nothing to
-//! [drain](crate::JournaledClient::drain): join the threads that charge, then [settle](Journal::settle) and
+//! [drain](crate::JournaledClient::drain): join the threads that charge, then [flush](Journal::flush) and
 //! [close](Journal::close). If the transport panics, the call returns the same error as the asynchronous one, and the outcome is
 //! recorded as unknown, kind `panic`. An outcome that could not be written is retried on a thread of the journal.
 //!
@@ -70,8 +70,8 @@ use crate::error::Cause;
 use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
-    Begin, Error, Intent, IntentKey, LostTime, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions,
-    Reconciliation, ReportRow, Resolution, ResolveError, ServiceError, ServiceIntents, StateName, StoreError,
+    Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions, Reconciliation,
+    ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName, StoreError,
     Summary, events, look_up,
 };
 
@@ -158,10 +158,10 @@ as_asynchronous! {
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
     reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
-    accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;
+    accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
-    give_up_the_dead() -> Result<u64, StoreError>;
-    settle() -> Result<(), StoreError>;
+    mark_crashed() -> Result<u64, StoreError>;
+    flush() -> Result<(), StoreError>;
     summary() -> Result<Summary, StoreError>;
     intents_of_service(service: &str) -> Result<ServiceIntents, ServiceError>;
     rename_service(read: &ServiceIntents, to: &str, by: &str) -> Result<(), ServiceError>;

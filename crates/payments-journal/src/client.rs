@@ -29,7 +29,7 @@ use crate::{
 /// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
 /// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
 /// | another [service](Client::service) | unknown, [`is_other_service`](Error::is_other_service), nothing is sent |
-/// | cannot be read or written | unknown, [`is_journal`](Error::is_journal), nothing is sent: call again with the same key |
+/// | cannot be read or written | unknown, [`is_store`](Error::is_store), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
 /// and convenience fee. Nothing about an account is stored, so two accounts cannot be told apart.

@@ -63,7 +63,7 @@ impl Error {
     /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
     ///
     /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written
-    /// ([`is_journal`](Self::is_journal)), if the key names another request that may be processed
+    /// ([`is_store`](Self::is_store)), if the key names another request that may be processed
     /// ([`is_key_reused`](Self::is_key_reused)), or if it belongs to another service
     /// ([`is_other_service`](Self::is_other_service)).
     pub fn outcome(&self) -> Outcome {
@@ -130,7 +130,7 @@ impl Error {
     ///
     /// [`outcome`](Self::outcome) is [`Outcome::Unknown`], because an earlier call with the same key may have paid. Calling
     /// again with the **same key** is always safe, and returns the outcome once the journal is back. Never use another key.
-    pub fn is_journal(&self) -> bool {
+    pub fn is_store(&self) -> bool {
         matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
     }
 
@@ -153,7 +153,7 @@ impl Error {
         Some(error)
     }
 
-    /// Why the journal could not be read or written, if [that](Self::is_journal) happened. `None` if the runtime was missing.
+    /// Why the journal could not be read or written, if [that](Self::is_store) happened. `None` if the runtime was missing.
     pub fn store_error(&self) -> Option<&StoreError> {
         let Cause::Store(error) = &self.0.cause else { return None };
         Some(error)
@@ -165,10 +165,10 @@ impl Error {
         self.0.write_error.as_ref()
     }
 
-    /// The same error after [`Journal::settle`](crate::Journal::settle) has written the outcome: there is no
+    /// The same error after [`Journal::flush`](crate::Journal::flush) has written the outcome: there is no
     /// [`write_error`](Self::write_error) any more.
     #[must_use]
-    pub fn settled(mut self) -> Self {
+    pub fn flushed(mut self) -> Self {
         self.0.write_error = None;
         self
     }

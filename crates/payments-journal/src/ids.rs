@@ -7,7 +7,7 @@ use payments_model::unversioned::check_no_spreadsheet_value;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
-/// The caller's name for one intent to move money, such as `invoice-2026-0017`.
+/// The caller's name for one intent to move money, such as `invoice-2026-0017`: its idempotency key.
 ///
 /// 1 to 128 visible ASCII characters, without spaces. The journal identifies an intent by this alone, so it must come from
 /// what is being paid, never from a clock or a random number: a new key for the same invoice is a new charge. It is stored in

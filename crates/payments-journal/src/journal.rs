@@ -47,7 +47,7 @@ impl Journal {
 
     pub(crate) async fn open_with(store: impl Store, background: Background) -> Result<Self, StoreError> {
         let this = Self { store: Arc::new(store), unwritten: Arc::new(Unwritten::new(background)) };
-        this.give_up_the_dead().await?;
+        this.mark_crashed().await?;
         Ok(this)
     }
 
@@ -255,21 +255,21 @@ impl Journal {
     /// # Errors
     ///
     /// If `by` has more than [`Resolution::MAX_TEXT_BYTES`], or if the journal cannot be read or written: nothing begins until the call is repeated.
-    pub async fn accept_history(&self, lost: LostTime<'_>, by: &str) -> Result<u64, StoreError> {
+    pub async fn accept_history(&self, lost: SentSince<'_>, by: &str) -> Result<u64, StoreError> {
         check_texts(by, None)?;
         let by = &*mask(by, &[]);
         let (since, at) = (self.store.lost_since().await?, SystemTime::now());
         let (since, owner) = (since.unwrap_or(at), self.store.owner());
         let sent = match lost {
-            LostTime::Sent(keys) => keys,
-            LostTime::NothingWasSent => &[],
+            SentSince::Keys(keys) => keys,
+            SentSince::Nothing => &[],
         };
         let mut unknown = 0;
         for key in sent {
             let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
             unknown += u64::from(applied.written.is_some());
         }
-        let named = (lost != LostTime::NothingWasSent).then_some(sent.len() as u64);
+        let named = (lost != SentSince::Nothing).then_some(sent.len() as u64);
         self.store.accept_history(by, named, since).await?;
         Ok(unknown)
     }
@@ -309,14 +309,14 @@ impl Journal {
     /// # Errors
     ///
     /// If the store cannot be read or written.
-    pub async fn give_up_the_dead(&self) -> Result<u64, StoreError> {
+    pub async fn mark_crashed(&self) -> Result<u64, StoreError> {
         let (mut live, mut marked) = (Liveness::of(self.store()), 0);
         let mut pages = self.pages(&[StateName::Sending]);
         while let Some(intents) = pages.next().await? {
             live.are_known(intents.iter().map(|intent| &intent.owner).collect()).await?;
             for intent in intents {
                 if live.is_dead(&intent.owner) {
-                    marked += u64::from(self.mark_crashed(&intent).await?.written.is_some());
+                    marked += u64::from(self.mark_one_crashed(&intent).await?.written.is_some());
                 }
             }
         }
@@ -335,31 +335,31 @@ impl Journal {
     /// If the store still cannot be written, or does not accept one of the outcomes, for example because a newer version of this
     /// crate has rewritten its row. The error names the key. In the second case every other outcome was written, and other keys
     /// can begin. What is not written becomes unknown the next time the journal is opened.
-    pub async fn settle(&self) -> Result<(), StoreError> {
+    pub async fn flush(&self) -> Result<(), StoreError> {
         self.unwritten.write_all(&*self.store).await
     }
 
-    /// [Settles](Self::settle) for at most 5 seconds, closes the store for every clone of this journal, and waits until it is
+    /// [Flushes](Self::flush) for at most 5 seconds, closes the store for every clone of this journal, and waits until it is
     /// closed. If no other process has a SQLite journal open, it is then a single file, without its log. A program that ends
     /// without this may leave the log, as after a crash, and the next process that opens the journal reads it. No key or
     /// outcome is lost.
     ///
     /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client first. Call
-    /// [`settle`](Self::settle) first to find out whether every outcome is written.
+    /// [`flush`](Self::flush) first to find out whether every outcome is written.
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
             // A thread, because a timer of tokio panics in a runtime without timers and in one that is shutting down.
             let (running, time_is_up) = oneshot::channel::<()>();
-            let (settled, is_settled) = mpsc::channel::<()>();
+            let (flushed, is_flushed) = mpsc::channel::<()>();
             let wait = move || {
-                let _ = is_settled.recv_timeout(LAST_WRITES);
+                let _ = is_flushed.recv_timeout(LAST_WRITES);
                 drop(running);
             };
             // Without a thread, the time is up at once.
             let _ = thread::Builder::new().name("payments-journal-close".to_owned()).spawn(wait);
-            let settling = pin!(AssertUnwindSafe(self.settle()).catch_unwind());
-            let _ = select(settling, time_is_up).await;
-            drop(settled);
+            let flushing = pin!(AssertUnwindSafe(self.flush()).catch_unwind());
+            let _ = select(flushing, time_is_up).await;
+            drop(flushed);
         }
         self.unwritten.close();
         self.store.close().await;
@@ -375,8 +375,8 @@ impl Journal {
         begin: Begin,
     ) -> Result<Begun, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
-        let settled = self.unwritten.write_before(key, &*self.store).await;
-        settled.map_err(|error| failed(Cause::Store(error)))?;
+        let flushed = self.unwritten.write_before(key, &*self.store).await;
+        flushed.map_err(|error| failed(Cause::Store(error)))?;
         let owner = self.store.owner();
         let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
         let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
@@ -404,7 +404,7 @@ impl Journal {
         if found.state == IntentState::Sending
             && found.owner != *owner
             && let Ok(false) = self.store.is_live(&found.owner).await
-            && let Ok(applied) = self.mark_crashed(&found).await
+            && let Ok(applied) = self.mark_one_crashed(&found).await
         {
             return Ok(Begun::Refused(applied.written.or(applied.found).unwrap_or(found)));
         }
@@ -412,7 +412,7 @@ impl Journal {
     }
 
     /// Marks an attempt as unknown, because its owner is dead.
-    async fn mark_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
+    async fn mark_one_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
         let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), SystemTime::now());
         let applied = self.store.apply(change).await?;
         if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
@@ -485,11 +485,11 @@ pub(crate) enum Begun {
 /// What was sent in the time whose entries a journal has lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: something or nothing")]
-pub enum LostTime<'a> {
+pub enum SentSince<'a> {
     /// At most these keys.
-    Sent(&'a [IntentKey]),
+    Keys(&'a [IntentKey]),
     /// Nothing, as in a planned switch-over.
-    NothingWasSent,
+    Nothing,
 }
 
 /// How long closing the journal tries to write outcomes.

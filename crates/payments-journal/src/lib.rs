@@ -77,7 +77,7 @@
 //!   earlier call with the key may have paid: call again with the same key when the journal is back.
 //! - The outcome is durable before the call returns. If it cannot be written, the call still returns its result,
 //!   [reports the failure](Journaled::write_error), and the key stays unresolved. The journal keeps the outcome and writes it
-//!   later: in the background, before anything new begins, and when it is [settled](Journal::settle) or closed.
+//!   later: in the background, before anything new begins, and when it is [flushed](Journal::flush) or closed.
 //! - After a failed write or sync, nothing more is charged until the journal is opened again.
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
 //!   other effect: no expiry, clock or process number ever permits a send.
@@ -166,13 +166,13 @@ pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{Failure, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict};
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::{Journal, LostTime, Pages};
+pub use journal::{Journal, Pages, SentSince};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};
 pub use reconcile::{
-    Candidate, Cell, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportRow, RowStatus,
-    RowTime, Undecidable, Undecided, Unexplained,
+    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportCell, ReportRow,
+    RowStatus, RowTime, Undecided, UndecidedReason, Unexplained,
 };
 pub use resolve_error::ResolveError;
 pub use service_change::{ServiceError, ServiceIntents};

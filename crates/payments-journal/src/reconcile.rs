@@ -14,10 +14,10 @@ use crate::{Journal, StateName, StoreError};
 use matching::Matching;
 
 pub use reconciliation::{
-    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecidable, Undecided,
+    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided, UndecidedReason,
     Unexplained,
 };
-pub use report::{Cell, ReportRow, RowStatus, RowTime};
+pub use report::{ReportCell, ReportRow, RowStatus, RowTime};
 
 impl Journal {
     /// Compares the journal with the report of a processor, and says what a person can resolve. It changes nothing and looks

@@ -104,8 +104,8 @@ impl Journal {
 
     async fn change_service(&self, change: ServiceChange) -> Result<(), ServiceError> {
         // Every intent that is still `sending` after this is being sent.
-        self.give_up_the_dead().await?;
-        self.settle().await?;
+        self.mark_crashed().await?;
+        self.flush().await?;
         self.store().change_service(change).await?.map_or(Ok(()), Err)
     }
 }

@@ -67,7 +67,7 @@ async fn main() -> anyhow::Result<()> {
     // Waits for the charges of browsers that have disconnected, and records them.
     payments.drain().await;
     // The last chance for outcomes that the journal could not write when their charges ended.
-    if let Err(error) = payments.journal().settle().await {
+    if let Err(error) = payments.journal().flush().await {
         eprintln!("some outcomes are not recorded: {error:#}");
     }
     watching.abort();

@@ -6,7 +6,7 @@ use payments_core::OperationName;
 use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 
 use super::intervals::Interval;
-use super::reconciliation::{ReconcileOptions, ReconciledAttempt, Undecidable};
+use super::reconciliation::{ReconcileOptions, ReconciledAttempt, UndecidedReason};
 use crate::{HistoryEvent, Intent, IntentRequest, IntentState, StateName, Subject, Verdict};
 
 /// An intent with its attempts that can be compared, in order.
@@ -145,14 +145,14 @@ impl Subjects {
     }
 
     /// Why nothing is ever proposed for it.
-    pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<Undecidable> {
+    pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<UndecidedReason> {
         let reasons = [
-            (self.shown.state == StateName::Sending, Undecidable::Sending),
-            (request.subject == Subject::Lost, Undecidable::Lost),
-            (request.operation == OperationName::Void, Undecidable::Void),
-            (request.subject == Subject::Account, Undecidable::Ach),
-            (request.convenience_fee != Some(ConvenienceFee::Inactive), Undecidable::Fee),
-            (self.has_masked_id, Undecidable::MaskedId),
+            (self.shown.state == StateName::Sending, UndecidedReason::Sending),
+            (request.subject == Subject::Lost, UndecidedReason::Lost),
+            (request.operation == OperationName::Void, UndecidedReason::Void),
+            (request.subject == Subject::Account, UndecidedReason::Ach),
+            (request.convenience_fee != Some(ConvenienceFee::Inactive), UndecidedReason::Fee),
+            (self.has_masked_id, UndecidedReason::MaskedId),
         ];
         reasons.into_iter().find_map(|(applies, why)| applies.then_some(why))
     }

@@ -8,10 +8,10 @@ use payments_model::Amount;
 use super::attempts::{self, Attempt, Mark, Subjects};
 use super::intervals::{Index, Interval};
 use super::reconciliation::{
-    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecidable, Undecided,
+    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided, UndecidedReason,
     Unexplained,
 };
-use super::report::{Cell, Part, Report, ReportRow, RowStatus, Slot};
+use super::report::{Part, Report, ReportCell, ReportRow, RowStatus, Slot};
 use crate::{Intent, StateName, Verdict};
 
 /// The report, and the intents that were compared with it so far.
@@ -127,7 +127,7 @@ impl<'a> Matching<'a> {
                 return;
             }
             // That an earlier attempt was charged does not tell how this one ended.
-            Ok(_) => Undecidable::SeveralAttempts,
+            Ok(_) => UndecidedReason::SeveralAttempts,
             Err(why) => why,
         };
         if rows.is_empty() && self.is_missing(intent) {
@@ -145,52 +145,54 @@ impl<'a> Matching<'a> {
     }
 
     /// What can be proposed about an intent, or why nothing can.
-    fn proposal(&self, index: usize, found: &Found) -> Result<Proposal, Undecidable> {
+    fn proposal(&self, index: usize, found: &Found) -> Result<Proposal, UndecidedReason> {
         let intent = &self.intents[index];
         let newest = &intent.shown.request;
         if let Some(why) = intent.never_proposed(newest) {
             return Err(why);
         }
         let rows = &found.rows_of[index];
-        let Some((&transaction, numbers)) = rows.first_key_value() else { return Err(Undecidable::NoRow) };
+        let Some((&transaction, numbers)) = rows.first_key_value() else {
+            return Err(UndecidedReason::NoRow);
+        };
         let is_owned = self.owners.contains_key(&transaction);
         if !is_owned && self.report.mark_of(attempts::mark(newest).as_ref()).is_none() {
-            return Err(Undecidable::AmountOnly);
+            return Err(UndecidedReason::AmountOnly);
         }
         if rows.len() > 1 {
             let is_clear = rows.keys().all(|transaction| self.report.is_clear(*transaction));
-            return Err(if is_clear { Undecidable::SeveralRows } else { Undecidable::UnreadableRow });
+            return Err(if is_clear { UndecidedReason::SeveralRows } else { UndecidedReason::UnreadableRow });
         }
         if !self.report.is_clear(transaction) {
-            return Err(Undecidable::UnreadableRow);
+            return Err(UndecidedReason::UnreadableRow);
         }
         let may_be_lost = !is_owned && self.lost(index, transaction, found).next().is_some();
         if may_be_lost || !found.belongs_only_to(index, transaction) {
-            return Err(Undecidable::SeveralKeys);
+            return Err(UndecidedReason::SeveralKeys);
         }
         let doubtful = intent.attempts.iter().filter(|it| it.is_doubtful && numbers.contains(&it.number));
         let doubtful: BTreeSet<u32> = doubtful.map(|attempt| attempt.number).collect();
         if doubtful.len() > 1 {
-            return Err(Undecidable::SeveralAttempts);
+            return Err(UndecidedReason::SeveralAttempts);
         }
         let attempt = self.attempt(index, if doubtful.is_empty() { numbers } else { &doubtful });
         if is_owned && self.report.contradicts(transaction, &attempt.request) {
-            return Err(Undecidable::Contradiction);
+            return Err(UndecidedReason::Contradiction);
         }
         if let Some(why) = intent.never_proposed(&attempt.request) {
             return Err(why);
         }
         let row = self.report.first_row(transaction);
-        let Cell::Read(id) = &row.id else { return Err(Undecidable::UnreadableRow) };
+        let ReportCell::Read(id) = &row.id else { return Err(UndecidedReason::UnreadableRow) };
         let verdict = match row.status {
             RowStatus::Charged => Verdict::Processed(id.clone()),
             // It may be the row of the earlier attempt, which the journal knows to be declined.
-            RowStatus::Declined if numbers.len() > 1 => return Err(Undecidable::SeveralAttempts),
+            RowStatus::Declined if numbers.len() > 1 => return Err(UndecidedReason::SeveralAttempts),
             RowStatus::Declined if attempt.attempt == self.newest(index).attempt => {
                 Verdict::Rejected(Some(id.clone()))
             }
-            RowStatus::Declined => return Err(Undecidable::SeveralAttempts),
-            RowStatus::Other | RowStatus::Unreadable => return Err(Undecidable::Status),
+            RowStatus::Declined => return Err(UndecidedReason::SeveralAttempts),
+            RowStatus::Other | RowStatus::Unreadable => return Err(UndecidedReason::Status),
         };
         Ok(Proposal { attempt, lines: self.report.lines(transaction), verdict })
     }

@@ -82,7 +82,7 @@ pub struct Undecided {
     /// Its newest attempt.
     pub attempt: ReconciledAttempt,
     /// Why nothing is proposed.
-    pub why: Undecidable,
+    pub why: UndecidedReason,
     /// The rows that may be this payment, at most 10.
     pub candidates: Vec<Candidate>,
 }
@@ -100,7 +100,7 @@ pub struct Candidate {
 /// Why nothing is proposed for a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Undecidable {
+pub enum UndecidedReason {
     /// It is being sent now.
     Sending,
     /// A void is never proposed.

@@ -18,15 +18,15 @@ pub struct ReportRow {
     /// Its line in the report, from 1.
     pub line: u64,
     /// The transaction.
-    pub id: Cell<TransactionId>,
+    pub id: ReportCell<TransactionId>,
     /// The amount; negative for money that went back.
-    pub amount: Cell<Amount>,
+    pub amount: ReportCell<Amount>,
     /// The caller's reference, which the service shows for payments with a token.
-    pub reference: Cell<String>,
+    pub reference: ReportCell<String>,
     /// The last four digits of the card.
-    pub last_four: Cell<String>,
+    pub last_four: ReportCell<String>,
     /// When the payment was made.
-    pub time: Cell<RowTime>,
+    pub time: ReportCell<RowTime>,
     /// What its status says about the money.
     pub status: RowStatus,
 }
@@ -34,7 +34,7 @@ pub struct ReportRow {
 /// A cell of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: a value, none, no column, or one that cannot be read")]
-pub enum Cell<T> {
+pub enum ReportCell<T> {
     /// The value.
     Read(T),
     /// There is none.
@@ -46,7 +46,7 @@ pub enum Cell<T> {
     Unreadable,
 }
 
-impl<T> Cell<T> {
+impl<T> ReportCell<T> {
     pub(super) const fn value(&self) -> Option<&T> {
         match self {
             Self::Read(value) => Some(value),
@@ -138,14 +138,14 @@ impl<'a> Report<'a> {
             transactions: Vec::new(),
             by_id: HashMap::new(),
             transaction_of: Vec::new(),
-            has_references: rows.iter().any(|row| row.reference != Cell::Absent),
-            has_last_four: rows.iter().any(|row| row.last_four != Cell::Absent),
+            has_references: rows.iter().any(|row| row.reference != ReportCell::Absent),
+            has_last_four: rows.iter().any(|row| row.last_four != ReportCell::Absent),
             amounts: HashSet::new(),
             marks: HashSet::new(),
             has_unreadable: [
-                rows.iter().any(|row| row.amount == Cell::Unreadable),
-                rows.iter().any(|row| row.reference == Cell::Unreadable),
-                rows.iter().any(|row| row.last_four == Cell::Unreadable),
+                rows.iter().any(|row| row.amount == ReportCell::Unreadable),
+                rows.iter().any(|row| row.reference == ReportCell::Unreadable),
+                rows.iter().any(|row| row.last_four == ReportCell::Unreadable),
             ],
         };
         for (index, row) in rows.iter().enumerate() {
@@ -259,9 +259,11 @@ impl<'a> Report<'a> {
 impl ReportRow {
     /// Whether nothing in it is missing or cannot be read.
     pub(super) fn is_readable(&self) -> bool {
-        matches!((&self.id, &self.amount, &self.time), (Cell::Read(_), Cell::Read(_), Cell::Read(_)))
-            && self.reference != Cell::Unreadable
-            && self.last_four != Cell::Unreadable
+        matches!(
+            (&self.id, &self.amount, &self.time),
+            (ReportCell::Read(_), ReportCell::Read(_), ReportCell::Read(_))
+        ) && self.reference != ReportCell::Unreadable
+            && self.last_four != ReportCell::Unreadable
             && self.status != RowStatus::Unreadable
     }
 
@@ -270,12 +272,12 @@ impl ReportRow {
         let amount = self.amount.value().map_or(Part::Unreadable(Kind::Amount), |amount| Part::Is(*amount));
         let amounts = [amount, Part::Any];
         let unreadable = [(&self.reference, Kind::Reference), (&self.last_four, Kind::LastFour)];
-        let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == Cell::Unreadable);
+        let unreadable = unreadable.into_iter().filter(|(cell, _)| **cell == ReportCell::Unreadable);
         let marks = self.marks().into_iter().flatten().map(Part::Is);
         let marks: Vec<_> = marks.chain(unreadable.map(|(_, kind)| Part::Unreadable(kind))).collect();
         // A payment of which nothing but the amount can be compared has no reference.
         let by_amount = Slot { amount: amounts[0].clone(), mark: Part::Any };
-        let has_reference = !matches!(self.reference, Cell::Empty | Cell::Absent);
+        let has_reference = !matches!(self.reference, ReportCell::Empty | ReportCell::Absent);
         Slot::of_each(&amounts, &marks).chain((!has_reference).then_some(by_amount)).collect()
     }
 

@@ -114,10 +114,10 @@ fn is_fee(request: &IntentRequest) -> bool {
     request.convenience_fee == Some(ConvenienceFee::Active)
 }
 
-fn read<T: Clone>(cell: &Cell<T>) -> Option<&T> {
+fn read<T: Clone>(cell: &ReportCell<T>) -> Option<&T> {
     match cell {
-        Cell::Read(value) => Some(value),
-        Cell::Empty | Cell::Absent | Cell::Unreadable => None,
+        ReportCell::Read(value) => Some(value),
+        ReportCell::Empty | ReportCell::Absent | ReportCell::Unreadable => None,
     }
 }
 
@@ -293,14 +293,18 @@ impl World {
             };
             let row = ReportRow {
                 line: 0,
-                id: Cell::Read(truth.id.clone()),
-                amount: Cell::Read(if is_more { charged_with_fee } else { truth.request.amount.unwrap() }),
+                id: ReportCell::Read(truth.id.clone()),
+                amount: ReportCell::Read(if is_more {
+                    charged_with_fee
+                } else {
+                    truth.request.amount.unwrap()
+                }),
                 reference: match truth.request.reference.clone() {
-                    _ if !has_references => Cell::Absent,
-                    reference => reference.map_or(Cell::Empty, Cell::Read),
+                    _ if !has_references => ReportCell::Absent,
+                    reference => reference.map_or(ReportCell::Empty, ReportCell::Read),
                 },
-                last_four: if has_last_four { Cell::Read(last_four) } else { Cell::Absent },
-                time: Cell::Read(time),
+                last_four: if has_last_four { ReportCell::Read(last_four) } else { ReportCell::Absent },
+                time: ReportCell::Read(time),
                 status: match (random.percent(8), truth.is_charged) {
                     (true, _) => RowStatus::Other,
                     (false, true) => RowStatus::Charged,
@@ -315,11 +319,11 @@ impl World {
         for (_, row) in &mut rows {
             if random.percent(6) {
                 match random.below(5) {
-                    0 => row.id = Cell::Unreadable,
-                    1 => row.amount = Cell::Unreadable,
-                    2 if has_references => row.reference = Cell::Unreadable,
-                    3 if has_last_four => row.last_four = Cell::Unreadable,
-                    _ => row.time = Cell::Unreadable,
+                    0 => row.id = ReportCell::Unreadable,
+                    1 => row.amount = ReportCell::Unreadable,
+                    2 if has_references => row.reference = ReportCell::Unreadable,
+                    3 if has_last_four => row.last_four = ReportCell::Unreadable,
+                    _ => row.time = ReportCell::Unreadable,
                 }
             }
         }
@@ -359,18 +363,19 @@ impl World {
             return is_in_time;
         }
         let is_amount = match &row.amount {
-            Cell::Read(amount) => is_fee(request) || Some(*amount) == request.amount,
-            Cell::Empty | Cell::Absent | Cell::Unreadable => true,
+            ReportCell::Read(amount) => is_fee(request) || Some(*amount) == request.amount,
+            ReportCell::Empty | ReportCell::Absent | ReportCell::Unreadable => true,
         };
         let is_any = || {
-            let is_amount = matches!(&row.amount, Cell::Read(amount) if Some(*amount) == request.amount);
-            seen.is_open && matches!(row.reference, Cell::Empty | Cell::Absent) && is_amount
+            let is_amount =
+                matches!(&row.amount, ReportCell::Read(amount) if Some(*amount) == request.amount);
+            seen.is_open && matches!(row.reference, ReportCell::Empty | ReportCell::Absent) && is_amount
         };
-        let is_same = |cell: &Cell<String>, mark: &String| match cell {
-            Cell::Read(shown) => shown == mark,
-            Cell::Empty => false,
-            Cell::Absent => is_any(),
-            Cell::Unreadable => true,
+        let is_same = |cell: &ReportCell<String>, mark: &String| match cell {
+            ReportCell::Read(shown) => shown == mark,
+            ReportCell::Empty => false,
+            ReportCell::Absent => is_any(),
+            ReportCell::Unreadable => true,
         };
         let is_mark = match (&request.subject, &request.reference) {
             (Subject::Card { last_four }, _) => is_same(&row.last_four, last_four),
@@ -407,8 +412,8 @@ impl World {
             read(&row.id).is_some()
                 && read(&row.amount).is_some()
                 && read(&row.time).is_some()
-                && row.reference != Cell::Unreadable
-                && row.last_four != Cell::Unreadable
+                && row.reference != ReportCell::Unreadable
+                && row.last_four != ReportCell::Unreadable
         };
         let is_clear = |rows: &[&ReportRow]| {
             rows.iter().all(|row| {
@@ -420,8 +425,8 @@ impl World {
         let mut expected = BTreeMap::new();
         for (key, intent) in self.intents.iter().enumerate() {
             let newest = self.seen.iter().rfind(|seen| seen.key == key).unwrap();
-            let is_shown = |cell: fn(&ReportRow) -> &Cell<String>| {
-                self.rows.iter().any(|row| *cell(row) != Cell::Absent)
+            let is_shown = |cell: fn(&ReportRow) -> &ReportCell<String>| {
+                self.rows.iter().any(|row| *cell(row) != ReportCell::Absent)
             };
             let is_comparable = match (&newest.request.subject, &newest.request.reference) {
                 (Subject::Card { .. }, _) => is_shown(|row| &row.last_four),
@@ -566,7 +571,7 @@ fn assert_found(rule: &str, broken: impl Fn(&World) -> Vec<Proposal>) {
 fn reconciling_without_one_of_its_rules_is_wrong() {
     assert_found("the window", |world| {
         let always = RowTime { earliest: start() - 1000 * DAY, latest: start() + 1000 * DAY };
-        let rows = world.rows.iter().map(|row| ReportRow { time: Cell::Read(always), ..row.clone() });
+        let rows = world.rows.iter().map(|row| ReportRow { time: ReportCell::Read(always), ..row.clone() });
         // The rows that only the window tells apart.
         found(&world.intents, &rows.collect::<Vec<_>>()).proposals
     });
@@ -603,14 +608,15 @@ fn unknown() -> Option<Ending> {
 }
 
 fn row(line: u64, id: &str, amount: i64, reference: &str, last_four: &str) -> ReportRow {
-    let cell = |text: &str| if text.is_empty() { Cell::Empty } else { Cell::Read(text.to_owned()) };
+    let cell =
+        |text: &str| if text.is_empty() { ReportCell::Empty } else { ReportCell::Read(text.to_owned()) };
     ReportRow {
         line,
-        id: Cell::Read(TransactionId::new(id).unwrap()),
-        amount: Cell::Read(Amount::from_cents(amount)),
+        id: ReportCell::Read(TransactionId::new(id).unwrap()),
+        amount: ReportCell::Read(Amount::from_cents(amount)),
         reference: cell(reference),
         last_four: cell(last_four),
-        time: Cell::Read(RowTime { earliest: start(), latest: start() }),
+        time: ReportCell::Read(RowTime { earliest: start(), latest: start() }),
         status: RowStatus::Charged,
     }
 }
@@ -619,7 +625,7 @@ fn found(intents: &[Intent], rows: &[ReportRow]) -> Reconciliation {
     reconcile(intents, rows, &ReconcileOptions::default())
 }
 
-fn why(found: &Reconciliation) -> Vec<Undecidable> {
+fn why(found: &Reconciliation) -> Vec<UndecidedReason> {
     found.undecided.iter().map(|undecided| undecided.why).collect()
 }
 
@@ -635,7 +641,7 @@ fn proposed(found: &Reconciliation) -> Vec<(&str, &str)> {
 fn reconciling_ends_the_window_where_it_says() {
     let intents = [intent("k", token(1000, Some("r1")), unknown())];
     let at = |time: SystemTime| ReportRow {
-        time: Cell::Read(RowTime { earliest: time, latest: time }),
+        time: ReportCell::Read(RowTime { earliest: time, latest: time }),
         ..row(2, "t", 1000, "r1", "")
     };
     let (minute, second) = (Duration::from_mins(1), Duration::from_secs(1));
@@ -671,15 +677,15 @@ fn reconciling_an_intent_with_an_id_takes_only_the_row_of_that_id() {
     let intents = [intent("k", token(1000, Some("r1")), unclear("t1"))];
     let rows = [row(2, "t1", 1000, "r1", ""), row(3, "t2", 1000, "r1", "")];
     assert_eq!(proposed(&found(&intents, &rows)), [("k", "t1")]);
-    assert_eq!(why(&found(&intents, &rows[1..])), [Undecidable::NoRow]);
+    assert_eq!(why(&found(&intents, &rows[1..])), [UndecidedReason::NoRow]);
     // The id alone is no proof if the rest of the row is another payment's.
     for contradicting in [row(2, "t1", 999, "r1", ""), row(2, "t1", 1000, "r2", "")] {
-        assert_eq!(why(&found(&intents, &[contradicting])), [Undecidable::Contradiction]);
+        assert_eq!(why(&found(&intents, &[contradicting])), [UndecidedReason::Contradiction]);
     }
     // What another intent was processed as is no candidate.
     let processed = Some(Ending::Processed(TransactionId::new("t1").unwrap()));
     let both = [intents[0].clone(), intent("other", token(1000, Some("r1")), processed)];
-    assert_eq!(why(&found(&both, &rows)), [Undecidable::SeveralKeys]);
+    assert_eq!(why(&found(&both, &rows)), [UndecidedReason::SeveralKeys]);
     let both = [intent("k", token(1000, Some("r1")), unknown()), both[1].clone()];
     assert_eq!(proposed(&found(&both, &rows)), [("k", "t2")]);
 }
@@ -698,10 +704,10 @@ fn reconciling_proposes_no_void_ach_or_fee_and_nothing_that_is_being_sent() {
     };
     let rows = [row(2, "t", 1000, "r1", "")];
     for (request, ending, expected) in [
-        (fee, unknown(), Undecidable::Fee),
-        (ach, unknown(), Undecidable::Ach),
-        (void, unknown(), Undecidable::Void),
-        (token(1000, Some("r1")), None, Undecidable::Sending),
+        (fee, unknown(), UndecidedReason::Fee),
+        (ach, unknown(), UndecidedReason::Ach),
+        (void, unknown(), UndecidedReason::Void),
+        (token(1000, Some("r1")), None, UndecidedReason::Sending),
     ] {
         let found = found(&[intent("k", request, ending)], &rows);
         assert_eq!((why(&found), proposed(&found)), (vec![expected], vec![]));
@@ -747,10 +753,10 @@ fn reconciling_shows_charges_that_the_journal_cannot_explain() {
 #[test]
 fn reconciling_proposes_nothing_by_the_amount_alone() {
     let other = row(9, "other", 1, "r9", "9999");
-    let without = |cell: fn(&mut ReportRow) -> &mut Cell<String>| {
+    let without = |cell: fn(&mut ReportRow) -> &mut ReportCell<String>| {
         let mut rows = [row(2, "t", 1000, "", ""), other.clone()];
         for row in &mut rows {
-            *cell(row) = Cell::Absent;
+            *cell(row) = ReportCell::Absent;
         }
         rows
     };
@@ -760,7 +766,7 @@ fn reconciling_proposes_nothing_by_the_amount_alone() {
         (card(1000, "4242"), without(|row| &mut row.last_four)),
     ] {
         let found = found(&[intent("k", request, unknown())], &rows);
-        assert_eq!((proposed(&found), why(&found)), (vec![], vec![Undecidable::AmountOnly]));
+        assert_eq!((proposed(&found), why(&found)), (vec![], vec![UndecidedReason::AmountOnly]));
         assert_eq!(found.undecided[0].candidates[0].lines, [2]);
     }
 }
@@ -790,7 +796,7 @@ fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
             let found = found(&[intent("k", request.clone(), unknown()), lost.clone()], &rows);
             let k = found.undecided.iter().find(|it| it.attempt.key.as_str() == "k");
             let others = k.map(|k| (k.why, k.candidates[0].other_keys[0].as_str()));
-            assert_eq!(others, may_be.then_some((Undecidable::SeveralKeys, "lost")), "{lost:?}");
+            assert_eq!(others, may_be.then_some((UndecidedReason::SeveralKeys, "lost")), "{lost:?}");
             assert_eq!(found.proposals.is_empty(), may_be);
         }
         // A charge of a rejected key is shown too.
@@ -799,7 +805,7 @@ fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
         assert_eq!((found.unexplained.len(), proposed(&found).is_empty()), (1, may_be));
     }
     let alone = found(&[lost(None, "lost", start())], &rows);
-    assert_eq!((why(&alone), alone.foreign), (vec![Undecidable::Lost], vec![2]));
+    assert_eq!((why(&alone), alone.foreign), (vec![UndecidedReason::Lost], vec![2]));
 }
 
 #[test]
@@ -815,7 +821,7 @@ fn reconciling_shows_a_second_charge_of_a_known_one() {
         (&intents, vec![again("u")], vec![]),
         (&intents, vec![own.clone(), row(3, "u", 1000, "r2", "4242")], vec![]),
         (&intents, vec![own.clone(), row(3, "u", 999, "r1", "4242")], vec![]),
-        (&intents, vec![own.clone(), ReportRow { time: Cell::Read(late), ..again("u") }], vec![]),
+        (&intents, vec![own.clone(), ReportRow { time: ReportCell::Read(late), ..again("u") }], vec![]),
         (&intents, vec![own.clone(), ReportRow { status: RowStatus::Declined, ..again("u") }], vec![]),
         // Two purchases of one amount with one card are no rarity.
         (&[intent("k", card(1000, "4242"), processed())], vec![own, again("u")], vec![]),
@@ -834,7 +840,7 @@ fn reconciling_rows_with_one_id_are_one_row_unless_they_differ() {
     let doubled = [row(2, "t", 1000, "r1", ""), row(9, "t", 1000, "r1", "")];
     assert_eq!(found(&intents, &doubled).proposals[0].lines, [2, 9]);
     let refunded = [row(2, "t", 1000, "r1", ""), row(9, "t", -1000, "r1", "")];
-    assert_eq!(why(&found(&intents, &refunded)), [Undecidable::UnreadableRow]);
+    assert_eq!(why(&found(&intents, &refunded)), [UndecidedReason::UnreadableRow]);
 }
 
 #[test]
@@ -857,13 +863,13 @@ fn reconciling_calls_a_key_missing_only_if_nothing_resembles_it() {
     assert!(!missing(sale(), &[other.clone()], &ReconcileOptions::default()));
     let late = |row: ReportRow| {
         let time = start() + 60 * DAY;
-        ReportRow { time: Cell::Read(RowTime { earliest: time, latest: time }), ..row }
+        ReportRow { time: ReportCell::Read(RowTime { earliest: time, latest: time }), ..row }
     };
     for resembling in [
         late(row(2, "t", 1000, "r9", "9999")),
         late(row(2, "t", 555, "r1", "9999")),
-        ReportRow { amount: Cell::Unreadable, ..other.clone() },
-        ReportRow { reference: Cell::Unreadable, ..other.clone() },
+        ReportRow { amount: ReportCell::Unreadable, ..other.clone() },
+        ReportRow { reference: ReportCell::Unreadable, ..other.clone() },
     ] {
         assert!(!missing(sale(), &[resembling.clone()], &options), "{resembling:?}");
     }
@@ -881,7 +887,7 @@ async fn reconciling_compares_one_service() {
     let store = MemoryStore::new();
     let journal = Journal::open(store).await.unwrap();
     let now = RowTime { earliest: SystemTime::now(), latest: SystemTime::now() };
-    let rows = [ReportRow { time: Cell::Read(now), ..row(2, "t", 1000, "r1", "") }];
+    let rows = [ReportRow { time: ReportCell::Read(now), ..row(2, "t", 1000, "r1", "") }];
     let nothing = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap();
     assert_eq!((nothing.service, nothing.foreign), (None, vec![2]));
     for (key, service) in [("k", SERVICE), ("l", "https://sandbox.example.com")] {

@@ -711,7 +711,7 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     assert_eq!(intent.transaction_id(), Some(&transaction("txn_1")), "a void says what to look up");
     let intent = journal.find(&key("live")).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Sending);
-    assert_eq!(journal.give_up_the_dead().await.unwrap(), 0);
+    assert_eq!(journal.mark_crashed().await.unwrap(), 0);
 }
 
 pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(place: P) {

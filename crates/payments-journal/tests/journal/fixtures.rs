@@ -17,8 +17,8 @@ use payments_core::model::{
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
 use payments_journal::{
-    AttemptId, Failure, HistoryEvent, Intent, IntentRequest, Journal, JournaledClient, LostTime, OwnerId,
-    PostgresStore, Resolution, SqliteReader, SqliteStore, StateName,
+    AttemptId, Failure, HistoryEvent, Intent, IntentRequest, Journal, JournaledClient, OwnerId,
+    PostgresStore, Resolution, SentSince, SqliteReader, SqliteStore, StateName,
 };
 use payments_postgres_for_tests::Server;
 use rusqlite::Connection;
@@ -57,7 +57,7 @@ async fn assert_usable(store: impl payments_journal::Store) {
     let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
     let payment = TokenTransaction::builder("tok_approved", TEN, ConvenienceFee::Inactive).build().unwrap();
     assert!(client.process_token(&key("new"), &payment).await.is_err(), "it may lack entries");
-    client.journal().accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+    client.journal().accept_history(SentSince::Nothing, "ada").await.unwrap();
     client.process_token(&key("new"), &payment).await.unwrap();
     // The process that was sending is not alive.
     let sending = client.journal().find(&key("sending")).await.unwrap().unwrap();

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use payments_journal::{Journal, LostTime, MemoryStore, Resolution};
+use payments_journal::{Journal, MemoryStore, Resolution, SentSince};
 
 use crate::contract::{self, OTHER, Place, as_processed, at_service};
 
@@ -42,7 +42,7 @@ async fn every_text_of_a_person_is_bounded_d48() {
         ("reopen: note", refusal(journal.reopen(key, &[200], "ada", note).await)),
         ("by name", refusal(journal.reopen_by_name(key, &long, None).await)),
         ("by name: note", refusal(journal.reopen_by_name(key, "ada", note).await)),
-        ("accept", refusal(journal.accept_history(LostTime::NothingWasSent, &long).await)),
+        ("accept", refusal(journal.accept_history(SentSince::Nothing, &long).await)),
         ("rename", refusal(journal.rename_service(&service, new, &long).await)),
         ("forget", refusal(journal.forget_service(&service, &long).await)),
     ] {

@@ -72,7 +72,7 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     }
     let journal = Journal::open(open(&place.path())).await.unwrap();
     let sent = [key("lost"), key("kept")];
-    assert_eq!(journal.accept_history(LostTime::Sent(&sent), "ada").await.unwrap(), 1);
+    assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 1);
     let lost = journal.find(&key("lost")).await.unwrap().unwrap();
     assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
     assert_eq!(journal.find(&key("kept")).await.unwrap().unwrap().state.name(), StateName::Processed);
@@ -98,7 +98,7 @@ async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
     let journal = Journal::open(open(&place.path())).await.unwrap();
     let kept = journal.find(&key("kept")).await.unwrap().unwrap();
     for (name, begun_after) in [("lost", "new"), ("forgotten", "newest")] {
-        assert_eq!(journal.accept_history(LostTime::Sent(&[key(name)]), "ada").await.unwrap(), 1);
+        assert_eq!(journal.accept_history(SentSince::Keys(&[key(name)]), "ada").await.unwrap(), 1);
         let lost = journal.find(&key(name)).await.unwrap().unwrap();
         assert_eq!(lost.begun_at, kept.created_at, "{name}");
         assert!(begin(&open(&place.path()), begun_after).await.unwrap().written.is_some());
@@ -109,7 +109,7 @@ async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
 async fn nothing_was_sent_changes_no_key_d49() {
     let place = restored().await;
     let journal = Journal::open(open(&place.path())).await.unwrap();
-    assert_eq!(journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap(), 0);
+    assert_eq!(journal.accept_history(SentSince::Nothing, "ada").await.unwrap(), 0);
     journal.close().await;
     let store = open(&place.path());
     assert!(begin(&store, "lost").await.unwrap().written.is_some());
@@ -128,7 +128,7 @@ async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
     let ended = ended(&store, "sending", as_processed("txn_1")).await;
     assert_eq!(ended.written.unwrap().state.name(), StateName::Processed);
     let journal = Journal::open(store).await.unwrap();
-    assert_eq!(journal.accept_history(LostTime::Sent(&[key("lost")]), "ada").await.unwrap(), 1);
+    assert_eq!(journal.accept_history(SentSince::Keys(&[key("lost")]), "ada").await.unwrap(), 1);
     let lost = journal.find(&key("lost")).await.unwrap().unwrap();
     let resolution = Resolution::not_processed("ada").note("not in the report");
     assert!(journal.resolve(&lost, resolution).await.is_ok());
@@ -149,7 +149,7 @@ async fn end_of_a_charge_that_the_restored_copy_lacks_is_written_whole_d49() {
         fs::write(place.path(), copy).unwrap();
         if is_named {
             let journal = Journal::open(open(&place.path())).await.unwrap();
-            assert_eq!(journal.accept_history(LostTime::Sent(&[key("sending")]), "ada").await.unwrap(), 1);
+            assert_eq!(journal.accept_history(SentSince::Keys(&[key("sending")]), "ada").await.unwrap(), 1);
             journal.close().await;
         }
         let store = open(&place.path());
@@ -265,7 +265,7 @@ async fn forgotten_witness_stops_only_who_forgot_it_d49() {
     for _ in 0..3 {
         assert_lost(begin(&open(&place.path()), "new").await);
         let journal = Journal::open(open(&place.path())).await.unwrap();
-        for lost in [LostTime::NothingWasSent, LostTime::Sent(&[])] {
+        for lost in [SentSince::Nothing, SentSince::Keys(&[])] {
             let error = journal.accept_history(lost, "ada").await.unwrap_err();
             assert!(error.to_string().contains("was not named"), "{error}");
         }
@@ -367,7 +367,7 @@ async fn file_that_is_no_witness_is_left_as_it_is_d49() {
         let before = fs::read(&file).unwrap();
         fs::write(&named, &before).unwrap();
         let journal = Journal::open(options.open(place.path()).unwrap()).await.unwrap();
-        let error = journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap_err();
+        let error = journal.accept_history(SentSince::Nothing, "ada").await.unwrap_err();
         assert!(error.to_string().contains("no witness"), "{error}");
         assert!(fs::read(&named).unwrap() == before, "{}", file.display());
         journal.close().await;
@@ -482,7 +482,7 @@ async fn who_only_reads_is_told_of_a_loss_d49() {
     close(store);
     assert!(is_lost(None).await.unwrap().contains("noticed earlier"));
     let journal = Journal::open(open(&place.path())).await.unwrap();
-    journal.accept_history(LostTime::Sent(&[key("lost")]), "ada").await.unwrap();
+    journal.accept_history(SentSince::Keys(&[key("lost")]), "ada").await.unwrap();
     journal.close().await;
     assert_eq!(is_lost(None).await, None, "a person has accepted it");
 

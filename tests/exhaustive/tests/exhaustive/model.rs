@@ -8,7 +8,7 @@
 //! - A crashed process is an idle sender: either it never calls again, or it is its successor.
 //! - An end that could not be written is kept, and written later. Others see the same whether its call still waits or has
 //!   returned an error. So `Ending` stands for both, and for a withdrawal that is kept. The model writes it at any later time.
-//!   The client writes it before the process's next begin, or when `settle` is called. If the process does neither and ends,
+//!   The client writes it before the process's next begin, or when `flush` is called. If the process does neither and ends,
 //!   that is a crash before the end was written: the row is marked as a crash. So "from every state, steps without a fault or a
 //!   new call lead to the end of every key" assumes a process that settles or ends.
 //! - A change that the database refuses changes nothing, so it is not a step.

@@ -166,7 +166,7 @@ impl Process {
         self.network.open(how).await;
         if !self.store.open(reply).await {
             let journal = self.client.journal().clone();
-            tokio::spawn(async move { journal.settle().await });
+            tokio::spawn(async move { journal.flush().await });
             settle().await;
             assert!(self.store.open(reply).await, "an end is kept until it is written");
         }
@@ -245,7 +245,7 @@ async fn walk(seed: u64) -> Vec<Step> {
             }
             Step::ConsiderDead { .. } => {
                 let journal = reader.client.journal().clone();
-                tokio::spawn(async move { journal.give_up_the_dead().await });
+                tokio::spawn(async move { journal.mark_crashed().await });
                 settle().await;
             }
             Step::MarkCrashed { .. } => assert!(reader.store.open(Reply::Arrives).await, "{trace:?}"),

@@ -70,7 +70,7 @@ impl<'a> Counting<'a> {
         // The journal failed before the row was sent, or afterwards.
         let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
             Some(store_error) => Some(format!("{store_error:#}")),
-            None => error.filter(|error| error.is_journal()).map(|error| format!("{error:#}")),
+            None => error.filter(|error| error.is_store()).map(|error| format!("{error:#}")),
         };
         let rejected = self.summary.tallies.rejected.count;
         let too_many = self.max_rejected.filter(|limit| rejected > *limit);
@@ -109,7 +109,7 @@ impl<'a> Counting<'a> {
     /// Lets the journal record outcomes that it could not record at first, and removes them from the summary.
     pub(super) async fn settle(&mut self, journal: &Journal) {
         // One that cannot be recorded does not keep the journal from recording others.
-        let _ = journal.settle().await;
+        let _ = journal.flush().await;
         for (row, outcome) in mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = journal.find(&row.key).await else { continue };
             if is_recorded(outcome.of_failure(), &intent.state) {
@@ -192,7 +192,7 @@ impl Place {
                 Some(IntentState::NotProcessed(_)) => Self::EarlierNotProcessed,
                 _ => Self::EarlierUnknown,
             }
-        } else if error.is_journal() {
+        } else if error.is_store() {
             Self::NotStarted
         } else {
             let status = error.call_error().and_then(payments_core::Error::http_status);

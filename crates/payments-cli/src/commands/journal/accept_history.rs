@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use payments_journal::{IntentKey, LostTime};
+use payments_journal::{IntentKey, SentSince};
 use serde_json::json;
 
 use super::CommandError;
@@ -32,7 +32,7 @@ pub(super) async fn run(
     keys.sort_unstable();
     keys.dedup();
     let journal = place.open(OpenFor::Changing).await?;
-    let lost = if *nothing_was_sent { LostTime::NothingWasSent } else { LostTime::Sent(&keys) };
+    let lost = if *nothing_was_sent { SentSince::Nothing } else { SentSince::Keys(&keys) };
     let unknown = journal.accept_history(lost, by).await?;
     let next =
         "nothing was sent: charges begin again, and the unknown keys wait until a person resolves them";

@@ -77,7 +77,7 @@ async fn rejection_stays_if_the_next_attempt_is_in_doubt_d44() {
         let world = World::over(store).await;
         plain(&world, "tok_declined").await.unwrap_err();
         let rejected = world.intent().await.state;
-        assert!(again(&world, "tok_approved").await.unwrap_err().is_journal());
+        assert!(again(&world, "tok_approved").await.unwrap_err().is_store());
         assert_eq!(world.intent().await.state, rejected);
         for token in ["tok_declined", "tok_approved"] {
             let error = plain(&world, token).await.unwrap_err();

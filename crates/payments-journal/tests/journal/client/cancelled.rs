@@ -125,7 +125,7 @@ fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
     runtime.block_on(world.pay()).unwrap();
     let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(error.is_journal() && error.store_error().is_none());
+    assert!(error.is_store() && error.store_error().is_none());
     assert_eq!(
         error.to_string(),
         "invoice-17: a journaled call needs a tokio runtime, and was polled outside one; nothing was sent now: \

@@ -34,7 +34,7 @@ async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
         store.then([fault]);
         let error = world.pay().await.unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-        assert!(error.is_journal() && error.store_error().is_some());
+        assert!(error.is_store() && error.store_error().is_some());
         assert!(
             error.to_string().ends_with(
                 "; nothing was sent now: an earlier call with this key may have paid, \

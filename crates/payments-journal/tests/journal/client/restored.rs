@@ -8,7 +8,7 @@ use payments_core::Outcome;
 use payments_core::model::TransactionId;
 use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Failure, IntentState, LostTime, MemoryStore, OwnerId, StateName};
+use payments_journal::{Failure, IntentState, MemoryStore, OwnerId, SentSince, StateName};
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
@@ -81,7 +81,7 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
     let sent = world.sent();
     let journal = world.client.journal();
-    assert_eq!(journal.accept_history(LostTime::Sent(&[]), "ada").await.unwrap(), 0);
+    assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
     let payment = crate::client::support::payment_of(crate::client::support::TEN_FIFTY);
     let key = key();
     let error = world.client.after_rejection(&key).process_token(&payment).await.unwrap_err();

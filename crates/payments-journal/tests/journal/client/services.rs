@@ -3,7 +3,7 @@
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock};
-use payments_journal::{Error, LostTime, MemoryStore, Resolution};
+use payments_journal::{Error, MemoryStore, Resolution, SentSince};
 
 use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
@@ -27,7 +27,10 @@ fn declined() -> TokenTransaction {
 #[track_caller]
 fn is_of_another_service(error: &Error) {
     assert!(
-        error.is_other_service() && !error.is_from_the_journal() && !error.is_in_progress() && !error.is_journal()
+        error.is_other_service()
+            && !error.is_from_the_journal()
+            && !error.is_in_progress()
+            && !error.is_store()
     );
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "other_service"));
     assert_eq!((error.transaction_id(), error.intent()), (None, None));
@@ -103,7 +106,7 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
 #[tokio::test]
 async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
     let world = World::new().await;
-    world.client.journal().accept_history(LostTime::Sent(&[key()]), "ada").await.unwrap();
+    world.client.journal().accept_history(SentSince::Keys(&[key()]), "ada").await.unwrap();
     assert_eq!(world.intent().await.service, "");
     let (other, gateway) = at_the_other(&world);
     let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
@@ -149,7 +152,7 @@ async fn lost_key_answers_nobody_once_it_is_resolved_without_its_service_d47_d49
         let world = World::new().await;
         let (other, gateway) = at_the_other(&world);
         let journal = world.client.journal();
-        journal.accept_history(LostTime::Sent(&[key()]), "ada").await.unwrap();
+        journal.accept_history(SentSince::Keys(&[key()]), "ada").await.unwrap();
         let lost = journal.find(&key()).await.unwrap().unwrap();
         let resolved = journal.resolve(&lost, found.clone()).await.unwrap();
         for client in [&other, &world.client] {

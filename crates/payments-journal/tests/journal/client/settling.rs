@@ -30,7 +30,7 @@ async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (W
 /// Settles in a task.
 fn settle(world: &World) -> JoinHandle<std::result::Result<(), StoreError>> {
     let journal = world.client.journal().clone();
-    tokio::spawn(async move { journal.settle().await })
+    tokio::spawn(async move { journal.flush().await })
 }
 
 /// Pays in a task.
@@ -44,11 +44,11 @@ async fn cancelled_settle_leaves_the_outcome_for_the_next() {
     let (world, store) = charged_and_unwritten().await;
     let journal = world.client.journal();
     tokio::select! {
-        settled = journal.settle() => panic!("{settled:?}"),
+        settled = journal.flush() => panic!("{settled:?}"),
         () = store.until_held() => {}
     }
     assert_eq!(world.intent().await.state.name(), StateName::Sending);
-    journal.settle().await.unwrap();
+    journal.flush().await.unwrap();
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
 }
 
@@ -58,7 +58,7 @@ async fn settle_waits_for_another_settle() {
     let first = settle(&world);
     store.until_held().await;
     {
-        let mut second = pin!(world.client.journal().settle());
+        let mut second = pin!(world.client.journal().flush());
         assert!(second.as_mut().now_or_never().is_none(), "the end is not written");
         store.gate.add_permits(1);
         second.await.unwrap();
@@ -82,7 +82,7 @@ async fn calls_that_wait_for_a_failing_write_fail_with_it() {
         settled.expect("they do not try again").unwrap().unwrap_err();
     }
     store.gate.add_permits(1);
-    world.client.journal().settle().await.unwrap();
+    world.client.journal().flush().await.unwrap();
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
 }
 
@@ -113,7 +113,7 @@ async fn unwritten_outcomes_are_written_in_order() {
     assert!(world.pay().await.unwrap().write_error.is_some());
     store.gate.add_permits(1);
     assert!(second.await.unwrap().unwrap().write_error.is_some());
-    world.client.journal().settle().await.unwrap();
+    world.client.journal().flush().await.unwrap();
     assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-18", "invoice-17", "invoice-18"]);
 }
 
@@ -151,7 +151,7 @@ async fn end_that_is_refused_for_good_does_not_stop_the_others() {
     for refusal in [Step::Damaged, Step::Newer, Step::NotAllowed] {
         let (world, store) = charged_at_once(3, [Step::Made, refusal]).await;
         let refused = {
-            let error = world.client.journal().settle().await.unwrap_err().to_string();
+            let error = world.client.journal().flush().await.unwrap_err().to_string();
             assert!(error.starts_with("the outcome of invoice-"), "{error}");
             assert!(error.contains(" could not be written: the row "), "{error}");
             (0..3).find(|number| error.contains(&format!("invoice-{number}"))).unwrap()
@@ -171,9 +171,9 @@ async fn end_that_is_refused_for_good_does_not_stop_the_others() {
         // It is kept: its own key cannot begin, and it is written once the store accepts it.
         store.script.lock().unwrap().push_back(refusal);
         let error = client.process_token(&invoice(refused), &payment_of(TEN_FIFTY)).await.unwrap_err();
-        assert!(error.is_journal() && error.outcome() == Outcome::Unknown, "{error}");
+        assert!(error.is_store() && error.outcome() == Outcome::Unknown, "{error}");
         assert!(error.to_string().contains("could not be written"), "{error}");
-        client.journal().settle().await.unwrap();
+        client.journal().flush().await.unwrap();
         assert_eq!(state(&world, refused).await, StateName::Processed);
         assert_eq!(world.sent(), 4);
     }
@@ -182,7 +182,7 @@ async fn end_that_is_refused_for_good_does_not_stop_the_others() {
 #[tokio::test]
 async fn every_refused_key_is_named_up_to_a_limit() {
     let (world, _) = charged_at_once(8, std::iter::repeat_n(Step::Damaged, 8)).await;
-    let error = world.client.journal().settle().await.unwrap_err();
+    let error = world.client.journal().flush().await.unwrap_err();
     assert!(error.is_damaged());
     let text = error.to_string();
     assert_eq!(text.matches("the outcome of invoice-").count(), 5, "{text}");
@@ -197,10 +197,10 @@ async fn end_that_is_refused_by_the_whole_store_stops_the_others() {
         (Step::Poisoned, StoreError::is_poisoned),
     ] {
         let (world, store) = charged_at_once(2, [refusal]).await;
-        let error = world.client.journal().settle().await.unwrap_err();
+        let error = world.client.journal().flush().await.unwrap_err();
         assert!(is_expected(&error) && error.to_string().starts_with("the outcome of invoice-"), "{error}");
         assert_eq!(*store.made.lock().unwrap(), [""; 0], "the second was not tried");
-        world.client.journal().settle().await.unwrap();
+        world.client.journal().flush().await.unwrap();
         assert_eq!(store.made.lock().unwrap().len(), 2);
     }
 }
@@ -213,7 +213,7 @@ async fn refused_end_of_a_charge_does_not_block_the_next_charge() {
     assert!(world.pay().await.unwrap().write_error.unwrap().is_damaged());
     world.client.process_token(&invoice(1), &payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!(*store.made.lock().unwrap(), ["invoice-17", "invoice-1", "invoice-1"]);
-    world.client.journal().settle().await.unwrap();
+    world.client.journal().flush().await.unwrap();
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
 }
 

@@ -12,7 +12,7 @@ use crate::client::support::TEN_FIFTY;
 async fn no_row_no_charge_d43() {
     let world = World::over(ScriptedStore::new([Step::Refused])).await;
     let error = world.pay().await.unwrap_err();
-    assert!(error.is_journal());
+    assert!(error.is_store());
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(
         error.to_string(),
@@ -58,7 +58,7 @@ async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
     for fault in [Step::Refused, Step::RequestLost, Step::ReplyLost] {
         let world = World::over(ScriptedStore::new([Step::Made, fault])).await;
         let charged = world.pay().await.unwrap();
-        assert!(charged.write_error.is_some() && charged.answer.is_some());
+        assert!(charged.write_error.is_some() && charged.response.is_some());
         assert_eq!(world.intent().await.state == IntentState::Sending, fault != Step::ReplyLost);
         // It is written as soon as possible.
         assert!(world.pay().await.unwrap().is_from_the_journal());
@@ -71,7 +71,7 @@ async fn unwritten_outcome_is_reported_and_written_by_the_next_call() {
 async fn settle_writes_an_unwritten_outcome() {
     let world = World::over(ScriptedStore::new([Step::Made, Step::Refused])).await;
     world.pay().await.unwrap();
-    world.client.journal().settle().await.unwrap();
+    world.client.journal().flush().await.unwrap();
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
 }
 

@@ -1,7 +1,7 @@
 //! A server that may lack commits: a promoted standby, and a restored dump.
 
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Journal, LostTime, PostgresStore, StateName};
+use payments_journal::{Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{BILLING, administrator, make_standby, opened, sql, until};
@@ -57,7 +57,7 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     assert!(!begins(&store, "kept").await.unwrap(), "it is known");
     let journal = Journal::open(store).await.unwrap();
     let sent = [key("lost"), key("kept")];
-    assert_eq!(journal.accept_history(LostTime::Sent(&sent), "ada").await.unwrap(), 1);
+    assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 1);
     assert_eq!(journal.find(&key("lost")).await.unwrap().unwrap().state.name(), StateName::Unknown);
     journal.close().await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
@@ -86,7 +86,7 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     assert_lost(&store, "new", "restored from a dump").await;
     let journal = Journal::open(store).await.unwrap();
-    assert_eq!(journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap(), 0);
+    assert_eq!(journal.accept_history(SentSince::Nothing, "ada").await.unwrap(), 0);
     journal.close().await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     assert!(begins(&store, "new").await.unwrap());
@@ -114,7 +114,7 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
     let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
     for begun in begun {
         if begun.key == key("named") {
-            assert_eq!(person.accept_history(LostTime::Sent(&[key("named")]), "ada").await.unwrap(), 1);
+            assert_eq!(person.accept_history(SentSince::Keys(&[key("named")]), "ada").await.unwrap(), 1);
         }
         let ending = contract::as_processed(&format!("txn_{}", begun.key));
         let end = Change::end_of(begun.clone(), ending, at(1));

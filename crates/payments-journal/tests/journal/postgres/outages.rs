@@ -23,7 +23,7 @@ async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     proxy.go_down();
     let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
     until("it counts as dead", async || {
-        journal.give_up_the_dead().await.unwrap();
+        journal.mark_crashed().await.unwrap();
         journal.find(&key()).await.unwrap().unwrap().state.name() == StateName::Unknown
     })
     .await;
@@ -120,7 +120,7 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
         let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
         let state = async || journal.find(&contract::key("k")).await.unwrap().unwrap().state;
         until("it counts as dead", async || {
-            journal.give_up_the_dead().await.unwrap();
+            journal.mark_crashed().await.unwrap();
             state().await == IntentState::Unknown(Failure::of_kind(Failure::CRASH))
         })
         .await;

@@ -47,7 +47,7 @@ async fn intent_of_a_killed_process_is_unknown() {
     let state_of = async |name: &str| journal.find(&key(name)).await.unwrap().unwrap().state;
     assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
     drop(dead);
-    until("it counts as dead", async || journal.give_up_the_dead().await.unwrap() == 1).await;
+    until("it counts as dead", async || journal.mark_crashed().await.unwrap() == 1).await;
     assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
     assert_eq!(state_of("of-the-living").await, IntentState::Sending);
 }

@@ -142,7 +142,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
     let written = first.await.unwrap().unwrap().written.unwrap();
     assert_eq!((written.state.name(), written.revision), (StateName::Processed, 2));
 
-    // An end that is written again, as by `settle`, is not taken from a row that a standby may lack.
+    // An end that is written again, as by `flush`, is not taken from a row that a standby may lack.
     wait_for_standby(&administrator, "nobody").await;
     let second = ending();
     until_waiting(&administrator).await;

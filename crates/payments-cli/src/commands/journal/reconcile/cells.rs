@@ -2,22 +2,22 @@
 
 use std::time::Duration;
 
-use payments_journal::{Cell, RowTime};
+use payments_journal::{ReportCell, RowTime};
 use payments_model::Amount;
 
 use crate::args::reconcile::{DateOrder, number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
-pub(super) fn amount(written: &str) -> Cell<Amount> {
+pub(super) fn amount(written: &str) -> ReportCell<Amount> {
     let is_currency =
         |letter: char| letter.is_alphabetic() || "€$£¥₹".contains(letter) || letter.is_whitespace();
     let text = written.trim_matches(is_currency);
     if text.is_empty() {
-        return Cell::Empty;
+        return ReportCell::Empty;
     }
     if ![0, CURRENCY].contains(&written.chars().filter(|letter| letter.is_alphabetic()).count()) {
-        return Cell::Unreadable;
+        return ReportCell::Unreadable;
     }
     let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
     let (text, is_negative) = match in_brackets.or_else(|| text.strip_prefix(['-', '−'])) {
@@ -29,8 +29,8 @@ pub(super) fn amount(written: &str) -> Cell<Amount> {
     };
     let text: String =
         text.chars().filter(|letter| !letter.is_whitespace() && !"'’".contains(*letter)).collect();
-    let Some(cents) = cents(&text) else { return Cell::Unreadable };
-    Cell::Read(Amount::from_cents(if is_negative { -cents } else { cents }))
+    let Some(cents) = cents(&text) else { return ReportCell::Unreadable };
+    ReportCell::Read(Amount::from_cents(if is_negative { -cents } else { cents }))
 }
 
 /// Such as `EUR`. Fewer letters are a sign or a factor, as in `10.50 CR` and `10K`, and a sentence is no amount.
@@ -69,16 +69,16 @@ fn cents(text: &str) -> Option<i64> {
 }
 
 /// The last four digits of a card, however the rest of its number is shown. A spreadsheet drops zeros before a number.
-pub(super) fn last_four(text: &str) -> Cell<String> {
+pub(super) fn last_four(text: &str) -> ReportCell<String> {
     let text = text.trim();
     let digits: String = text.chars().rev().take_while(char::is_ascii_digit).collect();
     let digits: String = digits.chars().rev().collect();
     match digits.len() {
-        0 if text.chars().any(char::is_numeric) => Cell::Unreadable,
-        0 => Cell::Empty,
-        1..4 if digits.len() == text.len() => Cell::Read(format!("{digits:0>4}")),
-        1..4 => Cell::Unreadable,
-        length => Cell::Read(digits[length - 4..].to_owned()),
+        0 if text.chars().any(char::is_numeric) => ReportCell::Unreadable,
+        0 => ReportCell::Empty,
+        1..4 if digits.len() == text.len() => ReportCell::Read(format!("{digits:0>4}")),
+        1..4 => ReportCell::Unreadable,
+        length => ReportCell::Read(digits[length - 4..].to_owned()),
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
             ("10.50-", -1050),
             ("0.00", 0),
         ] {
-            assert_eq!(amount(text), Cell::Read(Amount::from_cents(cents)), "{text}");
+            assert_eq!(amount(text), ReportCell::Read(Amount::from_cents(cents)), "{text}");
         }
         for text in [
             "1.234",
@@ -250,19 +250,22 @@ mod tests {
             "-10.50 D",
             "10K",
         ] {
-            assert_eq!(amount(text), Cell::Unreadable, "{text}");
+            assert_eq!(amount(text), ReportCell::Unreadable, "{text}");
         }
-        assert_eq!(amount(" "), Cell::Empty);
+        assert_eq!(amount(" "), ReportCell::Empty);
     }
 
     #[test]
     fn reconciled_last_four_digits_are_found_in_masked_numbers() {
         for text in ["4242", "**** 4242", "xxxxxxxxxxxx4242", "Visa 4242", "424242******4242"] {
-            assert_eq!(last_four(text), Cell::Read("4242".to_owned()), "{text}");
+            assert_eq!(last_four(text), ReportCell::Read("4242".to_owned()), "{text}");
         }
-        assert_eq!(last_four("42"), Cell::Read("0042".to_owned()));
-        assert_eq!((last_four("Visa"), last_four("")), (Cell::Empty, Cell::Empty));
-        assert_eq!((last_four("4242****"), last_four("** 42")), (Cell::Unreadable, Cell::Unreadable));
+        assert_eq!(last_four("42"), ReportCell::Read("0042".to_owned()));
+        assert_eq!((last_four("Visa"), last_four("")), (ReportCell::Empty, ReportCell::Empty));
+        assert_eq!(
+            (last_four("4242****"), last_four("** 42")),
+            (ReportCell::Unreadable, ReportCell::Unreadable)
+        );
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use payments_journal::{
-    Cell, Proposal, ReconciledAttempt, Reconciliation, ReportRow, Undecidable, Unexplained,
+    Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow, UndecidedReason, Unexplained,
 };
 use payments_model::{Amount, mask};
 use serde::Serialize;
@@ -138,8 +138,8 @@ impl<'a> Document<'a> {
                 lines: lines.to_vec(),
                 transaction_id: first.and_then(|row| match &row.id {
                     // A person may have said that it is none.
-                    Cell::Read(id) if is_like_a_card(id.as_str()) => Some(masked(id.as_str())),
-                    Cell::Read(id) => Some(id.as_str().to_owned()),
+                    ReportCell::Read(id) if is_like_a_card(id.as_str()) => Some(masked(id.as_str())),
+                    ReportCell::Read(id) => Some(id.as_str().to_owned()),
                     _ => None,
                 }),
                 reference: first.and_then(|row| match &row.reference {
@@ -147,7 +147,7 @@ impl<'a> Document<'a> {
                     _ => None,
                 }),
                 amount: first.and_then(|row| match row.amount {
-                    Cell::Read(amount) => Some(amount),
+                    ReportCell::Read(amount) => Some(amount),
                     _ => None,
                 }),
                 status: lines.first().and_then(|line| report.statuses.get(line)).map(|word| masked(word)),
@@ -294,24 +294,24 @@ impl Sections {
 const MOST_LINES: usize = 100;
 
 /// The word for programs and the words for people.
-const fn words(why: Undecidable) -> (&'static str, &'static str) {
+const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
     match why {
-        Undecidable::Sending => ("sending", "is being sent now: wait until it has ended"),
-        Undecidable::Void => ("void", "is a void"),
-        Undecidable::Ach => ("ach", "is an ACH payment"),
-        Undecidable::Fee => ("fee", "has a fee, so its amount may differ"),
-        Undecidable::MaskedId => ("masked_id", "has an id that is masked here"),
-        Undecidable::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
-        Undecidable::AmountOnly => ("amount_only", "only its amount can be compared"),
-        Undecidable::NoRow => ("no_row", "no row has its amount, reference or card, and time"),
-        Undecidable::UnreadableRow => {
+        UndecidedReason::Sending => ("sending", "is being sent now: wait until it has ended"),
+        UndecidedReason::Void => ("void", "is a void"),
+        UndecidedReason::Ach => ("ach", "is an ACH payment"),
+        UndecidedReason::Fee => ("fee", "has a fee, so its amount may differ"),
+        UndecidedReason::MaskedId => ("masked_id", "has an id that is masked here"),
+        UndecidedReason::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
+        UndecidedReason::AmountOnly => ("amount_only", "only its amount can be compared"),
+        UndecidedReason::NoRow => ("no_row", "no row has its amount, reference or card, and time"),
+        UndecidedReason::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }
-        Undecidable::SeveralRows => ("several_rows", "several rows are like it"),
-        Undecidable::SeveralKeys => ("several_keys", "the row may be another key's"),
-        Undecidable::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
-        Undecidable::Contradiction => ("contradiction", "the row with its id is another payment's"),
-        Undecidable::Status => ("status", "the status of its row decides nothing"),
+        UndecidedReason::SeveralRows => ("several_rows", "several rows are like it"),
+        UndecidedReason::SeveralKeys => ("several_keys", "the row may be another key's"),
+        UndecidedReason::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
+        UndecidedReason::Contradiction => ("contradiction", "the row with its id is another payment's"),
+        UndecidedReason::Status => ("status", "the status of its row decides nothing"),
         _ => ("other", "nothing can be said"),
     }
 }

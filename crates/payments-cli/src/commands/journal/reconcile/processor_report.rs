@@ -76,7 +76,8 @@ impl ProcessorReport {
                 Err(problem) => {
                     this.unreadable.insert(line, format!("the row {}", problem.rule));
                     // Nothing of it is known, so it may be any payment.
-                    let cells = columns.map(|column| column.map_or(Cell::Absent, |_| Cell::Unreadable));
+                    let cells =
+                        columns.map(|column| column.map_or(ReportCell::Absent, |_| ReportCell::Unreadable));
                     let (row, _) = report_row(line, cells, words);
                     (ReportRow { status: RowStatus::Unreadable, ..row }, None)
                 }
@@ -94,7 +95,7 @@ impl ProcessorReport {
                         row.status = RowStatus::Other;
                         this.statuses.insert(line, word.to_owned());
                     }
-                    if let Cell::Read(id) = &row.id
+                    if let ReportCell::Read(id) = &row.id
                         && is_like_a_card(id.as_str())
                         && !asked.ids_are_not_cards
                     {
@@ -117,9 +118,9 @@ impl ProcessorReport {
         let order = order(&times, asked.dates)?;
         for (row, time) in this.rows.iter_mut().zip(times) {
             if let Some(time) = time {
-                row.time = time.between(order, asked.zone).map_or(Cell::Unreadable, Cell::Read);
+                row.time = time.between(order, asked.zone).map_or(ReportCell::Unreadable, ReportCell::Read);
             }
-            if row.time == Cell::Unreadable {
+            if row.time == ReportCell::Unreadable {
                 this.unreadable.entry(row.line).or_insert_with(|| "cannot be read: time".to_owned());
             }
         }
@@ -151,14 +152,14 @@ fn check_columns(columns: &[Option<usize>; 6], words: StatusWords<'_>) -> Result
     Ok(())
 }
 
-fn cell(table: &Table<'_>, column: Option<usize>) -> Cell<String> {
+fn cell(table: &Table<'_>, column: Option<usize>) -> ReportCell<String> {
     match column.map(|index| table.cell(index)) {
-        None => Cell::Absent,
-        Some(Ok(text)) if text.trim().is_empty() => Cell::Empty,
+        None => ReportCell::Absent,
+        Some(Ok(text)) if text.trim().is_empty() => ReportCell::Empty,
         Some(Ok(text)) if check_no_spreadsheet_value(text.trim()).is_ok() => {
-            Cell::Read(text.trim().to_owned())
+            ReportCell::Read(text.trim().to_owned())
         }
-        Some(Ok(_) | Err(_)) => Cell::Unreadable,
+        Some(Ok(_) | Err(_)) => ReportCell::Unreadable,
     }
 }
 
@@ -172,9 +173,9 @@ fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<&'sta
     others.filter_map(|index| table.cell(index).ok()).find_map(word_in)
 }
 
-fn read_text(cell: &Cell<String>) -> Option<&str> {
+fn read_text(cell: &ReportCell<String>) -> Option<&str> {
     match cell {
-        Cell::Read(text) => Some(text),
+        ReportCell::Read(text) => Some(text),
         _ => None,
     }
 }
@@ -182,16 +183,16 @@ fn read_text(cell: &Cell<String>) -> Option<&str> {
 /// The row, and its time as it is written: which order its dates have is known only after the last row.
 fn report_row(
     line: u64,
-    [id, amount, reference, last_four, time, status]: [Cell<String>; 6],
+    [id, amount, reference, last_four, time, status]: [ReportCell<String>; 6],
     words: StatusWords<'_>,
 ) -> (ReportRow, Option<Written>) {
     let row = ReportRow {
         line,
-        id: parsed(&id, |text| TransactionId::new(text).map_or(Cell::Unreadable, Cell::Read)),
+        id: parsed(&id, |text| TransactionId::new(text).map_or(ReportCell::Unreadable, ReportCell::Read)),
         amount: parsed(&amount, cells::amount),
         reference,
         last_four: parsed(&last_four, cells::last_four),
-        time: Cell::Unreadable,
+        time: ReportCell::Unreadable,
         status: words.status_of(&status),
     };
     (row, read_text(&time).and_then(Written::parse))
@@ -199,22 +200,22 @@ fn report_row(
 
 fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<&'static str> {
     let parts = [
-        ("id", matches!(row.id, Cell::Read(_))),
-        ("amount", matches!(row.amount, Cell::Read(_))),
+        ("id", matches!(row.id, ReportCell::Read(_))),
+        ("amount", matches!(row.amount, ReportCell::Read(_))),
         ("time", time.is_some()),
-        ("reference", row.reference != Cell::Unreadable),
-        ("last four digits", row.last_four != Cell::Unreadable),
+        ("reference", row.reference != ReportCell::Unreadable),
+        ("last four digits", row.last_four != ReportCell::Unreadable),
         ("status", row.status != RowStatus::Unreadable),
     ];
     parts.into_iter().filter_map(|(part, is_read)| (!is_read).then_some(part)).collect()
 }
 
-fn parsed<T>(cell: &Cell<String>, parse: impl FnOnce(&str) -> Cell<T>) -> Cell<T> {
+fn parsed<T>(cell: &ReportCell<String>, parse: impl FnOnce(&str) -> ReportCell<T>) -> ReportCell<T> {
     match cell {
-        Cell::Read(text) => parse(text),
-        Cell::Empty => Cell::Empty,
-        Cell::Absent => Cell::Absent,
-        Cell::Unreadable => Cell::Unreadable,
+        ReportCell::Read(text) => parse(text),
+        ReportCell::Empty => ReportCell::Empty,
+        ReportCell::Absent => ReportCell::Absent,
+        ReportCell::Unreadable => ReportCell::Unreadable,
     }
 }
 

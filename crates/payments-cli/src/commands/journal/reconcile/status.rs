@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Cell, RowStatus};
+use payments_journal::{ReportCell, RowStatus};
 use payments_model::mask;
 
 use crate::args::reconcile::ReconcileArguments;
@@ -37,13 +37,13 @@ impl<'a> StatusWords<'a> {
     }
 
     /// The meaning of a cell. Every row of a report without such a column was charged.
-    pub(super) fn status_of(&self, cell: &Cell<String>) -> RowStatus {
+    pub(super) fn status_of(&self, cell: &ReportCell<String>) -> RowStatus {
         match cell {
-            Cell::Absent => RowStatus::Charged,
-            Cell::Unreadable => RowStatus::Unreadable,
-            Cell::Read(word) if is_one_of(word, self.charged) => RowStatus::Charged,
-            Cell::Read(word) if is_one_of(word, self.declined) => RowStatus::Declined,
-            Cell::Empty | Cell::Read(_) => RowStatus::Other,
+            ReportCell::Absent => RowStatus::Charged,
+            ReportCell::Unreadable => RowStatus::Unreadable,
+            ReportCell::Read(word) if is_one_of(word, self.charged) => RowStatus::Charged,
+            ReportCell::Read(word) if is_one_of(word, self.declined) => RowStatus::Declined,
+            ReportCell::Empty | ReportCell::Read(_) => RowStatus::Other,
         }
     }
 

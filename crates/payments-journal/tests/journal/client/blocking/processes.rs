@@ -92,7 +92,7 @@ fn use_in_a_child(client: &JournaledClient, gateway: &FakeGateway) {
     let journal = client.journal();
     assert!(journal.find(&key).unwrap_err().is_poisoned());
     assert!(journal.list(StateName::ALL, None, 9).unwrap_err().is_poisoned());
-    assert!(journal.settle().unwrap_err().is_poisoned());
+    assert!(journal.flush().unwrap_err().is_poisoned());
     journal.close();
 }
 

@@ -13,7 +13,7 @@ use payments_core::{ApiKey, ClientBuilder, VoidReceipt};
 use payments_fake::FakeGateway;
 pub(crate) use payments_journal::blocking::Store;
 use payments_journal::{
-    Error, Intent, IntentKey, Journaled, LostTime, Page, Purged, Resolution, ResolveError, StateName,
+    Error, Intent, IntentKey, Journaled, Page, Purged, Resolution, ResolveError, SentSince, StateName,
     StoreError, blocking,
 };
 use tokio::task::spawn_blocking;
@@ -57,9 +57,9 @@ journal! {
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
-    accept_history(lost: LostTime<'_>, by: &str) -> Result<u64, StoreError>;
+    accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
-    settle() -> Result<(), StoreError>;
+    flush() -> Result<(), StoreError>;
 }
 
 #[derive(Clone, Debug)]

@@ -117,7 +117,7 @@ fn closing_writes_outcomes_first_and_nothing_is_sent_afterwards() {
     client.journal().close();
     assert!(!path.with_file_name("billing.db-wal").exists());
     let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
-    assert!(error.is_journal() && error.store_error().unwrap().is_poisoned(), "{error}");
+    assert!(error.is_store() && error.store_error().unwrap().is_poisoned(), "{error}");
     assert_eq!(gateway.requests().len(), 0);
 }
 
