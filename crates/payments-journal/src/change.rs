@@ -29,23 +29,23 @@ enum Kind {
     Begin(Box<NewAttempt>),
     /// With the row of its begin, if it may have been sent.
     End {
-        attempt: AttemptId,
+        attempt_id: AttemptId,
         ending: Ending,
         begun: Option<Box<Intent>>,
     },
     Orphan {
-        attempt: AttemptId,
+        attempt_id: AttemptId,
     },
     /// The newest attempt and the revision as they were read. `service` is the one that the person asked.
     Resolve {
-        attempt: AttemptId,
+        attempt_id: AttemptId,
         revision: u64,
         resolution: Resolution,
         service: Option<String>,
     },
     /// This attempt may have been made in the time that the journal has lost, which began then.
     Lost {
-        attempt: AttemptId,
+        attempt_id: AttemptId,
         owner: OwnerId,
         since: SystemTime,
         by: String,
@@ -63,7 +63,7 @@ struct NewAttempt {
     begin: Begin,
     service: String,
     request: IntentRequest,
-    attempt: AttemptId,
+    attempt_id: AttemptId,
     owner: OwnerId,
 }
 
@@ -86,11 +86,11 @@ impl Change {
         key: IntentKey,
         service: &str,
         request: IntentRequest,
-        attempt: AttemptId,
+        attempt_id: AttemptId,
         owner: OwnerId,
         at: SystemTime,
     ) -> Self {
-        let new = NewAttempt { begin, service: service.to_owned(), request, attempt, owner };
+        let new = NewAttempt { begin, service: service.to_owned(), request, attempt_id, owner };
         Self::new(key, at, Kind::Begin(new.into()))
     }
 
@@ -99,8 +99,8 @@ impl Change {
     ///
     /// An earlier attempt that ends only now changes the row if it was processed: that is recorded as a
     /// [finding](Resolution::is_reported) about it.
-    pub fn end(key: IntentKey, attempt: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::End { attempt, ending, begun: None })
+    pub fn end(key: IntentKey, attempt_id: AttemptId, ending: Ending, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::End { attempt_id, ending, begun: None })
     }
 
     /// As [`end`](Self::end), of the attempt that was begun with this row. It needs nothing of the journal: if the journal has
@@ -109,13 +109,13 @@ impl Change {
     /// So it is over an older row, over a key that was [named](Self::lost) as one that may have been sent, and over later attempts
     /// that moved nothing. If a later attempt may have moved money, this is an earlier attempt that ends only now.
     pub fn end_of(begun: Intent, ending: Ending, at: SystemTime) -> Self {
-        let (key, attempt) = (begun.key.clone(), begun.attempt.clone());
-        Self::new(key, at, Kind::End { attempt, ending, begun: Some(begun.into()) })
+        let (key, attempt_id) = (begun.key.clone(), begun.attempt_id.clone());
+        Self::new(key, at, Kind::End { attempt_id, ending, begun: Some(begun.into()) })
     }
 
     /// The owner of this attempt is dead and has not recorded how it ended.
-    pub fn orphan(key: IntentKey, attempt: AttemptId, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::Orphan { attempt })
+    pub fn orphan(key: IntentKey, attempt_id: AttemptId, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::Orphan { attempt_id })
     }
 
     /// A person reports what happened to this intent, as the person read it. Card numbers in their text are masked.
@@ -123,13 +123,13 @@ impl Change {
     /// It is refused if the intent has changed since it was read, because the person decided about what they saw. A row that was
     /// only marked as a crash since then has not changed.
     pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
-        let (attempt, revision) = (read.attempt.clone(), read.revision);
+        let (attempt_id, revision) = (read.attempt_id.clone(), read.revision);
         let resolution = Resolution {
             by: masked(&resolution.by),
             note: resolution.note.as_deref().map(masked),
             ..resolution
         };
-        Self::new(read.key.clone(), at, Kind::Resolve { attempt, revision, resolution, service: None })
+        Self::new(read.key.clone(), at, Kind::Resolve { attempt_id, revision, resolution, service: None })
     }
 
     /// A resolution by a person who asked this service. A key whose entry was lost then belongs to it.
@@ -156,8 +156,8 @@ impl Change {
     /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
     /// is not in the journal, or if a call could send it, it becomes unknown.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, by: &str, at: SystemTime) -> Self {
-        let (attempt, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
-        Self::new(key, at, Kind::Lost { attempt, owner, since, by })
+        let (attempt_id, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
+        Self::new(key, at, Kind::Lost { attempt_id, owner, since, by })
     }
 
     /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
@@ -220,8 +220,8 @@ impl Change {
     /// Whether the row is still the one that a person has read.
     pub(crate) fn is_as_read(&self, found: &Intent) -> bool {
         match &self.kind {
-            Kind::Resolve { attempt, revision, .. } => {
-                (attempt, *revision) == (&found.attempt, found.revision)
+            Kind::Resolve { attempt_id, revision, .. } => {
+                (attempt_id, *revision) == (&found.attempt_id, found.revision)
             }
             _ => true,
         }
@@ -245,18 +245,20 @@ impl Change {
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         let written = match &self.kind {
             Kind::Begin(new) => self.begun(found, new),
-            Kind::End { attempt, ending, begun } => {
+            Kind::End { attempt_id, ending, begun } => {
                 let is_unknown = matches!(ending, Ending::Unknown(_));
                 match begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
-                    Some(lost) => self.ended(&lost, attempt, ending, true),
-                    None => self.ended(found?, attempt, ending, false),
+                    Some(lost) => self.ended(&lost, attempt_id, ending, true),
+                    None => self.ended(found?, attempt_id, ending, false),
                 }
             }
-            Kind::Orphan { attempt } => self.crashed(found?, attempt),
+            Kind::Orphan { attempt_id } => self.crashed(found?, attempt_id),
             Kind::Resolve { resolution, service, .. } => {
                 self.resolved(found?, resolution, service.as_deref())
             }
-            Kind::Lost { attempt, owner, since, by } => self.lost_by_name(found, attempt, owner, *since, by),
+            Kind::Lost { attempt_id, owner, since, by } => {
+                self.lost_by_name(found, attempt_id, owner, *since, by)
+            }
             Kind::Reopen { http_statuses, by, note } => {
                 self.reopened(found?, http_statuses.as_deref(), by, note.as_deref())
             }
@@ -287,9 +289,9 @@ impl Change {
 
     /// The row of a new attempt, if it may begin.
     fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Option<Intent> {
-        let NewAttempt { begin, service, request, attempt, owner } = new;
+        let NewAttempt { begin, service, request, attempt_id, owner } = new;
         let Some(found) = found else {
-            let first = self.first(service, request.clone(), attempt, owner, self.at);
+            let first = self.first(service, request.clone(), attempt_id, owner, self.at);
             return (*begin == Begin::First).then(|| self.changed(&first, None));
         };
         let may_begin = found.answers(service)
@@ -297,20 +299,20 @@ impl Change {
                 Begin::AfterRejection => found.moved_nothing(),
                 Begin::First => found.may_be_sent() && found.differences(request).is_empty(),
             };
-        let (at, number) = (self.at, found.attempts.saturating_add(1));
-        let (id, sent) = (attempt.clone(), request.clone());
-        let event = HistoryEvent::Begun { at, number, attempt: id, request: sent };
+        let (at, attempt) = (self.at, found.attempts.saturating_add(1));
+        let (id, sent) = (attempt_id.clone(), request.clone());
+        let event = HistoryEvent::Begun { at, attempt, attempt_id: id, request: sent };
         may_begin.then(|| Intent {
             service: service.clone(),
             request: request.clone(),
             state: IntentState::Sending,
-            attempt: attempt.clone(),
+            attempt_id: attempt_id.clone(),
             owner: owner.clone(),
             follows: match &found.state {
                 IntentState::Rejected(failure) => Some(failure.clone()),
                 _ => None,
             },
-            attempts: number,
+            attempts: attempt,
             begun_at: self.at,
             ..self.changed(found, Some(event))
         })
@@ -318,9 +320,15 @@ impl Change {
 
     /// The row of an attempt that has ended, if it is the newest one and its end was not known. `was_lost` says that the journal did
     /// not have the attempt.
-    fn ended(&self, found: &Intent, attempt: &AttemptId, ending: &Ending, was_lost: bool) -> Option<Intent> {
-        if *attempt != found.attempt {
-            return self.ended_late(found, attempt, ending, was_lost);
+    fn ended(
+        &self,
+        found: &Intent,
+        attempt_id: &AttemptId,
+        ending: &Ending,
+        was_lost: bool,
+    ) -> Option<Intent> {
+        if *attempt_id != found.attempt_id {
+            return self.ended_late(found, attempt_id, ending, was_lost);
         }
         // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
         let has_no_end = found.state == IntentState::Sending || is_unknown_by_crash(&found.state);
@@ -349,11 +357,11 @@ impl Change {
     fn ended_late(
         &self,
         found: &Intent,
-        attempt: &AttemptId,
+        attempt_id: &AttemptId,
         ending: &Ending,
         was_lost: bool,
     ) -> Option<Intent> {
-        let number = found.number_of(attempt)?;
+        let number = found.number_of(attempt_id)?;
         match ending {
             Ending::Processed(id) => {
                 let mut late = self.changed(found, None);
@@ -369,8 +377,8 @@ impl Change {
     }
 
     /// The row of an attempt whose owner is dead.
-    fn crashed(&self, found: &Intent, attempt: &AttemptId) -> Option<Intent> {
-        if *attempt != found.attempt || found.state != IntentState::Sending {
+    fn crashed(&self, found: &Intent, attempt_id: &AttemptId) -> Option<Intent> {
+        if *attempt_id != found.attempt_id || found.state != IntentState::Sending {
             return None;
         }
         let transaction_id = match &found.request.subject {
@@ -427,7 +435,7 @@ impl Change {
     fn lost_by_name(
         &self,
         found: Option<&Intent>,
-        attempt: &AttemptId,
+        attempt_id: &AttemptId,
         owner: &OwnerId,
         since: SystemTime,
         by: &str,
@@ -435,14 +443,14 @@ impl Change {
         if let Some(found) = found {
             return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
         }
-        let nothing_known = self.first("", IntentRequest::lost(), attempt, owner, since);
+        let nothing_known = self.first("", IntentRequest::lost(), attempt_id, owner, since);
         Some(self.unknown(&nothing_known, since, Some(by)))
     }
 
     /// It may have been sent in the time whose entries are lost.
     fn unknown(&self, found: &Intent, since: SystemTime, by: Option<&str>) -> Intent {
         let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
-        let event = HistoryEvent::Lost { at: self.at, number: found.attempts, by, since };
+        let event = HistoryEvent::Lost { at: self.at, attempt: found.attempts, by, since };
         let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
         Intent { state, begun_at: since, ..self.changed(found, Some(event)) }
     }
@@ -452,7 +460,7 @@ impl Change {
         &self,
         service: &str,
         request: IntentRequest,
-        attempt: &AttemptId,
+        attempt_id: &AttemptId,
         owner: &OwnerId,
         at: SystemTime,
     ) -> Intent {
@@ -461,7 +469,7 @@ impl Change {
             service: service.to_owned(),
             request,
             state: IntentState::Sending,
-            attempt: attempt.clone(),
+            attempt_id: attempt_id.clone(),
             owner: owner.clone(),
             follows: None,
             attempts: 1,
@@ -480,8 +488,8 @@ impl Change {
         Intent { changed_at, revision, events: found.followed_by(event), ..found.clone() }
     }
 
-    const fn end_event(&self, number: u32, ending: Ending) -> HistoryEvent {
-        HistoryEvent::Ended { at: self.at, number, ending }
+    const fn end_event(&self, attempt: u32, ending: Ending) -> HistoryEvent {
+        HistoryEvent::Ended { at: self.at, attempt, ending }
     }
 }
 

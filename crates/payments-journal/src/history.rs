@@ -23,9 +23,11 @@ pub enum HistoryEvent {
         #[serde(with = "milliseconds")]
         at: SystemTime,
         /// The number of the attempt.
-        number: u32,
+        #[serde(rename = "number")]
+        attempt: u32,
         /// Its random id.
-        attempt: AttemptId,
+        #[serde(rename = "attempt")]
+        attempt_id: AttemptId,
         /// Its request.
         request: IntentRequest,
     },
@@ -36,7 +38,8 @@ pub enum HistoryEvent {
         #[serde(with = "milliseconds")]
         at: SystemTime,
         /// The number of the attempt.
-        number: u32,
+        #[serde(rename = "number")]
+        attempt: u32,
         /// How it ended.
         ending: Ending,
     },
@@ -73,7 +76,8 @@ pub enum HistoryEvent {
         #[serde(with = "milliseconds")]
         at: SystemTime,
         /// The number of the newest attempt, which is the lost one if the journal knew nothing about this key.
-        number: u32,
+        #[serde(rename = "number")]
+        attempt: u32,
         /// The person who [named](crate::Journal::accept_history) its key. `None` if it became unknown instead of being sent again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
@@ -114,8 +118,8 @@ impl HistoryEvent {
     /// With another number of its attempt.
     pub(crate) fn renumbered(mut self, new: impl Fn(u32) -> u32) -> Self {
         match &mut self {
-            Self::Begun { number, .. } | Self::Ended { number, .. } | Self::Lost { number, .. } => {
-                *number = new(*number);
+            Self::Begun { attempt, .. } | Self::Ended { attempt, .. } | Self::Lost { attempt, .. } => {
+                *attempt = new(*attempt);
             }
             Self::Resolved(said) => {
                 said.attempt = new(said.attempt);
@@ -181,28 +185,28 @@ impl Intent {
     }
 
     /// The request of the attempt with this number, unless it was dropped.
-    pub fn request_of(&self, attempt: u32) -> Option<&IntentRequest> {
+    pub fn request_of(&self, number: u32) -> Option<&IntentRequest> {
         let found = self.events.iter().find_map(|event| match event {
-            HistoryEvent::Begun { number, request, .. } if *number == attempt => Some(request),
+            HistoryEvent::Begun { attempt, request, .. } if *attempt == number => Some(request),
             _ => None,
         });
-        found.or_else(|| (attempt == self.attempts).then_some(&self.request))
+        found.or_else(|| (number == self.attempts).then_some(&self.request))
     }
 
     /// The number of this attempt, unless it was dropped.
     pub(crate) fn number_of(&self, id: &AttemptId) -> Option<u32> {
         let found = self.events.iter().find_map(|event| match event {
-            HistoryEvent::Begun { number, attempt, .. } if attempt == id => Some(*number),
+            HistoryEvent::Begun { attempt, attempt_id, .. } if attempt_id == id => Some(*attempt),
             _ => None,
         });
-        found.or_else(|| (*id == self.attempt).then_some(self.attempts))
+        found.or_else(|| (*id == self.attempt_id).then_some(self.attempts))
     }
 
     /// When the attempt with this number may have begun: the written time, or the beginning of the time whose entries are lost.
-    pub(crate) fn begun_at_of(&self, attempt: u32) -> Option<SystemTime> {
+    pub(crate) fn begun_at_of(&self, number: u32) -> Option<SystemTime> {
         self.events.iter().rev().find_map(|event| match event {
-            HistoryEvent::Begun { at, number, .. } if *number == attempt => Some(*at),
-            HistoryEvent::Lost { since, number, .. } if *number == attempt => Some(*since),
+            HistoryEvent::Begun { at, attempt, .. } if *attempt == number => Some(*at),
+            HistoryEvent::Lost { since, attempt, .. } if *attempt == number => Some(*since),
             _ => None,
         })
     }
@@ -231,9 +235,9 @@ impl Intent {
             let kept: BTreeSet<_> = said.chain(unknown).chain([self.attempts]).collect();
             self.events.retain(|event| {
                 let may_be_dropped = match event {
-                    HistoryEvent::Begun { number, .. }
-                    | HistoryEvent::Ended { number, .. }
-                    | HistoryEvent::Lost { number, .. } => !kept.contains(number),
+                    HistoryEvent::Begun { attempt, .. }
+                    | HistoryEvent::Ended { attempt, .. }
+                    | HistoryEvent::Lost { attempt, .. } => !kept.contains(attempt),
                     HistoryEvent::Reopened { note, .. } => note.is_none(),
                     HistoryEvent::Resolved(_) | HistoryEvent::Renamed { .. } => false,
                 };
@@ -251,7 +255,7 @@ impl Intent {
 
     /// The history of an intent to which nothing has happened but its one attempt.
     fn only_attempt(&self) -> Vec<HistoryEvent> {
-        let (number, attempt, request) = (self.attempts, self.attempt.clone(), self.request.clone());
+        let (attempt, attempt_id, request) = (self.attempts, self.attempt_id.clone(), self.request.clone());
         let ending = match &self.state {
             IntentState::Processed { transaction_id } => Some(Ending::Processed(transaction_id.clone())),
             IntentState::Rejected(failure) => Some(Ending::Rejected(failure.clone())),
@@ -259,8 +263,8 @@ impl Intent {
             IntentState::Unknown(failure) => Some(Ending::Unknown(failure.clone())),
             IntentState::Sending | IntentState::Resolved { .. } => None,
         };
-        let begun = HistoryEvent::Begun { at: self.begun_at, number, attempt, request };
-        let ended = ending.map(|ending| HistoryEvent::Ended { at: self.changed_at, number, ending });
+        let begun = HistoryEvent::Begun { at: self.begun_at, attempt, attempt_id, request };
+        let ended = ending.map(|ending| HistoryEvent::Ended { at: self.changed_at, attempt, ending });
         [begun].into_iter().chain(ended).collect()
     }
 }

@@ -34,7 +34,8 @@ pub struct Intent {
     /// [`Resolved`](IntentState::Resolved), as that one.
     pub state: IntentState,
     /// The newest attempt.
-    pub attempt: AttemptId,
+    #[serde(rename = "attempt")]
+    pub attempt_id: AttemptId,
     /// The owner of that attempt.
     pub owner: OwnerId,
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is

@@ -381,7 +381,7 @@ impl Journal {
         let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
         let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
         let found = match self.store.apply(change).await {
-            Ok(Applied { written: Some(row), .. }) if row.attempt == *attempt => {
+            Ok(Applied { written: Some(row), .. }) if row.attempt_id == *attempt => {
                 return Ok(Begun::Written(row));
             }
             Ok(Applied { written: Some(unknown), .. }) => return Ok(Begun::Refused(unknown)),
@@ -413,7 +413,7 @@ impl Journal {
 
     /// Marks an attempt as unknown, because its owner is dead.
     async fn mark_one_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
-        let change = Change::orphan(sending.key.clone(), sending.attempt.clone(), SystemTime::now());
+        let change = Change::orphan(sending.key.clone(), sending.attempt_id.clone(), SystemTime::now());
         let applied = self.store.apply(change).await?;
         if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
             events::unknown(&sending.key, failure);

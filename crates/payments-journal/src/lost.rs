@@ -11,7 +11,7 @@ impl Intent {
     /// this one may have been too. Everything that was said in either is kept.
     pub(crate) fn brought_back(&self, found: Option<&Self>, is_unknown: bool) -> Option<Self> {
         let Some(found) = found else { return Some(self.clone()) };
-        if found.number_of(&self.attempt).is_some() {
+        if found.number_of(&self.attempt_id).is_some() {
             return None;
         }
         let revision = self.revision.max(found.revision);
@@ -25,14 +25,14 @@ impl Intent {
             return Some(Self { revision, events, ..self.clone() });
         }
         let is_dropped = self.has_dropped_newest_of(found);
-        let is_older = is_dropped || self.number_of(&found.attempt).is_some();
+        let is_older = is_dropped || self.number_of(&found.attempt_id).is_some();
         let is_newest = is_older
             || is_only_named
             || found.moved_nothing()
             || is_unknown && found.processed_as().is_some();
         // The attempts up to here are in both. Those of this row come after all others, or before the newest of `found`.
         let shared = own_events.iter().filter_map(|event| match event {
-            HistoryEvent::Begun { number, attempt, .. } => found.number_of(attempt).map(|_| *number),
+            HistoryEvent::Begun { attempt, attempt_id, .. } => found.number_of(attempt_id).map(|_| *attempt),
             _ => None,
         });
         let shared = shared.max().unwrap_or(0).max(if is_older { found.attempts } else { 0 });
@@ -42,12 +42,12 @@ impl Intent {
         let theirs = |number| if number > before { attempts } else { number };
         // What happened in the lost time comes before what has happened since.
         let is_own = |event: &&HistoryEvent| match event {
-            HistoryEvent::Begun { attempt, .. } => self.number_of(attempt).is_some(),
+            HistoryEvent::Begun { attempt_id, .. } => self.number_of(attempt_id).is_some(),
             event => own_events.contains(event),
         };
         // How that attempt ended is known here, and was dropped with its begin.
         let is_outdated = |event: &&HistoryEvent| {
-            is_dropped && matches!(event, HistoryEvent::Ended { number, .. } if *number == found.attempts)
+            is_dropped && matches!(event, HistoryEvent::Ended { attempt, .. } if *attempt == found.attempts)
         };
         let since = their_events.iter().filter(|event| !is_own(event) && !is_outdated(event));
         let events = own_events.iter().map(|event| event.clone().renumbered(own));
@@ -79,9 +79,9 @@ impl Intent {
 
     /// Whether `found` is an older copy of this row, which has dropped the begin of that copy's newest attempt since.
     fn has_dropped_newest_of(&self, found: &Self) -> bool {
-        let begun_at = |row: &Self, attempt| {
+        let begun_at = |row: &Self, number| {
             row.history().iter().find_map(|event| match event {
-                HistoryEvent::Begun { at, number, .. } if *number == attempt => Some(*at),
+                HistoryEvent::Begun { at, attempt, .. } if *attempt == number => Some(*at),
                 _ => None,
             })
         };

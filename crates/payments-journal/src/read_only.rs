@@ -21,7 +21,7 @@ fn shown(intent: Intent, owners: &Liveness<'_>) -> Intent {
     if intent.state != IntentState::Sending || !owners.is_dead(&intent.owner) {
         return intent;
     }
-    let orphan = Change::orphan(intent.key.clone(), intent.attempt.clone(), SystemTime::now());
+    let orphan = Change::orphan(intent.key.clone(), intent.attempt_id.clone(), SystemTime::now());
     match orphan.decide(Some(&intent)) {
         // Its history does not say when it ended.
         Some(Intent { state, .. }) => Intent { state, events: intent.followed_by(None), ..intent },

@@ -183,12 +183,12 @@ impl Intent {
         let mut ended = BTreeSet::new();
         for event in &self.events {
             match event {
-                HistoryEvent::Ended { number, ending: Ending::Unknown(failure), .. } => {
-                    unknown.insert(*number, failure);
+                HistoryEvent::Ended { attempt, ending: Ending::Unknown(failure), .. } => {
+                    unknown.insert(*attempt, failure);
                 }
                 // Also before a copy's owner was marked as dead.
-                HistoryEvent::Ended { number, .. } => {
-                    ended.insert(*number);
+                HistoryEvent::Ended { attempt, .. } => {
+                    ended.insert(*attempt);
                 }
                 _ => {}
             }

@@ -130,12 +130,12 @@ mod tests {
         let (at, number, by) = (any::<u32>().prop_map(time), any::<u32>(), any::<String>());
         let (note, since) = (any::<Option<String>>(), any::<u32>().prop_map(time));
         prop_oneof![
-            (at.clone(), number, by, request()).prop_map(|(at, number, attempt, request)| {
-                HistoryEvent::Begun { at, number, attempt: AttemptId::from_kept(attempt), request }
+            (at.clone(), number, by, request()).prop_map(|(at, attempt, id, request)| {
+                HistoryEvent::Begun { at, attempt, attempt_id: AttemptId::from_kept(id), request }
             }),
-            (at.clone(), number, ending()).prop_map(|(at, number, ending)| HistoryEvent::Ended {
+            (at.clone(), number, ending()).prop_map(|(at, attempt, ending)| HistoryEvent::Ended {
                 at,
-                number,
+                attempt,
                 ending
             }),
             recorded().prop_map(HistoryEvent::Resolved),
@@ -143,9 +143,9 @@ mod tests {
             (at.clone(), by, by, any::<u64>()).prop_map(|(at, by, service, intents)| {
                 HistoryEvent::Renamed { at, by, service, intents }
             }),
-            (at, number, note, since).prop_map(|(at, number, by, since)| HistoryEvent::Lost {
+            (at, number, note, since).prop_map(|(at, attempt, by, since)| HistoryEvent::Lost {
                 at,
-                number,
+                attempt,
                 by,
                 since
             }),
@@ -213,10 +213,10 @@ mod tests {
             events in vec(event(), 0..5),
         ) {
             let [created_at, begun_at, changed_at] = times.map(time);
-            let (attempt, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
+            let (attempt_id, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
             let key = IntentKey::from_kept(key);
             let written = Intent {
-                key, service, request, state, attempt, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                key, service, request, state, attempt_id, owner, follows, attempts, created_at, begun_at, changed_at, revision,
                 events, dropped_events,
             };
             let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));

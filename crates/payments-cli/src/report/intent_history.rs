@@ -37,11 +37,11 @@ fn line(event: &HistoryEvent, replaced: Option<&Verdict>) -> String {
     let at = timestamp(event.at());
     let noted = |note: &Option<String>| note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     match event {
-        HistoryEvent::Begun { number, request, .. } => {
-            format!("{at} attempt {number} began: {}", facts(request))
+        HistoryEvent::Begun { attempt, request, .. } => {
+            format!("{at} attempt {attempt} began: {}", facts(request))
         }
-        HistoryEvent::Ended { number, ending, .. } => {
-            format!("{at} attempt {number} ended: {}", ended(ending))
+        HistoryEvent::Ended { attempt, ending, .. } => {
+            format!("{at} attempt {attempt} ended: {}", ended(ending))
         }
         HistoryEvent::Resolved(said) => {
             let resolution = &said.resolution;
@@ -140,9 +140,9 @@ impl Serialize for Event<'_> {
         let mut object = serializer.serialize_map(None)?;
         object.serialize_entry("at", &timestamp(self.event.at()))?;
         match self.event {
-            HistoryEvent::Begun { number, request, .. } => {
+            HistoryEvent::Begun { attempt, request, .. } => {
                 object.serialize_entry("event", "begun")?;
-                object.serialize_entry("attempt", number)?;
+                object.serialize_entry("attempt", attempt)?;
                 if request.subject != Subject::Lost {
                     object.serialize_entry("operation", request.operation.as_str())?;
                 }
@@ -154,10 +154,10 @@ impl Serialize for Event<'_> {
                 entry(&mut object, "convenience_fee", fee)?;
                 entry(&mut object, "reference", request.reference.as_ref())?;
             }
-            HistoryEvent::Ended { number, ending, .. } => {
+            HistoryEvent::Ended { attempt, ending, .. } => {
                 let (outcome, failure) = parts(ending);
                 object.serialize_entry("event", "ended")?;
-                object.serialize_entry("attempt", number)?;
+                object.serialize_entry("attempt", attempt)?;
                 object.serialize_entry("outcome", &outcome.replace(' ', "_"))?;
                 let id = match ending {
                     Ending::Processed(id) => Some(id),
@@ -191,9 +191,9 @@ impl Serialize for Event<'_> {
                 object.serialize_entry("intents", intents)?;
                 object.serialize_entry("by", by)?;
             }
-            HistoryEvent::Lost { number, by, since, .. } => {
+            HistoryEvent::Lost { attempt, by, since, .. } => {
                 object.serialize_entry("event", "lost")?;
-                object.serialize_entry("attempt", number)?;
+                object.serialize_entry("attempt", attempt)?;
                 object.serialize_entry("since", &timestamp(*since))?;
                 entry(&mut object, "by", by.as_ref())?;
             }

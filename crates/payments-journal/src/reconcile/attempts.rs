@@ -97,7 +97,7 @@ impl Subjects {
         };
         let history = intent.history();
         let others = history.iter().filter_map(|event| match event {
-            HistoryEvent::Begun { at, number, request, .. } if *number != number_shown => {
+            HistoryEvent::Begun { at, attempt: number, request, .. } if *number != number_shown => {
                 Some(attempt(*number, request, *at, false, end_of(intent, *number, *at, options.deadline)))
             }
             _ => None,
@@ -175,13 +175,13 @@ pub(super) fn mark(request: &IntentRequest) -> Option<Mark> {
 
 /// When an attempt ended, at the latest; `None` while it is being sent. If nothing has recorded that, as of a crash that is not
 /// marked yet, it took no longer than its deadline.
-fn end_of(intent: &Intent, attempt: u32, begun_at: SystemTime, deadline: Duration) -> Option<SystemTime> {
-    if attempt == intent.attempts && intent.state == IntentState::Sending {
+fn end_of(intent: &Intent, number: u32, begun_at: SystemTime, deadline: Duration) -> Option<SystemTime> {
+    if number == intent.attempts && intent.state == IntentState::Sending {
         return None;
     }
     let recorded = intent.history().iter().rev().find_map(|event| match event {
-        HistoryEvent::Ended { at, number, .. } | HistoryEvent::Lost { at, number, .. }
-            if *number == attempt =>
+        HistoryEvent::Ended { at, attempt, .. } | HistoryEvent::Lost { at, attempt, .. }
+            if *attempt == number =>
         {
             Some(*at)
         }

@@ -104,7 +104,7 @@ fn begin(text: &str, store: &SqliteStore) -> Change {
 }
 
 async fn begun(text: &str, store: &SqliteStore) -> AttemptId {
-    store.apply(begin(text, store)).await.unwrap().written.unwrap().attempt
+    store.apply(begin(text, store)).await.unwrap().written.unwrap().attempt_id
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {

@@ -133,8 +133,8 @@ pub(crate) async fn begun(store: &impl IntentStore, name: &str) -> Intent {
 
 /// Ends the newest attempt of this key.
 pub(crate) async fn ended(store: &impl IntentStore, name: &str, ending: Ending) -> Applied {
-    let Intent { key, attempt, .. } = row(store, name).await;
-    apply(store, Change::end(key, attempt, ending, at(2))).await
+    let Intent { key, attempt_id, .. } = row(store, name).await;
+    apply(store, Change::end(key, attempt_id, ending, at(2))).await
 }
 
 /// Begins and ends this key.
@@ -529,7 +529,7 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
     let kept = row(&*stores[1], "k").await;
     assert_eq!(Some(&kept), applied.written.as_ref());
     assert_eq!((kept.attempts, &kept.state), (2, &IntentState::Sending));
-    assert_ne!((&kept.request, &kept.attempt), (&refused.request, &refused.attempt));
+    assert_ne!((&kept.request, &kept.attempt_id), (&refused.request, &refused.attempt_id));
 
     // The outcome of this attempt is the outcome of the key.
     let ended = ended(&*stores[2], "k", as_processed("txn_1")).await.written.unwrap();
@@ -717,7 +717,7 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
 pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(place: P) {
     let store = place.open().await;
     let sending = begun(&store, "k").await;
-    apply(&store, Change::orphan(key("k"), sending.attempt, at(2))).await;
+    apply(&store, Change::orphan(key("k"), sending.attempt_id, at(2))).await;
     let last = ended(&store, "k", as_processed("txn_1")).await.written.unwrap();
     assert_eq!(last.state, IntentState::Processed { transaction_id: transaction("txn_1") });
     assert_eq!(
@@ -962,7 +962,7 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
             let expected = end.decide(Some(&begun)).unwrap();
             let written = apply(&store, end.clone()).await.written.unwrap();
             assert_eq!((&written.state, &written.request), (&expected.state, &begun.request));
-            assert_eq!((&written.attempt, written.attempts), (&begun.attempt, 1));
+            assert_eq!((&written.attempt_id, written.attempts), (&begun.attempt_id, 1));
             assert_eq!(other.find(&key(&text)).await.unwrap().as_ref(), Some(&written));
             assert_eq!(apply(&store, end).await.written, None, "it is written once");
         }

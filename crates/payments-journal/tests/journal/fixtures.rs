@@ -46,7 +46,7 @@ fn version_of(path: &Path) -> i32 {
 /// Every intent of the store, as JSON. One id is random.
 async fn intents(store: &impl IntentStore) -> String {
     let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
-    let random = intents.iter().find(|intent| intent.key == key("lost")).unwrap().attempt.to_string();
+    let random = intents.iter().find(|intent| intent.key == key("lost")).unwrap().attempt_id.to_string();
     let text = serde_json::to_string_pretty(&intents).unwrap();
     format!("{}\n", text.replace(&random, "random"))
 }

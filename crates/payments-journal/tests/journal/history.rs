@@ -20,12 +20,12 @@ fn begin(name: &str, second: u64) -> Change {
 }
 
 fn begun(number: u32, name: &str, second: u64) -> HistoryEvent {
-    let (attempt, request) = (attempt(name), request(&format!("tok_{name}")));
-    HistoryEvent::Begun { at: at(second), number, attempt, request }
+    let (attempt_id, request) = (attempt(name), request(&format!("tok_{name}")));
+    HistoryEvent::Begun { at: at(second), attempt: number, attempt_id, request }
 }
 
 fn ended(number: u32, ending: Ending, second: u64) -> HistoryEvent {
-    HistoryEvent::Ended { at: at(second), number, ending }
+    HistoryEvent::Ended { at: at(second), attempt: number, ending }
 }
 
 fn rejected() -> Ending {
@@ -119,9 +119,9 @@ fn real_end_after_a_crash_was_marked_is_added_d48() {
 #[test]
 fn history_says_who_named_a_key_of_the_lost_time_d49() {
     let named = |second| Change::lost(key(), at(4), owner(), "ada", at(second));
-    let lost = |number, by: Option<&str>| HistoryEvent::Lost {
+    let lost = |attempt, by: Option<&str>| HistoryEvent::Lost {
         at: at(6),
-        number,
+        attempt,
         by: by.map(str::to_owned),
         since: at(4),
     };
@@ -129,7 +129,7 @@ fn history_says_who_named_a_key_of_the_lost_time_d49() {
     let row = after([named(6)]);
     let history = row.history();
     assert!(
-        matches!(&*history, [HistoryEvent::Begun { number: 1, .. }, said] if *said == lost(1, Some("ada")))
+        matches!(&*history, [HistoryEvent::Begun { attempt: 1, .. }, said] if *said == lost(1, Some("ada")))
     );
     // One that a call could send.
     let row = after([begin("a", 1), end("a", rejected(), 2), named(6)]);
@@ -178,7 +178,7 @@ fn step(row: &Intent, what: u8, number: u64) -> Option<Intent> {
         4 | 5 => end(rejected()),
         6 => end(Ending::NotProcessed(Failure::of_kind("connect"))),
         7 => end(unknown("timeout")),
-        8 => Change::orphan(key(), row.attempt.clone(), now).decide(Some(row)),
+        8 => Change::orphan(key(), row.attempt_id.clone(), now).decide(Some(row)),
         9 => Change::resolve(row, Resolution::not_processed("ada").note(note), now).decide(Some(row)),
         10 => Change::reopen(key(), Some(&[429]), "ada", Some(&note), now).decide(Some(row)),
         11 => Change::reopen(key(), None, "ada", None, now).decide(Some(row)),
@@ -213,9 +213,9 @@ proptest! {
         prop_assert!(history.len() >= events.len().min(50));
         let said: BTreeSet<_> = row.resolutions().map(|said| said.attempt).chain([row.attempts]).collect();
         let may_be_dropped = |event: &&HistoryEvent| match event {
-            HistoryEvent::Begun { number, .. }
-            | HistoryEvent::Ended { number, .. }
-            | HistoryEvent::Lost { number, .. } => !said.contains(number),
+            HistoryEvent::Begun { attempt, .. }
+            | HistoryEvent::Ended { attempt, .. }
+            | HistoryEvent::Lost { attempt, .. } => !said.contains(attempt),
             HistoryEvent::Reopened { note, .. } => note.is_none(),
             _ => false,
         };
@@ -223,8 +223,8 @@ proptest! {
         let dropped = events.iter().filter(|event| !history.contains(event));
         prop_assert!(dropped.clone().count() == row.dropped_events as usize);
         // A loss replaces `begun_at` of the row by the beginning of the lost time.
-        let is_newest = |event: &HistoryEvent| matches!(event, HistoryEvent::Begun { number, attempt, request, .. }
-            if (*number, attempt, request) == (row.attempts, &row.attempt, &row.request));
+        let is_newest = |event: &HistoryEvent| matches!(event, HistoryEvent::Begun { attempt, attempt_id, request, .. }
+            if (*attempt, attempt_id, request) == (row.attempts, &row.attempt_id, &row.request));
         prop_assert!(history.iter().any(is_newest));
     }
 }

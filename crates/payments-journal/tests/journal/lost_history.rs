@@ -283,7 +283,7 @@ fn copy_from_before_the_kept_history_is_an_older_row_d49() {
     for older in older {
         for (ending, state) in endings() {
             let written = end(&row, ending).decide(Some(&older)).unwrap();
-            assert_eq!((written.attempts, &written.attempt), (60, &row.attempt), "over {older:?}");
+            assert_eq!((written.attempts, &written.attempt_id), (60, &row.attempt_id), "over {older:?}");
             assert_eq!(written.state.name(), state);
             assert_eq!(written.second_charges().count(), 0);
         }
@@ -358,7 +358,7 @@ proptest! {
             prop_assert!(written.revision > found.as_ref().map_or(0, |found| found.revision));
             let history = written.history();
             let attempts = history.iter().filter_map(|event| match event {
-                HistoryEvent::Begun { number, attempt, .. } => Some((*number, attempt.clone())),
+                HistoryEvent::Begun { attempt, attempt_id, .. } => Some((*attempt, attempt_id.clone())),
                 _ => None,
             });
             let attempts: Vec<_> = attempts.collect();
@@ -384,7 +384,7 @@ proptest! {
             // Also if the attempt that has begun since then moved no money.
             Ending::Unknown(_) => {
                 let now = now.unwrap();
-                let newest = Change::end(key(), now.attempt.clone(), not_processed(), at(9)).decide(Some(now));
+                let newest = Change::end(key(), now.attempt_id.clone(), not_processed(), at(9)).decide(Some(now));
                 for row in [Some(now), newest.as_ref()].into_iter().flatten() {
                     prop_assert!(!may_begin(row, Begin::First) && !may_begin(row, Begin::AfterRejection), "{row:?}");
                 }
@@ -394,10 +394,10 @@ proptest! {
         // Another attempt that may have moved money is not forgotten.
         if let Some(found) = &found
             && found.is_unresolved()
-            && found.attempt.to_string().starts_with("since")
+            && found.attempt_id.to_string().starts_with("since")
         {
             prop_assert!(now.unwrap().is_unresolved());
-            prop_assert_eq!(&now.unwrap().attempt, &found.attempt);
+            prop_assert_eq!(&now.unwrap().attempt_id, &found.attempt_id);
         }
     }
 }

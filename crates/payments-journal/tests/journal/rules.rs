@@ -76,7 +76,7 @@ fn plain_call_sends_again_only_if_nothing_moved_d44() {
     assert_changes(&begin("second", 10), &again);
     for (_, row) in rows() {
         if let Some(written) = begin("second", 10).decide(Some(&row)) {
-            assert_eq!((written.attempt, written.attempts), (attempt("second"), 2));
+            assert_eq!((written.attempt_id, written.attempts), (attempt("second"), 2));
             assert_eq!((written.begun_at, written.owner), (at(9), owner()));
         }
     }
@@ -96,7 +96,7 @@ fn new_attempt_after_a_rejection_begins_if_nothing_moved_with_any_request_d44() 
         assert_changes(&change, &may_begin.map(|row| (row, StateName::Sending)));
         for (_, row) in rows() {
             if let Some(written) = change.decide(Some(&row)) {
-                assert_eq!((written.attempt, written.attempts), (attempt("second"), 2));
+                assert_eq!((written.attempt_id, written.attempts), (attempt("second"), 2));
                 assert_eq!((written.request, written.begun_at), (request(cents), at(9)));
             }
         }
@@ -235,7 +235,7 @@ fn resolution_of_an_intent_that_has_changed_is_refused_d48() {
     }
     // The same revision of another attempt, as after a purge.
     let mut other = row("unknown");
-    other.attempt = attempt("other");
+    other.attempt_id = attempt("other");
     let change = Change::resolve(&row("unknown"), Resolution::not_processed("grace"), at(9));
     assert_eq!(change.decide(Some(&other)), None);
     assert!(change.decide(Some(&row("unknown"))).is_some());
@@ -329,7 +329,7 @@ fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing
         assert_eq!((found.state.name(), found.processed_as()), (StateName::Resolved, Some(&id("txn_first"))));
         assert_eq!(found.second_charges().count(), 0);
         assert_eq!((found.request.clone(), found.begun_at), (request(10), at(1)), "of the attempt that paid");
-        assert_eq!(found.attempt, attempt("second"));
+        assert_eq!(found.attempt_id, attempt("second"));
         assert_never_sent(&found);
     }
 }
@@ -416,7 +416,7 @@ fn rejected_and_not_processed_are_accepted_for_the_last_attempt_only_d48() {
 /// Of the attempts that its history has.
 fn numbers_of(intent: &Intent) -> Vec<u32> {
     let begun = |event: &HistoryEvent| match event {
-        HistoryEvent::Begun { number, .. } => Some(*number),
+        HistoryEvent::Begun { attempt, .. } => Some(*attempt),
         _ => None,
     };
     intent.history().iter().filter_map(begun).collect()

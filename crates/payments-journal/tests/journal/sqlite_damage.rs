@@ -18,7 +18,7 @@ fn block_on<T>(work: impl Future<Output = T>) -> T {
 }
 
 fn processed(intent: &Intent, transaction: &str) -> Change {
-    Change::end(intent.key.clone(), intent.attempt.clone(), as_processed(transaction), at(1))
+    Change::end(intent.key.clone(), intent.attempt_id.clone(), as_processed(transaction), at(1))
 }
 
 /// Begins and ends this many intents, each in two commits.

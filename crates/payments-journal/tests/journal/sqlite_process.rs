@@ -120,7 +120,7 @@ async fn ended(store: &SqliteStore, name: &str) -> String {
         Err(error) => return failed(&error),
     };
     let ending = as_processed(&format!("txn_{name}"));
-    match store.apply(Change::end(intent.key, intent.attempt, ending, at(1))).await {
+    match store.apply(Change::end(intent.key, intent.attempt_id, ending, at(1))).await {
         Ok(applied) => if applied.written.is_some() { "ended" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }

@@ -261,19 +261,19 @@ impl Rows {
 fn canonical(intent: Intent, has_earlier: bool) -> Intent {
     let mut intent = intent;
     let newest = std::mem::replace(&mut intent.attempts, 1);
-    (intent.attempt, intent.request, intent.revision) = (Attempt::Current.id(), request(10_50), REVISION);
+    (intent.attempt_id, intent.request, intent.revision) = (Attempt::Current.id(), request(10_50), REVISION);
     if let IntentState::Resolved { before, .. } = &mut intent.state {
         *before = Failure::of_kind("before");
     }
     let events = std::mem::take(&mut intent.events);
-    let begun = |number: u32, attempt: Attempt| HistoryEvent::Begun {
+    let begun = |attempt: u32, id: Attempt| HistoryEvent::Begun {
         at: UNIX_EPOCH,
-        number,
-        attempt: attempt.id(),
+        attempt,
+        attempt_id: id.id(),
         request: request(10_50),
     };
     let is_earlier =
-        |event: &HistoryEvent| matches!(event, HistoryEvent::Begun { number, .. } if *number < newest);
+        |event: &HistoryEvent| matches!(event, HistoryEvent::Begun { attempt, .. } if *attempt < newest);
     if has_earlier && events.iter().any(is_earlier) {
         intent.attempts = 2;
         intent.events.push(begun(1, Attempt::Other));

@@ -127,7 +127,7 @@ async fn response_to_an_attempt_that_was_written_off_is_recorded_and_never_charg
             async move { client.process_token(&key(), &paid_with("tok_approved")).await }
         });
         store.until_held().await;
-        let crash = Change::orphan(key(), world.intent().await.attempt, SystemTime::now());
+        let crash = Change::orphan(key(), world.intent().await.attempt_id, SystemTime::now());
         store.apply(crash).await.unwrap();
         world.resolve(Resolution::not_processed("ada").note("not in the report")).await.unwrap();
         let second = again(&world, second).await;

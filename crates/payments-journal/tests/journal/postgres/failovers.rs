@@ -103,7 +103,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     sql(&server.url(), BILLING).await;
     let proxy = Proxy::before(&server).await;
     let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
-    let attempt = contract::begun(&store, "k").await.attempt;
+    let attempt = contract::begun(&store, "k").await.attempt_id;
 
     sql(&server.url(), "ALTER ROLE billing NOLOGIN").await;
     sql(&server.url(), DISCONNECT).await;
@@ -133,7 +133,7 @@ async fn outcome_of_a_damaged_row_or_a_closed_store_is_not_retried() {
         writing.expect("it does not wait").unwrap_err()
     };
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let attempt = contract::begun(&store, "k").await.attempt;
+    let attempt = contract::begun(&store, "k").await.attempt_id;
     sql(&server.url(), "UPDATE payments_journal.intents SET document = '{\"of\":\"a newer version\"}'").await;
     let error = ended(&store, attempt.clone()).await;
     assert!(error.is_damaged() && !error.to_string().contains("nothing was sent"), "{error:#}");

@@ -127,7 +127,7 @@ async fn intent_that_no_standby_has_is_not_sent_d50() {
 async fn end_is_recorded_once_a_standby_has_it_d50() {
     let Some(server) = Server::start() else { return };
     let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
-    let attempt = contract::begun(&*store, "k").await.attempt;
+    let attempt = contract::begun(&*store, "k").await.attempt_id;
     let administrator = stall(&server).await;
     let ending = || {
         let (store, end) = (store.clone(), end(attempt.clone()));
