@@ -8,9 +8,9 @@ use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
 use payments_journal::{
-    AttemptId, Failure, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore, OwnerId,
-    PostgresStore, ReconcileOptions, ReportCell, ReportRow, Resolution, RowStatus, RowTime, SentSince,
-    SqliteReader, SqliteStore, StateName, SummaryGauges,
+    AttemptId, Failure, FailureKind, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore,
+    OwnerId, PostgresStore, ReconcileOptions, ReportCell, ReportRow, Resolution, RowStatus, RowTime,
+    SentSince, SqliteReader, SqliteStore, StateName, SummaryGauges,
 };
 
 use super::requests::{ach_payment, card_payment};
@@ -117,6 +117,7 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let ending = Ending::Unknown(Failure::of_kind("timeout"));
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
+    transcribe!(transcript, FailureKind::CRASH);
     let first = Change::begin(
         Begin::First,
         key("one"),

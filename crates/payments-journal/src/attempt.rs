@@ -11,8 +11,8 @@ use payments_model::{TokenId, TransactionId};
 use crate::error::Cause;
 use crate::journal::Begun;
 use crate::{
-    Applied, AttemptId, Begin, Change, Ending, Error, Failure, Intent, IntentKey, IntentRequest, Journal,
-    StoreError, events,
+    Applied, AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest,
+    Journal, StoreError, events,
 };
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
@@ -85,11 +85,11 @@ impl Call<'_> {
         }
         if !has_caller() {
             events::caller_left_before_send(key);
-            end.ending = Ending::NotProcessed(Failure::of_kind(Failure::ABANDONED));
+            end.ending = Ending::NotProcessed(Failure::of_kind(FailureKind::ABANDONED));
             // No caller receives this error.
             return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
         }
-        end.ending = Ending::Unknown(Failure::of_kind(Failure::LOST));
+        end.ending = Ending::Unknown(Failure::of_kind(FailureKind::LOST));
         let result = AssertUnwindSafe(client.call(payment)).catch_unwind().await;
         end.ending = match &result {
             Ok(Ok(response)) => Ending::Processed(processed_as::<P>(response)),
@@ -99,7 +99,7 @@ impl Call<'_> {
                 Outcome::Unknown => Ending::Unknown(error.into()),
             },
             // Even then the request may have been sent.
-            Err(_) => Ending::Unknown(Failure::of_kind(Failure::PANIC)),
+            Err(_) => Ending::Unknown(Failure::of_kind(FailureKind::PANIC)),
         };
         let (same_transaction_as, second_charge, write_error) = match end.write().await {
             Ok(applied) => (applied.same_transaction_as, applied.written.and_then(second_charge), None),

@@ -7,8 +7,8 @@ use payments_model::{TransactionId, mask};
 use crate::milliseconds;
 use crate::resolving::MAX_NOTES;
 use crate::{
-    AttemptId, Ending, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
-    Resolution, Subject,
+    AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState,
+    OwnerId, Resolution, Subject,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -232,7 +232,7 @@ impl Change {
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn is_final_outcome(&self) -> bool {
         self.ending().is_some_and(
-            |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == Failure::WITHDRAWN),
+            |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == FailureKind::WITHDRAWN),
         )
     }
 
@@ -385,7 +385,7 @@ impl Change {
             Subject::Transaction(to_look_up) => Some(to_look_up.clone()),
             _ => None,
         };
-        let failure = Failure { transaction_id, ..Failure::of_kind(Failure::CRASH) };
+        let failure = Failure { transaction_id, ..Failure::of_kind(FailureKind::CRASH) };
         let event = self.end_event(found.attempts, Ending::Unknown(failure.clone()));
         let (state, revision) = (IntentState::Unknown(failure), found.revision);
         Some(Intent { state, revision, ..self.changed(found, Some(event)) })
@@ -419,14 +419,14 @@ impl Change {
         let (may_be_reopened, kind) = match http_statuses {
             Some(statuses) => {
                 let is_one = failure.http_status.is_some_and(|status| statuses.contains(&status));
-                (is_rejected && is_one, Failure::REOPENED)
+                (is_rejected && is_one, FailureKind::REOPENED)
             }
-            None => (is_rejected || failure.kind == Failure::REOPENED, Failure::REOPENED_BY_NAME),
+            None => (is_rejected || failure.kind == FailureKind::REOPENED, FailureKind::REOPENED_BY_NAME),
         };
         if !may_be_reopened || self.is_too_much_for(found) {
             return None;
         }
-        let state = IntentState::NotProcessed(Failure { kind: kind.into(), ..failure.clone() });
+        let state = IntentState::NotProcessed(Failure { kind, ..failure.clone() });
         let event = HistoryEvent::Reopened { at: self.at, by: by.to_owned(), note: note.map(str::to_owned) };
         Some(Intent { state, ..self.changed(found, Some(event)) })
     }
@@ -451,7 +451,7 @@ impl Change {
     fn unknown(&self, found: &Intent, since: SystemTime, by: Option<&str>) -> Intent {
         let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
         let event = HistoryEvent::Lost { at: self.at, attempt: found.attempts, by, since };
-        let state = IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY));
+        let state = IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY));
         Intent { state, begun_at: since, ..self.changed(found, Some(event)) }
     }
 
@@ -509,5 +509,5 @@ fn masked(text: &str) -> String {
 
 /// Whether the sender was considered dead.
 fn is_unknown_by_crash(state: &IntentState) -> bool {
-    matches!(state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH)
+    matches!(state, IntentState::Unknown(failure) if failure.kind == FailureKind::CRASH)
 }

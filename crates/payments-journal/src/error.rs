@@ -1,10 +1,10 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::{ErrorKind, Outcome};
+use payments_core::Outcome;
 use payments_model::TransactionId;
 
-use crate::{Failure, Intent, IntentKey, IntentState, StoreError};
+use crate::{Failure, FailureKind, Intent, IntentKey, IntentState, StoreError};
 
 /// Why a journaled call did not succeed, and whether money can have moved.
 ///
@@ -197,20 +197,20 @@ impl Error {
     }
 
     /// One word for logs and metrics, the same whether the failure is of this call or recorded: that of a
-    /// [`Failure`](crate::Failure), or `in_progress`, `key_reused`, `other_service`, `no_such_key`, `journal`, `secret_in_key`,
+    /// [`FailureKind`], or `in_progress`, `key_reused`, `other_service`, `no_such_key`, `journal`, `secret_in_key`,
     /// `panic`, `lost`.
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => Failure::kind_of(error.failed_call()),
             Cause::Recorded(Intent { state: IntentState::Sending, .. }) => "in_progress",
-            Cause::Recorded(_) => self.recorded().map_or("recorded", |failure| &failure.kind),
+            Cause::Recorded(_) => self.recorded().map_or("recorded", |failure| failure.kind.as_str()),
             Cause::KeyReused(..) => "key_reused",
             Cause::OtherService { .. } => "other_service",
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
-            Cause::Panicked => Failure::PANIC,
-            Cause::Lost => Failure::LOST,
+            Cause::Panicked => FailureKind::PANIC.as_str(),
+            Cause::Lost => FailureKind::LOST.as_str(),
         }
     }
 }
@@ -238,8 +238,8 @@ impl fmt::Display for Error {
                 let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
                 write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
             }
-            // It also advises not to send it again, which is harmless with a key.
-            Cause::Call(error) if error.outcome() == Outcome::Unknown && !is_foreign_forbidden(error) => {
+            // It also advises not to send it again, which is harmless with a key. Of a foreign 403 it says to find the cause first.
+            Cause::Call(error) if error.outcome() == Outcome::Unknown && !error.failed_call().is_foreign_forbidden() => {
                 write!(f, "{key}: {}; it may have been processed: do not pay it another way, ", error.failed_call())?;
                 write_next_step(error.transaction_id(), error.search_by().unwrap_or("time"), f)
             }
@@ -386,12 +386,6 @@ fn write_next_step(
         None => write!(f, "reconcile it with the service by {search_by}")?,
     }
     f.write_str(", then resolve the key")
-}
-
-/// Of this one the client says to find the cause first.
-fn is_foreign_forbidden(error: &payments_core::Error) -> bool {
-    error.kind() == ErrorKind::RefusedByIntermediary
-        && error.http_status().is_some_and(|status| status.as_u16() == 403)
 }
 
 impl StdError for Error {

@@ -35,7 +35,7 @@ pub(crate) fn unknown(key: &IntentKey, failure: &Failure) {
     log!(
         error,
         key = key.as_str(),
-        kind = &*failure.kind,
+        kind = failure.kind.as_str(),
         transaction_id = failure.transaction_id.as_ref().map(TransactionId::as_str),
         "outcome unknown: it may have been processed"
     );

@@ -8,7 +8,7 @@ use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
 use crate::milliseconds;
-use crate::{AttemptId, Failure, Intent, IntentRequest, IntentState, RecordedResolution};
+use crate::{AttemptId, Failure, FailureKind, Intent, IntentRequest, IntentState, RecordedResolution};
 
 /// Something that has happened to an intent: to one of its attempts, or what a person has done.
 ///
@@ -70,7 +70,7 @@ pub enum HistoryEvent {
         intents: u64,
     },
     /// The journal had lost later entries than those of this intent, so it may have been sent in that time and became
-    /// [unknown](Failure::LOST_HISTORY).
+    /// [unknown](crate::FailureKind::LOST_HISTORY).
     Lost {
         /// When.
         #[serde(with = "milliseconds")]
@@ -142,7 +142,7 @@ impl HistoryEvent {
 impl Ending {
     /// The end of an attempt that was not sent, because it was not certain that its intent was written.
     pub(crate) fn withdrawn() -> Self {
-        Self::NotProcessed(Failure::of_kind(Failure::WITHDRAWN))
+        Self::NotProcessed(Failure::of_kind(FailureKind::WITHDRAWN))
     }
 }
 

@@ -1,6 +1,7 @@
 //! One intent: what is paid under a key, and how its newest attempt ended.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::mem::discriminant;
 use std::ops::Not;
 use std::time::SystemTime;
@@ -107,7 +108,7 @@ pub enum IntentState {
         transaction_id: TransactionId,
     },
     /// The service or something in front of it said no, or a person has found out that it did (kind
-    /// [`resolved`](Failure::RESOLVED)). Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller
+    /// [`resolved`](FailureKind::RESOLVED)). Never sent again, unless a person [reopens](crate::Journal::reopen) it or the caller
     /// explicitly asks for a [new attempt](crate::JournaledClient::after_rejection).
     Rejected(Failure),
     /// Provably never acted upon. The same key may be sent again.
@@ -179,8 +180,8 @@ impl Intent {
         let mut differences = self.request.differences(request);
         let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
         let reopened = match &self.state {
-            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED => Some(false),
-            IntentState::NotProcessed(failure) if failure.kind == Failure::REOPENED_BY_NAME => Some(true),
+            IntentState::NotProcessed(failure) if failure.kind == FailureKind::REOPENED => Some(false),
+            IntentState::NotProcessed(failure) if failure.kind == FailureKind::REOPENED_BY_NAME => Some(true),
             _ => None,
         };
         let is_same_kind = discriminant(&self.request.subject) == discriminant(&request.subject);
@@ -280,9 +281,8 @@ impl IntentState {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Failure {
-    /// One word: that of [`kind_of`](Self::kind_of), such as `timeout` or `rejected`, or one of the journal's own:
-    /// `crash`, `panic`, `abandoned`, `withdrawn`, `lost`, `lost_history`, `reopened`, `reopened_by_name`, `resolved`.
-    pub kind: Cow<'static, str>,
+    /// Why.
+    pub kind: FailureKind,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
     /// Why, in the service's own words, masked.
@@ -292,28 +292,9 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The process that was sending died before it could record the outcome.
-    pub const CRASH: &'static str = "crash";
-    /// The transport panicked.
-    pub const PANIC: &'static str = "panic";
-    /// The caller left before the request was sent, so it was not sent.
-    pub const ABANDONED: &'static str = "abandoned";
-    /// The journal could not confirm that the intent was written, so nothing was sent.
-    pub const WITHDRAWN: &'static str = "withdrawn";
-    /// The runtime ended while it was being sent.
-    pub const LOST: &'static str = "lost";
-    /// The journal lost its newest entries, and a person named this key as one that may have been sent since.
-    pub const LOST_HISTORY: &'static str = "lost_history";
-    /// A person allowed a rejected intent to be sent again.
-    pub const REOPENED: &'static str = "reopened";
-    /// A person allowed a rejected intent to be sent again, and named its key.
-    pub const REOPENED_BY_NAME: &'static str = "reopened_by_name";
-    /// A person has found out that it was rejected.
-    pub const RESOLVED: &'static str = "resolved";
-
     /// Whether a person allowed the intent to be sent again.
     pub(crate) fn is_reopened(&self) -> bool {
-        matches!(&*self.kind, Self::REOPENED | Self::REOPENED_BY_NAME)
+        self.kind == FailureKind::REOPENED || self.kind == FailureKind::REOPENED_BY_NAME
     }
 
     /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than
@@ -330,20 +311,65 @@ impl Failure {
         }
     }
 
-    /// A failure of which only the kind is known.
+    /// A failure of which only the kind is known, for the tests of this repository. Not part of the API.
+    #[doc(hidden)]
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind: kind.into(), http_status: None, reason: None, transaction_id: None }
+        Self { kind: FailureKind(kind.into()), http_status: None, reason: None, transaction_id: None }
     }
 }
 
 impl From<&payments_core::Error> for Failure {
     fn from(error: &payments_core::Error) -> Self {
         Self {
-            kind: Self::kind_of(error.failed_call()).into(),
+            kind: FailureKind(Self::kind_of(error.failed_call()).into()),
             http_status: error.http_status().map(|status| status.as_u16()),
             reason: error.reason().map(str::to_owned),
             transaction_id: error.transaction_id().cloned(),
         }
+    }
+}
+
+/// Why an attempt failed, as one word: that of [`Failure::kind_of`], such as `timeout` or `rejected`, or one of the journal's own,
+/// which are the constants here. A word of a newer version is kept.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct FailureKind(Cow<'static, str>);
+
+impl FailureKind {
+    /// The process that was sending died before it could record the outcome.
+    pub const CRASH: Self = Self(Cow::Borrowed("crash"));
+    /// The transport panicked.
+    pub const PANIC: Self = Self(Cow::Borrowed("panic"));
+    /// The caller left before the request was sent, so it was not sent.
+    pub const ABANDONED: Self = Self(Cow::Borrowed("abandoned"));
+    /// The journal could not confirm that the intent was written, so nothing was sent.
+    pub const WITHDRAWN: Self = Self(Cow::Borrowed("withdrawn"));
+    /// The runtime ended while it was being sent.
+    pub const LOST: Self = Self(Cow::Borrowed("lost"));
+    /// The journal lost its newest entries, and a person named this key as one that may have been sent since.
+    pub const LOST_HISTORY: Self = Self(Cow::Borrowed("lost_history"));
+    /// A person allowed a rejected intent to be sent again.
+    pub const REOPENED: Self = Self(Cow::Borrowed("reopened"));
+    /// A person allowed a rejected intent to be sent again, and named its key.
+    pub const REOPENED_BY_NAME: Self = Self(Cow::Borrowed("reopened_by_name"));
+    /// A person has found out that it was rejected.
+    pub const RESOLVED: Self = Self(Cow::Borrowed("resolved"));
+
+    /// The word.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for FailureKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+impl From<FailureKind> for Cow<'static, str> {
+    fn from(kind: FailureKind) -> Self {
+        kind.0
     }
 }
 

@@ -164,7 +164,9 @@ pub use error::Error;
 pub use gauges::SummaryGauges;
 pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{Failure, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict};
+pub use intent::{
+    Failure, FailureKind, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict,
+};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, Pages, SentSince};
 pub use memory::MemoryStore;

@@ -1,6 +1,6 @@
 //! What a journal that has lost its newest entries makes of an attempt or a key that it lacks.
 
-use crate::{Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Subject};
+use crate::{FailureKind, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Subject};
 
 impl Intent {
     /// The row that the journal would have if it had not lost this begun attempt, or `None` if it has the attempt. `found` is what
@@ -93,6 +93,6 @@ impl Intent {
 
     /// Whether a person has said that the key may have been sent in a time whose entries are lost.
     pub(crate) fn is_unknown_by_loss(&self) -> bool {
-        matches!(&self.state, IntentState::Unknown(failure) if failure.kind == Failure::LOST_HISTORY)
+        matches!(&self.state, IntentState::Unknown(failure) if failure.kind == FailureKind::LOST_HISTORY)
     }
 }

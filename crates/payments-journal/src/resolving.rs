@@ -7,7 +7,8 @@ use payments_model::TransactionId;
 use thiserror::Error;
 
 use crate::{
-    Ending, Failure, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, StoreError, Verdict,
+    Ending, Failure, FailureKind, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution,
+    StoreError, Verdict,
 };
 
 /// Why a resolution does not apply to an intent.
@@ -60,7 +61,7 @@ impl Intent {
         let is_decided = attempt != self.attempts
             || match &self.state {
                 IntentState::Resolved { .. } => true,
-                IntentState::Rejected(failure) => failure.kind == Failure::RESOLVED,
+                IntentState::Rejected(failure) => failure.kind == FailureKind::RESOLVED,
                 _ => false,
             };
         self.last_resolution(attempt).filter(|_| is_decided)
@@ -141,11 +142,14 @@ impl Intent {
             self.state = match &resolution.verdict {
                 Verdict::Rejected(id) => {
                     let transaction_id = id.clone();
-                    IntentState::Rejected(Failure { transaction_id, ..Failure::of_kind(Failure::RESOLVED) })
+                    IntentState::Rejected(Failure {
+                        transaction_id,
+                        ..Failure::of_kind(FailureKind::RESOLVED)
+                    })
                 }
                 Verdict::Processed(_) | Verdict::NotProcessed => IntentState::Resolved {
                     resolution: resolution.clone(),
-                    before: before.unwrap_or_else(|| Failure::of_kind(Failure::RESOLVED)),
+                    before: before.unwrap_or_else(|| Failure::of_kind(FailureKind::RESOLVED)),
                 },
             };
         }
@@ -243,7 +247,7 @@ impl Intent {
     fn failure(&self) -> Option<&Failure> {
         match &self.state {
             // A person said so about this attempt, or about the one that this follows.
-            IntentState::Rejected(failure) if failure.kind == Failure::RESOLVED => {
+            IntentState::Rejected(failure) if failure.kind == FailureKind::RESOLVED => {
                 let said = self.last_recorded(self.attempts);
                 said.and_then(|recorded| recorded.before.as_ref()).or(Some(failure))
             }

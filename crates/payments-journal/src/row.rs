@@ -80,10 +80,10 @@ mod tests {
     fn failure() -> impl Strategy<Value = Failure> {
         (any::<String>(), any::<Option<u16>>(), any::<Option<String>>(), option::of(transaction_id()))
             .prop_map(|(kind, http_status, reason, transaction_id)| Failure {
-                kind: kind.into(),
                 http_status,
                 reason,
                 transaction_id,
+                ..Failure::of_kind(kind)
             })
     }
 

@@ -9,7 +9,7 @@ use axum::{Json, Router};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt};
 use payments_core::{CallerHeaders, Outcome};
 use payments_journal::{
-    Error, Failure, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName,
+    Error, Failure, FailureKind, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -190,7 +190,7 @@ fn rejection(error: &Error) -> Option<Failure> {
 /// shop, and so is what something in front of the service says: another card does not help.
 fn is_decline(error: &Error) -> bool {
     rejection(error).is_some_and(|failure| {
-        ["rejected", "not_found", Failure::RESOLVED].contains(&&*failure.kind)
+        ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&failure.kind.as_str())
             && !failure.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
     })
 }

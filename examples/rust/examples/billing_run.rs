@@ -81,7 +81,7 @@ async fn list_unresolved(journal: &Journal) -> anyhow::Result<()> {
             let amount = intent.request.amount.map_or_else(String::new, |amount| format!(" of {amount}"));
             let sent_at = humantime::format_rfc3339_seconds(intent.begun_at);
             let why = match &intent.state {
-                IntentState::Unknown(failure) => &*failure.kind,
+                IntentState::Unknown(failure) => failure.kind.as_str(),
                 _ => "another run is sending it now",
             };
             println!("for a person: {}{amount}, sent at {sent_at} ({why})", intent.key);

@@ -80,7 +80,7 @@ fn assert_reconciling(chapter: &str, shown_address: &str, lines: usize) {
 #[test]
 fn every_failure_kind_is_explained() {
     use payments_core::TransportErrorKind as Kind;
-    use payments_journal::Failure;
+    use payments_journal::FailureKind;
 
     let (_, chapter) = RECONCILING.split_once("## Reasons in brackets").expect("the chapter is there");
     let (chapter, _) = chapter.split_once("\n## ").expect("another follows");
@@ -94,15 +94,20 @@ fn every_failure_kind_is_explained() {
         Kind::Cancelled,
         Kind::Other,
     ];
-    let of_the_journal = [Failure::CRASH, Failure::PANIC];
+    let of_the_journal = [FailureKind::CRASH, FailureKind::PANIC];
     let of_a_run = ["unclear_answer", "in_flight", "not_recorded"];
-    for kind in transport.map(Kind::as_str).into_iter().chain(of_the_journal).chain(of_a_run) {
+    for kind in transport
+        .map(Kind::as_str)
+        .into_iter()
+        .chain(of_the_journal.iter().map(FailureKind::as_str))
+        .chain(of_a_run)
+    {
         assert!(unknown.contains(&format!("\n| `{kind}` | ")), "{kind}");
     }
     let unsent = [Kind::Resolve, Kind::Connect, Kind::Tls].map(Kind::as_str);
-    let of_the_journal = [Failure::ABANDONED, Failure::WITHDRAWN, Failure::REOPENED];
+    let of_the_journal = [FailureKind::ABANDONED, FailureKind::WITHDRAWN, FailureKind::REOPENED];
     let of_answers = ["rejected", "unauthorized", "not_found", "intermediary"];
-    for kind in unsent.into_iter().chain(of_the_journal).chain(of_answers) {
+    for kind in unsent.into_iter().chain(of_the_journal.iter().map(FailureKind::as_str)).chain(of_answers) {
         assert!(others.contains(&format!("`{kind}`")), "{kind}");
     }
 }

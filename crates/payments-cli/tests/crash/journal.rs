@@ -5,7 +5,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, IntentState, SqliteStore, StateName};
+use payments_journal::{FailureKind, IntentState, SqliteStore, StateName};
 use serde_json::Value;
 
 use crate::command::Workspace;
@@ -79,7 +79,7 @@ pub(crate) fn in_flight(workspace: &Workspace, include_crashed: bool) -> BTreeSe
     set_permissions(&copy, Permissions::from_mode(0o600)).unwrap();
     let is_in_flight = |intent: &payments_journal::Intent| match &intent.state {
         IntentState::Sending => true,
-        IntentState::Unknown(failure) => include_crashed && failure.kind == Failure::CRASH,
+        IntentState::Unknown(failure) => include_crashed && failure.kind == FailureKind::CRASH,
         _ => false,
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

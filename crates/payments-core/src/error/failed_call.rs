@@ -223,7 +223,8 @@ impl FailedCall {
     }
 
     /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
-    pub(crate) fn is_foreign_forbidden(&self) -> bool {
+    #[doc(hidden)]
+    pub fn is_foreign_forbidden(&self) -> bool {
         self.is_foreign()
             && self.refused_by().is_none()
             && self.http_status() == Some(StatusCode::FORBIDDEN)

@@ -13,7 +13,7 @@ use payments_core::model::{
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore};
 use payments_journal::{
-    AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
+    AttemptId, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
     JournaledClient, Purged, Resolution, StateName, StateSummary, Summary,
 };
 use proptest::prelude::*;
@@ -706,7 +706,7 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
 
     let journal = Journal::open(place.open().await).await.unwrap();
     let intent = journal.find(&key("dead")).await.unwrap().unwrap();
-    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(FailureKind::CRASH)));
     let intent = journal.find(&void).await.unwrap().unwrap();
     assert_eq!(intent.transaction_id(), Some(&transaction("txn_1")), "a void says what to look up");
     let intent = journal.find(&key("live")).await.unwrap().unwrap();
@@ -1012,7 +1012,7 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
     store.accept_history("ada", Some(0), at(3)).await.unwrap();
     let lost = apply(&other, again("called")).await.written.unwrap();
-    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
     assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
     assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));
     let retries = [

@@ -1,10 +1,13 @@
 //! The history of an intent: what `Change::decide` adds to it, and what it keeps.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_journal::internals::{Begin, Change};
-use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, IntentState, Resolution};
+use payments_journal::{
+    Ending, Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, Resolution,
+};
 use proptest::prelude::*;
 
 use crate::decisions::{at, attempt, begin_as, crashed, end, id, key, owner, refused};
@@ -32,7 +35,7 @@ fn rejected() -> Ending {
     Ending::Rejected(refused(429))
 }
 
-fn unknown(kind: &'static str) -> Ending {
+fn unknown(kind: impl Into<Cow<'static, str>>) -> Ending {
     Ending::Unknown(Failure::of_kind(kind))
 }
 
@@ -89,11 +92,11 @@ fn history_has_every_event_in_order_d48() {
     let [a, crash, said, replaced, b, refused, by_status, by_name, c, late, lost] = &*history else {
         panic!("{history:?}")
     };
-    assert_eq!((a, crash), (&begun(1, "a", 1), &ended(1, unknown(Failure::CRASH), 2)));
+    assert_eq!((a, crash), (&begun(1, "a", 1), &ended(1, unknown(FailureKind::CRASH), 2)));
     for (event, resolution, second) in [(said, not_processed, 3), (replaced, declined, 4)] {
         let HistoryEvent::Resolved(said) = event else { panic!("{event:?}") };
         assert_eq!((&said.resolution, said.attempt, said.at), (&resolution, 1, at(second)));
-        assert_eq!(said.before, Some(Failure::of_kind(Failure::CRASH)));
+        assert_eq!(said.before, Some(Failure::of_kind(FailureKind::CRASH)));
     }
     assert_eq!((b, refused), (&begun(2, "b", 5), &ended(2, rejected(), 6)));
     let note = Some("the limit was raised".to_owned());
@@ -111,8 +114,11 @@ fn history_has_every_event_in_order_d48() {
 fn real_end_after_a_crash_was_marked_is_added_d48() {
     let orphan = crashed("a", 2);
     let row = after([begin("a", 1), orphan, end("a", Ending::Processed(id("txn_1")), 3)]);
-    let events =
-        [begun(1, "a", 1), ended(1, unknown(Failure::CRASH), 2), ended(1, Ending::Processed(id("txn_1")), 3)];
+    let events = [
+        begun(1, "a", 1),
+        ended(1, unknown(FailureKind::CRASH), 2),
+        ended(1, Ending::Processed(id("txn_1")), 3),
+    ];
     assert_eq!(*row.history(), events);
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use payments_core::model::TransactionId;
 use payments_journal::internals::{Begin, Change, Ending};
-use payments_journal::{Failure, HistoryEvent, Intent, IntentState, Resolution, StateName, Verdict};
+use payments_journal::{
+    Failure, FailureKind, HistoryEvent, Intent, IntentState, Resolution, StateName, Verdict,
+};
 use proptest::prelude::*;
 
 use crate::decisions::{at, attempt, crashed, id, key, owner, refused, request, resolve_at, timeout};
@@ -223,7 +225,11 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         let sent = change.decide_after_loss(Some(found), None).unwrap();
         assert_ne!(sent.state.name(), StateName::Unknown);
         let lost = change.decide_after_loss(Some(found), Some(at(4))).unwrap();
-        assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)), "{change:?}");
+        assert_eq!(
+            lost.state,
+            IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)),
+            "{change:?}"
+        );
         assert_eq!((lost.begun_at, lost.attempts, lost.revision), (at(4), 1, found.revision + 1));
         assert_never_sent(&lost);
     }

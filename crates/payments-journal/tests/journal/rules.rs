@@ -4,7 +4,9 @@ use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
 use payments_journal::internals::{Begin, Change, Ending};
-use payments_journal::{Failure, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName};
+use payments_journal::{
+    Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName,
+};
 
 use crate::contract::PAYER;
 use crate::decisions::{
@@ -62,7 +64,7 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
         assert_eq!(written.as_ref().map(|intent| intent.state.name()), expected, "{name}: {change:?}");
         if let Some(written) = written {
             let is_only_marked =
-                matches!(&written.state, IntentState::Unknown(it) if it.kind == Failure::CRASH);
+                matches!(&written.state, IntentState::Unknown(it) if it.kind == FailureKind::CRASH);
             assert_eq!(written.revision, row.revision + u64::from(!is_only_marked));
             assert_eq!((written.created_at, written.changed_at), (row.created_at, at(9)));
             assert_eq!(written.key, row.key);
@@ -464,7 +466,7 @@ fn person_reopens_rows_rejected_with_that_status() {
     let row = row("rejected 429");
     let reopened = change(&[429]).decide(Some(&row)).unwrap();
     let mut expected = refused(429);
-    expected.kind = Failure::REOPENED.into();
+    expected.kind = FailureKind::REOPENED;
     assert_eq!(reopened.state, IntentState::NotProcessed(expected));
 }
 
@@ -502,7 +504,7 @@ fn person_reopens_a_named_row_whatever_it_was_rejected_with_d44() {
     let reopened = Change::reopen(key(), Some(&[429]), "ada", None, at(2)).decide(Some(&row)).unwrap();
     let named = change.decide(Some(&reopened)).unwrap();
     let mut expected = refused(429);
-    expected.kind = Failure::REOPENED_BY_NAME.into();
+    expected.kind = FailureKind::REOPENED_BY_NAME;
     assert_eq!(named.state, IntentState::NotProcessed(expected));
     assert!(change.decide(Some(&named)).is_none());
 }
@@ -667,7 +669,7 @@ fn rejection_returns_if_the_attempt_that_follows_it_was_not_processed_d44() {
     let crashed = crashed("second", 9).decide(Some(&running)).unwrap();
     for open in [running, crashed] {
         let ended = |ending| end("second", ending).decide(Some(&open)).unwrap();
-        for kind in ["connect", Failure::WITHDRAWN, Failure::ABANDONED] {
+        for kind in ["connect", "withdrawn", "abandoned"] {
             let restored = ended(Ending::NotProcessed(Failure::of_kind(kind)));
             assert_eq!((restored.state, restored.follows), (IntentState::Rejected(refused(400)), None));
         }

@@ -74,7 +74,7 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     let sent = [key("lost"), key("kept")];
     assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 1);
     let lost = journal.find(&key("lost")).await.unwrap().unwrap();
-    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
     assert_eq!(journal.find(&key("kept")).await.unwrap().unwrap().state.name(), StateName::Processed);
     journal.close().await;
     let store = open(&place.path());

@@ -1,6 +1,6 @@
 //! The rules, independent of `decide`.
 
-use payments_journal::{Failure, Intent, IntentState, Verdict};
+use payments_journal::{FailureKind, Intent, IntentState, Verdict};
 
 use crate::rows::{Attempt, Finding, How, Input, Rows};
 use crate::state::{Facts, KeyState, State, Transmission};
@@ -90,9 +90,9 @@ pub(crate) fn check_change(before: &Intent, input: Input, after: &Intent) -> Res
     }
     let is_person = match &before.state {
         IntentState::Resolved { .. } => true,
-        IntentState::Rejected(failure) => failure.kind == Failure::RESOLVED,
+        IntentState::Rejected(failure) => failure.kind == FailureKind::RESOLVED,
         IntentState::NotProcessed(failure) => {
-            [Failure::REOPENED, Failure::REOPENED_BY_NAME].contains(&&*failure.kind)
+            [FailureKind::REOPENED, FailureKind::REOPENED_BY_NAME].contains(&failure.kind)
         }
         _ => false,
     };

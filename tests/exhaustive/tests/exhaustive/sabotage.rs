@@ -1,6 +1,6 @@
 //! `decide` with one changed decision, as by a bug, and bugs of the client and the store. The search must find each.
 
-use payments_journal::{Failure, HistoryEvent, Intent, IntentState};
+use payments_journal::{Failure, FailureKind, HistoryEvent, Intent, IntentState};
 
 use crate::model::Protocol;
 use crate::rows::{Attempt, Decide, Finding, How, Input, real_decide};
@@ -54,7 +54,7 @@ pub(crate) const ALL: [Sabotage; 19] = [
     }),
     of_decide("a crash cannot be resolved", Broken::Stuck, |input, found| {
         let is_crashed = found.is_some_and(
-            |found| matches!(&found.state, IntentState::Unknown(failure) if failure.kind == Failure::CRASH),
+            |found| matches!(&found.state, IntentState::Unknown(failure) if failure.kind == FailureKind::CRASH),
         );
         let is_finding = matches!(input, Input::Resolve { .. });
         if is_crashed && is_finding { None } else { real_decide(input, found) }

@@ -4,7 +4,6 @@
 //! `--max-rejected` (`counting`).
 
 use payments_core::{Outcome, TransportError};
-use payments_journal::Failure as JournalFailure;
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
@@ -64,9 +63,7 @@ pub(super) fn decide(
     let Some(call) = error.call_error() else {
         return match error.kind() {
             _ if error.is_in_progress() => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-            JournalFailure::PANIC | JournalFailure::LOST if !error.is_from_the_journal() => {
-                Decision::stop(Stop::Internal)
-            }
+            "panic" | "lost" if !error.is_from_the_journal() => Decision::stop(Stop::Internal),
             // The journal had the outcome, or nothing was sent: the service has said nothing.
             _ => Decision::COUNT,
         };

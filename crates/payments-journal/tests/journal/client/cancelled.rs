@@ -4,7 +4,7 @@ use futures_util::FutureExt as _;
 use payments_core::{
     Client, OperationName, Outcome, Transport, TransportError, TransportRequest, TransportResponse,
 };
-use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
 use crate::client::support::{TEN_FIFTY, key, payment_of};
 use crate::client::world::World;
@@ -55,7 +55,7 @@ async fn nothing_is_sent_if_the_caller_left_before() {
     }
     until(&world, StateName::NotProcessed).await;
     let state = world.intent().await.state;
-    assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(Failure::ABANDONED)));
+    assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(FailureKind::ABANDONED)));
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
@@ -104,7 +104,7 @@ async fn panic_of_the_transport_is_unknown() {
     let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "panic"));
     let intent = client.journal().find(&key()).await.unwrap().unwrap();
-    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::PANIC)));
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(FailureKind::PANIC)));
     let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert!(again.is_from_the_journal());
 }
@@ -157,7 +157,7 @@ fn end_of_the_runtime_leaves_the_row_unknown() {
     let another = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let error = another.block_on(world.pay()).unwrap_err();
     assert!(error.is_from_the_journal());
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::LOST));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::LOST.as_str()));
     assert_eq!(world.sent(), 0, "what the gate held never arrived");
     drop(world);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -165,5 +165,5 @@ fn end_of_the_runtime_leaves_the_row_unknown() {
         let journal = Journal::open(reopened).await.unwrap();
         journal.find(&key()).await.unwrap().unwrap()
     });
-    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::LOST)));
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST)));
 }

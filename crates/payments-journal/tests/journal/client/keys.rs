@@ -6,7 +6,7 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, IntentKey, MemoryStore, StateName};
+use payments_journal::{FailureKind, IntentKey, MemoryStore, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
@@ -154,7 +154,7 @@ async fn key_of_a_process_that_died_is_unknown_at_once() {
     drop(other);
     let error = world.pay().await.unwrap_err();
     assert!(error.is_from_the_journal());
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::CRASH.as_str()));
     assert_eq!(world.sent(), 0);
 }
 

@@ -26,7 +26,7 @@ async fn resolving_as_processed_looks_the_transaction_up() {
     assert_eq!(record.transaction_id, id);
     let IntentState::Resolved { resolution, before } = intent.state else { panic!("{:?}", intent.state) };
     assert_eq!(resolution, Resolution::processed(id.clone(), "ada").note("on the statement"));
-    assert_eq!(before.kind, "closed");
+    assert_eq!(before.kind.as_str(), "closed");
     let charged = world.pay().await.unwrap();
     assert!(charged.is_from_the_journal());
     assert_eq!(charged.transaction_id, id);

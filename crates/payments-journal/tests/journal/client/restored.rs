@@ -8,7 +8,7 @@ use payments_core::Outcome;
 use payments_core::model::TransactionId;
 use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Failure, IntentState, MemoryStore, OwnerId, SentSince, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, MemoryStore, OwnerId, SentSince, StateName};
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
@@ -88,5 +88,5 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
     assert_eq!(error.outcome(), Outcome::Unknown);
     assert_eq!(world.sent(), sent);
     let state = world.intent().await.state;
-    assert_eq!(state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!(state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
 }

@@ -1,7 +1,7 @@
 use payments_core::OperationName;
 use payments_core::Outcome;
 use payments_fake::Fault;
-use payments_journal::{Failure, IntentState, MemoryStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, MemoryStore, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
@@ -33,7 +33,7 @@ async fn intent_in_doubt_is_not_sent_and_its_key_is_free_again() {
         assert_eq!(world.sent(), 0);
         if fault == Step::ReplyLost {
             let state = world.intent().await.state;
-            assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
+            assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(FailureKind::WITHDRAWN)));
         }
         world.pay().await.unwrap();
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
@@ -86,7 +86,7 @@ async fn key_with_a_lost_outcome_is_never_sent_again() {
     let client = JournaledClient::new(client_of(&gateway), Journal::open(reopened).await.unwrap());
     let world = World { gateway, client };
     let error = world.pay().await.unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::CRASH.as_str()));
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 

@@ -1,6 +1,6 @@
 use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
-use payments_journal::{Failure, IntentState, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::proxy::{Loss, Proxy};
@@ -27,7 +27,7 @@ async fn assert_begin_in_doubt(loss: Loss) {
         Loss::BeforeTheCommit => unreachable!("nothing is in doubt"),
         Loss::OfTheResponse => {
             let withdrawn = withdrawn.expect("the beginning was kept");
-            assert_eq!(withdrawn.state, IntentState::NotProcessed(Failure::of_kind(Failure::WITHDRAWN)));
+            assert_eq!(withdrawn.state, IntentState::NotProcessed(Failure::of_kind(FailureKind::WITHDRAWN)));
         }
         Loss::Delayed => {
             assert_eq!(withdrawn, None);

@@ -8,7 +8,7 @@ use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::FakeGateway;
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::{
-    Failure, IntentKey, IntentState, Journal, JournaledClient, PostgresStore, StateName, StoreError,
+    FailureKind, IntentKey, IntentState, Journal, JournaledClient, PostgresStore, StateName, StoreError,
 };
 use payments_postgres_for_tests::{Server, Shutdown};
 use payments_sandbox::Sandbox;
@@ -63,7 +63,7 @@ async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
             IntentState::Processed { transaction_id } => {
                 assert_eq!(charged[transaction_id].amount, amount);
             }
-            IntentState::Unknown(failure) if failure.kind == Failure::CRASH => unknown += 1,
+            IntentState::Unknown(failure) if failure.kind == FailureKind::CRASH => unknown += 1,
             _ => panic!("neither processed nor lost in a crash: {intent:?}"),
         }
     }

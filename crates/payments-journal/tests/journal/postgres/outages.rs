@@ -1,7 +1,7 @@
 use payments_core::{OperationName, Outcome};
 use payments_fake::FakeGateway;
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::proxy::Proxy;
@@ -28,7 +28,7 @@ async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     })
     .await;
     let marked = journal.find(&key()).await.unwrap().unwrap();
-    assert_eq!(marked.state, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    assert_eq!(marked.state, IntentState::Unknown(Failure::of_kind(FailureKind::CRASH)));
     let another = client(&gateway, &server.url()).await;
     let error = another.process_token(&key(), &payment()).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown, "it is not sent again");
@@ -121,7 +121,7 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
         let state = async || journal.find(&contract::key("k")).await.unwrap().unwrap().state;
         until("it counts as dead", async || {
             journal.mark_crashed().await.unwrap();
-            state().await == IntentState::Unknown(Failure::of_kind(Failure::CRASH))
+            state().await == IntentState::Unknown(Failure::of_kind(FailureKind::CRASH))
         })
         .await;
         let ended = contract::ended(&store, "k", contract::as_processed("txn_1")).await;

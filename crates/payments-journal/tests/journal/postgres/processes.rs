@@ -5,7 +5,7 @@ use std::io::stdin;
 use std::time::Duration;
 
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, IntentState, Journal, PostgresStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
@@ -48,7 +48,7 @@ async fn intent_of_a_killed_process_is_unknown() {
     assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
     drop(dead);
     until("it counts as dead", async || journal.mark_crashed().await.unwrap() == 1).await;
-    assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(Failure::CRASH)));
+    assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(FailureKind::CRASH)));
     assert_eq!(state_of("of-the-living").await, IntentState::Sending);
 }
 

@@ -8,7 +8,7 @@ use std::thread;
 use payments_core::{Client, Outcome, TransportError, TransportRequest, TransportResponse, blocking};
 use payments_fake::FakeGateway;
 use payments_journal::blocking::{Journal, JournaledClient};
-use payments_journal::{Failure, MemoryStore, SqliteStore, StateName};
+use payments_journal::{FailureKind, MemoryStore, SqliteStore, StateName};
 
 use crate::client::support::{TEN_FIFTY, key, payment_of};
 use crate::process::{Process, in_a_fork, respond};
@@ -52,7 +52,7 @@ fn payment_of_a_killed_process_is_unknown_and_never_sent_again_d43() {
     assert!(error.is_in_progress(), "{error}");
     process.kill();
     let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, Failure::CRASH));
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::CRASH.as_str()));
     // The program starts again.
     let client = JournaledClient::new(gateway.blocking_client(), open(&path));
     assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err().is_from_the_journal());

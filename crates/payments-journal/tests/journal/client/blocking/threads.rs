@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use payments_core::{Client, Outcome, TransportError, TransportRequest, TransportResponse, blocking};
 use payments_fake::FakeGateway;
 use payments_journal::blocking::{Journal, JournaledClient};
-use payments_journal::{Failure, IntentKey, IntentState, SqliteStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentKey, IntentState, SqliteStore, StateName};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, key, payment_of};
@@ -71,7 +71,7 @@ fn panic_of_the_transport_is_unknown_before_the_call_returns_d43() {
     let again = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
     assert!(again.is_from_the_journal());
     let intent = client.journal().find(&key()).unwrap().unwrap();
-    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(Failure::PANIC)));
+    assert_eq!(intent.state, IntentState::Unknown(Failure::of_kind(FailureKind::PANIC)));
     assert_eq!(gateway.requests().len(), 0);
 }
 
