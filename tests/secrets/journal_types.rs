@@ -197,7 +197,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     }
     transcribe!(transcript, SentSince::Keys(&[key("lost")]));
     let journal = client.journal();
-    let service = journal.list(StateName::ALL, None, 1).await.unwrap().intents[0].service.clone();
+    let service = journal.list(StateName::ALL, None, 1).await.unwrap().intents[0].service.clone().unwrap();
     let read = journal.intents_of_service(&service).await.unwrap();
     transcribe!(transcript, read);
     transcribe!(transcript, read.intents);

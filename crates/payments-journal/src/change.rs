@@ -291,7 +291,7 @@ impl Change {
     fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Option<Intent> {
         let NewAttempt { begin, service, request, attempt_id, owner } = new;
         let Some(found) = found else {
-            let first = self.first(service, request.clone(), attempt_id, owner, self.at);
+            let first = self.first(Some(service), request.clone(), attempt_id, owner, self.at);
             return (*begin == Begin::First).then(|| self.changed(&first, None));
         };
         let may_begin = found.answers(service)
@@ -303,7 +303,7 @@ impl Change {
         let (id, sent) = (attempt_id.clone(), request.clone());
         let event = HistoryEvent::Begun { at, attempt, attempt_id: id, request: sent };
         may_begin.then(|| Intent {
-            service: service.clone(),
+            service: Some(service.clone()),
             request: request.clone(),
             state: IntentState::Sending,
             attempt_id: attempt_id.clone(),
@@ -398,9 +398,7 @@ impl Change {
         }
         let mut resolved = self.changed(found, None);
         resolved.resolve(resolution, self.at);
-        if let (true, Some(service)) = (resolved.service.is_empty(), service) {
-            service.clone_into(&mut resolved.service);
-        }
+        resolved.service = resolved.service.or_else(|| service.map(str::to_owned));
         Some(resolved)
     }
 
@@ -443,7 +441,7 @@ impl Change {
         if let Some(found) = found {
             return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
         }
-        let nothing_known = self.first("", IntentRequest::lost(), attempt_id, owner, since);
+        let nothing_known = self.first(None, IntentRequest::lost(), attempt_id, owner, since);
         Some(self.unknown(&nothing_known, since, Some(by)))
     }
 
@@ -458,7 +456,7 @@ impl Change {
     /// The first attempt of a key, before its row is written.
     fn first(
         &self,
-        service: &str,
+        service: Option<&String>,
         request: IntentRequest,
         attempt_id: &AttemptId,
         owner: &OwnerId,
@@ -466,7 +464,7 @@ impl Change {
     ) -> Intent {
         Intent {
             key: self.key.clone(),
-            service: service.to_owned(),
+            service: service.cloned(),
             request,
             state: IntentState::Sending,
             attempt_id: attempt_id.clone(),

@@ -26,9 +26,9 @@ pub(crate) enum Cause {
     /// The state left by an earlier call with this key, which may still be sending. Nothing was sent now.
     Recorded(Intent),
     KeyReused(Intent, Vec<&'static str>),
-    /// The key belongs to the service `recorded`. The rest of its row says nothing about the service that was called.
+    /// The key belongs to the service `recorded`, or it is not known to which. The rest of its row says nothing about the service that was called.
     OtherService {
-        recorded: String,
+        recorded: Option<String>,
         called: String,
     },
     /// A new attempt after a rejection was requested, and the journal does not have the key.
@@ -111,7 +111,7 @@ impl Error {
     /// [lost](crate::Subject::Lost) key is not.
     pub fn other_service(&self) -> Option<&str> {
         let Cause::OtherService { recorded, .. } = &self.0.cause else { return None };
-        Some(recorded).filter(|service| !service.is_empty()).map(String::as_str)
+        recorded.as_deref()
     }
 
     /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the
@@ -250,12 +250,12 @@ impl fmt::Display for Error {
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
                 write_key_holder(intent, f)
             }
-            Cause::OtherService { recorded, called } if recorded.is_empty() => write!(
+            Cause::OtherService { recorded: None, called } => write!(
                 f,
                 "the entry of {key} was lost, and a person has resolved it without its service, so it is not known whether that is true of \
                  {called}; nothing was sent now: resolve it again with the base URL and merchant of its service"
             ),
-            Cause::OtherService { recorded, called } => write!(
+            Cause::OtherService { recorded: Some(recorded), called } => write!(
                 f,
                 "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
                  nothing was sent now, and it may have been processed there: check base URL, merchant and journal, and do not pay it \

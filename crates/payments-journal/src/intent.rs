@@ -26,8 +26,9 @@ pub struct Intent {
     #[serde(deserialize_with = "deserialize_kept_key")]
     pub key: IntentKey,
     /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
-    /// row says anything about another service. Empty if the entry was [lost](Subject::Lost).
-    pub service: String,
+    /// row says anything about another service. `None` if the entry was [lost](Subject::Lost).
+    #[serde(with = "stored_service")]
+    pub service: Option<String>,
     /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still has
     /// it.
     pub request: IntentRequest,
@@ -132,19 +133,22 @@ impl Intent {
 
     /// Whether it belongs to this service, or may: of a key whose entry was [lost](Subject::Lost) the service is not known.
     pub fn is_of(&self, service: &str) -> bool {
-        self.service == service || self.service.is_empty()
+        self.service.as_ref().is_none_or(|own| own == service)
     }
 
     /// Whether it says what became of a call for this service. As long as the service of a [lost](Subject::Lost) key is not known,
     /// it does so only until a person has said that it was processed or rejected: that may be true of another service.
     pub fn answers(&self, service: &str) -> bool {
-        self.service == service || self.service.is_empty() && (self.is_unresolved() || self.may_be_sent())
+        match &self.service {
+            Some(own) => own == service,
+            None => self.is_unresolved() || self.may_be_sent(),
+        }
     }
 
     /// Whether it is a void and not a payment. A void and the payment that it undoes may be
     /// [processed as](Self::processed_as) the same transaction; two payments may not, nor two voids.
     pub fn is_void(&self) -> bool {
-        self.request.operation == OperationName::Void
+        self.request.operation() == Some(OperationName::Void)
     }
 
     /// The transaction, if one is known: from the response, or from a person.
@@ -202,11 +206,35 @@ impl Intent {
         self.may_be_sent() || (matches!(self.state, IntentState::Rejected(_)) && !self.is_found_processed())
     }
 
+    /// Its service as it is stored.
+    pub(crate) fn stored_service(&self) -> &str {
+        self.service.as_deref().unwrap_or_default()
+    }
+
     /// Whether the same request may be sent again with this key, because it cannot have been acted upon.
     pub(crate) fn may_be_sent(&self) -> bool {
         matches!(self.state, IntentState::NotProcessed(_) | IntentState::Resolved { .. })
             && self.processed_as().is_none()
             && !self.is_found_processed()
+    }
+}
+
+/// A service that is not known is stored as an empty text.
+mod stored_service {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    #[expect(clippy::ref_option, reason = "serde passes a reference")]
+    pub(super) fn serialize<S: Serializer>(
+        service: &Option<String>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        service.as_deref().unwrap_or_default().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<String>, D::Error> {
+        Ok(Some(String::deserialize(deserializer)?).filter(|service| !service.is_empty()))
     }
 }
 

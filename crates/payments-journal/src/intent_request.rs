@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IntentRequest {
-    /// The operation.
-    pub operation: OperationName,
+    /// Meaningless for a [lost](Subject::Lost) one.
+    pub(crate) operation: OperationName,
     /// What is charged, or voided.
     pub subject: Subject,
     /// The amount; a void has none.
@@ -38,7 +38,7 @@ pub enum Subject {
     Token(TokenId),
     /// A transaction that is to be voided.
     Transaction(TransactionId),
-    /// Not known, nor is anything else of the request, also not its operation: the entry was lost, and a person
+    /// Not known, nor is anything else of the request: the entry was lost, and a person
     /// [named](crate::Journal::accept_history) its key.
     Lost,
 }
@@ -46,10 +46,10 @@ pub enum Subject {
 impl IntentRequest {
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
-        if self.subject == Subject::Lost {
-            return "what your own records say about this key";
+        match self.operation() {
+            Some(operation) => operation.search_by(self.reference.as_deref()),
+            None => "what your own records say about this key",
         }
-        self.operation.search_by(self.reference.as_deref())
     }
 
     /// A request of which only the key is known.

@@ -39,9 +39,9 @@ pub(crate) async fn look_up_and_resolve(
     let Some(transaction_id) = resolution.verdict.processed_as() else {
         return failed(Reason::NothingToLookUp);
     };
-    if !read.is_of(client.service()) {
+    if let Some(recorded) = read.service.clone().filter(|recorded| recorded != client.service()) {
         // A lookup there proves nothing about this intent.
-        let (recorded, called) = (read.service.clone(), client.service().to_owned());
+        let called = client.service().to_owned();
         return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
     }
     if let Some(refusal) = read.refusal_of(&resolution) {

@@ -128,7 +128,7 @@ impl IntentStore for MemoryStore {
                 other.key != written.key
                     && other.held_transactions().any(|held| held == id)
                     && other.is_void() == written.is_void()
-                    && (other.is_of(&written.service) || written.service.is_empty())
+                    && written.service.as_ref().is_none_or(|service| other.is_of(service))
             };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
@@ -164,13 +164,13 @@ impl IntentStore for MemoryStore {
         let mut shared = self.lock();
         let (mut tallies, mut held) = (Tallies::default(), HashSet::new());
         for Row { intent, .. } in shared.rows.values() {
-            if intent.service == change.service() {
+            if intent.service.as_deref() == Some(change.service()) {
                 tallies.add_intent(intent);
-            } else if change.new_name() == Some(&intent.service) {
+            } else if change.new_name().is_some() && change.new_name() == intent.service.as_deref() {
                 held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
             }
         }
-        let is_concerned = |intent: &Intent| intent.service == change.service();
+        let is_concerned = |intent: &Intent| intent.service.as_deref() == Some(change.service());
         let is_held = |intent: &Intent| {
             intent.held_transactions().any(|id| held.contains(&(id.clone(), intent.is_void())))
         };

@@ -51,8 +51,9 @@ impl Journal {
         while let Some(intents) = pages.next().await? {
             for intent in &intents {
                 // Of a key whose entry was lost the service is not known: it may be any.
-                if !intent.service.is_empty() && !services.contains(&intent.service) {
-                    services.insert(intent.service.clone());
+                if let Some(service) = intent.service.as_ref().filter(|&service| !services.contains(service))
+                {
+                    services.insert(service.clone());
                 }
                 if options.service.as_ref().is_none_or(|service| intent.is_of(service)) {
                     matching.add(intent);

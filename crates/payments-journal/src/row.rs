@@ -216,7 +216,7 @@ mod tests {
             let (attempt_id, owner) = (AttemptId::from_kept(attempt), OwnerId::from_kept(owner));
             let key = IntentKey::from_kept(key);
             let written = Intent {
-                key, service, request, state, attempt_id, owner, follows, attempts, created_at, begun_at, changed_at, revision,
+                key, service: Some(service).filter(|it| !it.is_empty()), request, state, attempt_id, owner, follows, attempts, created_at, begun_at, changed_at, revision,
                 events, dropped_events,
             };
             let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));

@@ -86,12 +86,10 @@ impl ServiceChange {
 
     /// The intent with its service renamed.
     pub fn renamed(&self, found: &Intent) -> Intent {
-        let (at, by, service) = (self.at, self.by.clone(), found.service.clone());
+        let (at, by, service) = (self.at, self.by.clone(), self.service().to_owned());
         let event = HistoryEvent::Renamed { at, by, service, intents: self.count() };
         let mut renamed = Intent { events: found.followed_by(Some(event)), ..found.clone() };
-        if let Some(to) = &self.to {
-            renamed.service.clone_from(to);
-        }
+        renamed.service = self.to.clone().or(renamed.service);
         renamed.changed_at = self.at;
         renamed.revision += 1;
         renamed.with_short_history()

@@ -93,7 +93,7 @@ pub trait IntentStore: Send + Sync + 'static {
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         let mut tallies = Tallies::default();
         for intent in self.list(StateName::ALL, None, usize::MAX).await?.intents {
-            if service.is_none_or(|service| intent.service == service) {
+            if service.is_none_or(|service| intent.service.as_deref() == Some(service)) {
                 tallies.add_intent(&intent);
             }
         }

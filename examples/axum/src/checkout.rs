@@ -68,7 +68,7 @@ async fn order(
     let intent = intent.map_err(|_| Refused(StatusCode::SERVICE_UNAVAILABLE))?;
     let intent = intent.ok_or(Refused(StatusCode::NOT_FOUND))?;
     // What happened at another service, such as a sandbox, says nothing about this one.
-    if intent.service != payments.client().service() {
+    if intent.service.as_deref() != Some(payments.client().service()) {
         return Ok(Json(json!({"order": order.number, "state": "unknown"})));
     }
     Ok(Json(json!({

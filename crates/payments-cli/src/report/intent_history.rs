@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use payments_core::OperationName;
 use payments_journal::{Ending, Failure, HistoryEvent, Intent, IntentRequest, Subject, Verdict};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
@@ -73,7 +74,8 @@ fn facts(request: &IntentRequest) -> String {
         _ => String::new(),
     };
     let reference = request.reference.as_ref().map(|reference| format!(" with reference {reference}"));
-    format!("{}{}{subject}{}", request.operation, amount.unwrap_or_default(), reference.unwrap_or_default())
+    let operation = request.operation().map_or("", OperationName::as_str);
+    format!("{operation}{}{subject}{}", amount.unwrap_or_default(), reference.unwrap_or_default())
 }
 
 fn ended(ending: &Ending) -> String {

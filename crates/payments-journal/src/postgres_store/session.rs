@@ -133,7 +133,7 @@ impl Session {
         let (key, is_void) = (written.key.as_str(), written.is_void());
         // Two changes with the same transaction search one after the other.
         let searching = async {
-            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &written.service];
+            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &written.stored_service()];
             let holder = self.connection.client.query_opt_scalar::<String, _>(&self.other_holder, &values);
             try_join!(biased; self.lock(&id, TRANSACTIONS), holder)
         };
@@ -151,7 +151,7 @@ impl Session {
             &written.state.name().as_str(),
             &processed_as,
             &written.is_void(),
-            &written.service,
+            &written.stored_service(),
             &written.revision.cast_signed(),
             &document(written),
             &found.map_or(0, |found| found.revision.cast_signed()),

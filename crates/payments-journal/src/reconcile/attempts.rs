@@ -149,7 +149,7 @@ impl Subjects {
         let reasons = [
             (self.shown.state == StateName::Sending, UndecidedReason::Sending),
             (request.subject == Subject::Lost, UndecidedReason::Lost),
-            (request.operation == OperationName::Void, UndecidedReason::Void),
+            (request.operation() == Some(OperationName::Void), UndecidedReason::Void),
             (request.subject == Subject::Account, UndecidedReason::Ach),
             (request.convenience_fee != Some(ConvenienceFee::Inactive), UndecidedReason::Fee),
             (self.has_masked_id, UndecidedReason::MaskedId),
@@ -159,10 +159,10 @@ impl Subjects {
 
     /// Whether it certainly asked for a charge. What a card payment without a type does is not documented.
     pub(super) fn is_sale(&self) -> bool {
-        let IntentRequest { operation, subject, transaction_type, .. } = &self.shown.request;
-        let is_sale =
-            *transaction_type == Some(TransactionType::Sale) || matches!(subject, Subject::Token(_));
-        is_sale && *operation != OperationName::Void
+        let request = &self.shown.request;
+        let is_sale = request.transaction_type == Some(TransactionType::Sale)
+            || matches!(request.subject, Subject::Token(_));
+        is_sale && request.operation() != Some(OperationName::Void)
     }
 }
 

@@ -141,7 +141,7 @@ impl Session {
     /// Another intent that holds the transaction of the change.
     fn other_holder(&self, change: &Change, written: &Intent) -> rusqlite::Result<Option<IntentKey>> {
         let Some(id) = change.transaction_to_search() else { return Ok(None) };
-        let asked = (id.as_str(), written.key.as_str(), written.is_void(), &written.service);
+        let asked = (id.as_str(), written.key.as_str(), written.is_void(), written.stored_service());
         let mut other_holder = self.connection.prepare_cached(tables::OTHER_HOLDER)?;
         let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
         Ok(key.map(IntentKey::from_kept))
@@ -161,7 +161,7 @@ impl Session {
         let (held_before, held) = (found.map(also_held).unwrap_or_default(), also_held(written));
         let (key, state) = (written.key.as_str(), written.state.name().as_str());
         let processed_as = written.held_transactions().next().map(TransactionId::as_str);
-        let (service, document) = (&written.service, document(written));
+        let (service, document) = (written.stored_service(), document(written));
         let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
         let is_void = written.is_void();
         let row = (position, key, state, processed_as, is_void, service, document, stored_at, list);

@@ -221,15 +221,14 @@ impl Inspection<'_> {
     fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
         if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
-            let rule = if intent.service.is_empty() {
-                "was lost and resolved without its service: resolve it again with its base URL and merchant"
-                    .to_owned()
-            } else {
-                format!(
-                    "belongs to another service: it was first used for {}, and this run is for {}: check base URL, merchant and \
-                 journal, and do not pay it under another key before you have looked",
-                    intent.service, self.rules.service
-                )
+            let rule = match &intent.service {
+                None => "was lost and resolved without its service: resolve it again with its base URL and merchant"
+                    .to_owned(),
+                Some(recorded) => format!(
+                    "belongs to another service: it was first used for {recorded}, and this run is for {}: check base URL, \
+                     merchant and journal, and do not pay it under another key before you have looked",
+                    self.rules.service
+                ),
             };
             self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
             return false;

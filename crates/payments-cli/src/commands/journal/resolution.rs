@@ -67,7 +67,7 @@ pub(super) fn resolution(verdict: Verdict, by: impl Into<String>, note: Option<S
 
 /// Whether nobody would get an answer from the resolved intent, because the journal has lost which service it belongs to.
 pub(super) fn needs_service(intent: &Intent, verdict: &Verdict) -> bool {
-    intent.service.is_empty() && *verdict != Verdict::NotProcessed
+    intent.service.is_none() && *verdict != Verdict::NotProcessed
 }
 
 pub(super) const SERVICE_IS_LOST: &str =

@@ -54,7 +54,7 @@ async fn key_is_unknown_at_another_service_d47() {
         let world = World::new().await;
         let _ = world.client.process_token(&key(), &paid_with).await;
         let before = world.intent().await;
-        assert_eq!(before.service, FakeGateway::BASE_URL);
+        assert_eq!(before.service.as_deref(), Some(FakeGateway::BASE_URL));
         let (other, gateway) = at_the_other(&world);
         for payment in [payment_of(TEN_FIFTY), declined(), payment_of(Amount::from_cents(1))] {
             is_of_another_service(&other.process_token(&key(), &payment).await.unwrap_err());
@@ -76,7 +76,7 @@ async fn purged_key_is_new_at_every_service_d47() {
     world.client.journal().purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap();
     let (other, gateway) = at_the_other(&world);
     other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap();
-    assert_eq!((gateway.requests().len(), &*world.intent().await.service), (1, OTHER));
+    assert_eq!((gateway.requests().len(), world.intent().await.service.as_deref()), (1, Some(OTHER)));
     assert!(world.pay().await.unwrap_err().is_other_service());
 }
 
@@ -107,11 +107,11 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
 async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
     let world = World::new().await;
     world.client.journal().accept_history(SentSince::Keys(&[key()]), "ada").await.unwrap();
-    assert_eq!(world.intent().await.service, "");
+    assert_eq!(world.intent().await.service, None);
     let (other, gateway) = at_the_other(&world);
     let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
     other.resolve_processed(&key(), &found, "ada", None).await.unwrap();
-    assert_eq!(world.intent().await.service, OTHER);
+    assert_eq!(world.intent().await.service.as_deref(), Some(OTHER));
     assert_eq!(other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap().transaction_id, found);
     assert!(world.pay().await.unwrap_err().is_other_service());
     assert_eq!(world.sent(), 0);

@@ -107,10 +107,10 @@ impl Check<'_> {
     /// Why the row cannot resolve this intent.
     fn why_not(&self, row: &Row, intent: &Intent, verdict: &Verdict) -> Option<String> {
         if let Some(called) = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called)) {
+            let recorded = intent.service.as_deref().unwrap_or_default();
             return Some(format!(
-                "belongs to another service: it was first used for {}, and a lookup at {called} proves nothing about it: \
-                 check the base URL",
-                intent.service
+                "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
+                 check the base URL"
             ));
         }
         if self.service.is_none() && needs_service(intent, verdict) {
@@ -167,8 +167,7 @@ impl Check<'_> {
         let may_be_one = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
         for CheckedRow { row, verdict, intent, .. } in rows {
             let Some(id) = verdict.transaction_id() else { continue };
-            let service =
-                if intent.service.is_empty() { self.service.unwrap_or_default() } else { &intent.service };
+            let service = intent.service.as_deref().or(self.service).unwrap_or_default();
             let named = named.entry((intent.is_void(), id)).or_default();
             if let Some((_, first)) = named.iter().find(|(first, _)| may_be_one(first, service)) {
                 let rule = format!("is the same as in line {}", first.line);
@@ -182,8 +181,9 @@ impl Check<'_> {
         let found = for_each_page(self.journal, StateName::ALL, |intents| {
             for other in intents {
                 let rows = other.held_transactions().filter_map(|id| named.get(&(other.is_void(), id)));
-                if let Some((_, row)) =
-                    rows.flatten().find(|(service, _)| may_be_one(service, &other.service))
+                if let Some((_, row)) = rows
+                    .flatten()
+                    .find(|(service, _)| may_be_one(service, other.service.as_deref().unwrap_or_default()))
                 {
                     let rule = format!("already belongs to {}", other.key);
                     problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
