@@ -47,7 +47,7 @@ use reader::Reader;
 use session::Session;
 use settings::{Clock, Settings};
 use witness::{History, Witnesses};
-use writer::Writer;
+use writer::{Purpose, Writer};
 
 /// A journal in a SQLite file, for any number of processes of one machine.
 ///
@@ -350,9 +350,14 @@ impl IntentStore for SqliteStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         self.owner.check_process(&self.place)?;
-        let retry_until = change.is_final_outcome().then(|| Instant::now() + self.retry_time);
-        let is_begin = change.is_begin();
-        self.writer.run(retry_until, is_begin, move |session| session.apply(&change)).await
+        let purpose = if change.is_begin() {
+            Purpose::Begin
+        } else if change.is_final_outcome() {
+            Purpose::Outcome(Instant::now() + self.retry_time)
+        } else {
+            Purpose::Other
+        };
+        self.writer.run(purpose, move |session| session.apply(&change)).await
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
@@ -386,7 +391,7 @@ impl IntentStore for SqliteStore {
         let stored_before = self.newest_before.saturating_sub(age);
         let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
         while let Some((last, removed)) =
-            self.writer.run(None, false, move |session| session.purge(done, stored_before).map(Ok)).await?
+            self.writer.run(Purpose::Other, move |session| session.purge(done, stored_before).map(Ok)).await?
         {
             done = last;
             intents += removed.len() as u64;
@@ -403,7 +408,7 @@ impl IntentStore for SqliteStore {
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
         self.check()?;
-        self.writer.run(None, false, move |session| session.change_service(&change)).await
+        self.writer.run(Purpose::Other, move |session| session.change_service(&change)).await
     }
 
     async fn check_history(&self) -> Result<(), StoreError> {
@@ -411,21 +416,20 @@ impl IntentStore for SqliteStore {
         let (place, elsewhere) = (self.place.clone(), self.witness.clone());
         let asking = move |connection: &Connection| {
             let read = || connection.query_row(tables::HISTORY, [], History::read);
-            witness::alarm_of_reader(&place, elsewhere.as_deref(), read)
+            witness::check_history(&place, elsewhere.as_deref(), read)
         };
-        let alarm = self.reader.run(asking).await?;
-        alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.place.path())))
+        self.reader.run(asking).await?
     }
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         self.check()?;
-        Ok(Some(self.writer.run(None, false, |session| session.lost_since().map(Ok)).await?))
+        Ok(Some(self.writer.run(Purpose::Other, |session| session.lost_since().map(Ok)).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
         self.owner.check_process(&self.place)?;
         let (by, sent) = (by.to_owned(), sent.map(u64::cast_signed));
-        self.writer.run(None, false, move |session| session.accept(&by, sent, since)).await
+        self.writer.run(Purpose::Other, move |session| session.accept(&by, sent, since)).await
     }
 
     async fn close(&self) {

@@ -220,8 +220,7 @@ impl IntentStore for SqliteReader {
         self.on_a_thread(move |place| {
             let read =
                 || read_tables(place, |connection| connection.query_row(tables::HISTORY, [], History::read));
-            let alarm = witness::alarm_of_reader(place, elsewhere.as_deref(), read)?;
-            alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path())))
+            witness::check_history(place, elsewhere.as_deref(), read)?
         })
         .await
     }

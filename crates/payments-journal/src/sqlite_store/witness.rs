@@ -180,12 +180,12 @@ impl History {
     }
 }
 
-/// Why nothing would begin, for who only reads: nothing is written. `read` reads what is committed.
-pub(super) fn alarm_of_reader<E>(
+/// The error with which nothing would begin, for a program that only reads. `read` reads what is committed.
+pub(super) fn check_history<E>(
     place: &Place,
     elsewhere: Option<&Path>,
     mut read: impl FnMut() -> Result<History, E>,
-) -> Result<Option<Alarm>, E> {
+) -> Result<Result<(), StoreError>, E> {
     let since = Instant::now();
     loop {
         let History { journal, count, .. } = read()?;
@@ -201,7 +201,7 @@ pub(super) fn alarm_of_reader<E>(
         let is_unnamed = count > 1 + i64::from(elsewhere.is_some());
         match seen.alarm(changes, is_unnamed, is_lost) {
             Some(Alarm::Lost(_)) if !is_lost && since.elapsed() < ACCEPTING => thread::sleep(ASK_AGAIN),
-            alarm => return Ok(alarm),
+            alarm => return Ok(alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path())))),
         }
     }
 }

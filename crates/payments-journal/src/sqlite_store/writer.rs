@@ -31,10 +31,16 @@ pub(super) type Poison = Arc<OnceLock<StoreError>>;
 struct Job {
     work: Work,
     caller: Caller,
-    /// Until when a transaction that changed nothing is repeated for it; `None` if it is not.
-    retry_until: Option<Instant>,
-    /// Whether something is sent once this has ended.
-    is_begin: bool,
+    purpose: Purpose,
+}
+
+/// What a job is for.
+pub(super) enum Purpose {
+    /// Something is sent once it has ended.
+    Begin,
+    /// An outcome, which cannot be obtained again: a transaction that changed nothing is repeated until this time.
+    Outcome(Instant),
+    Other,
 }
 
 /// What a job does in the transaction. It is done again if the transaction is repeated.
@@ -101,12 +107,10 @@ impl Writer {
         let _ = self.running.clone().await;
     }
 
-    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed. If another process
-    /// has the file or the disk is full, the work is repeated until this time.
+    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
-        retry_until: Option<Instant>,
-        is_begin: bool,
+        purpose: Purpose,
         mut work: impl FnMut(&mut Session) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
@@ -118,7 +122,7 @@ impl Writer {
             let _ = sender.send(work(session)?);
             Ok(())
         });
-        let job = Job { work, caller, retry_until, is_begin };
+        let job = Job { work, caller, purpose };
         if self.jobs().as_ref().is_none_or(|jobs| jobs.send(Some(job)).is_err()) {
             return Err(self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)));
         }
@@ -187,7 +191,8 @@ fn serve(
         }
         if let Err(refusal) = transact(session, jobs)? {
             let now = Instant::now();
-            let is_over = |job: &mut Job| is_closing || job.retry_until.is_none_or(|until| until <= now);
+            let is_over =
+                |job: &mut Job| is_closing || !matches!(job.purpose, Purpose::Outcome(until) if until > now);
             for job in jobs.extract_if(.., is_over) {
                 let _ = job.caller.send(Err(refusal.clone()));
             }
@@ -199,7 +204,7 @@ fn serve(
         let witnessed = session.witness();
         for job in jobs.drain(..) {
             // An end is recorded anyway.
-            let result = if job.is_begin { witnessed.clone() } else { Ok(()) };
+            let result = if matches!(job.purpose, Purpose::Begin) { witnessed.clone() } else { Ok(()) };
             let _ = job.caller.send(result);
         }
         // After every caller has got its result.
