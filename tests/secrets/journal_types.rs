@@ -6,7 +6,7 @@ use payments_canary::Canaries;
 use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_fake::{FakeGateway, Fault};
-use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore, NewAttempt, ServiceChange};
 use payments_journal::{
     AttemptId, Failure, FailureKind, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore,
     OwnerId, PostgresStore, ReconcileOptions, ReportCell, ReportRow, Resolution, RowStatus, RowTime,
@@ -118,15 +118,15 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, ending);
     transcribe!(transcript, Failure::of_kind("timeout"));
     transcribe!(transcript, FailureKind::CRASH);
-    let first = Change::begin(
-        Begin::First,
-        key("one"),
-        "https://pay.example.com",
+    let new = NewAttempt {
+        begin: Begin::First,
+        service: "https://pay.example.com".to_owned(),
         request,
-        attempt.clone(),
+        attempt_id: attempt.clone(),
         owner,
-        now,
-    );
+    };
+    transcribe!(transcript, new);
+    let first = Change::begin(key("one"), new, now);
     let begun = store.apply(first.clone()).await.unwrap();
     transcribe!(transcript, first);
     transcribe!(transcript, begun);
@@ -134,14 +134,14 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     let ended = store.apply(end.clone()).await.unwrap();
     transcribe!(transcript, end);
     transcribe!(transcript, ended);
-    let change = Change::resolve(&ended.written.unwrap(), resolution(canaries), now);
+    let change = Change::resolve(&ended.written().unwrap(), resolution(canaries), now);
     transcribe!(transcript, change);
     let applied = store.apply(change).await.unwrap();
     transcribe!(transcript, applied);
     let tallies = store.summarize(None).await.unwrap();
     transcribe!(transcript, tallies[0]);
     if let Some(payments_journal::IntentState::Resolved { resolution, .. }) =
-        applied.written.map(|intent| intent.state)
+        applied.written().map(|intent| intent.state)
     {
         transcribe!(transcript, resolution);
         transcribe!(transcript, resolution.verdict);

@@ -11,8 +11,8 @@ use payments_model::{TokenId, TransactionId};
 use crate::error::Cause;
 use crate::journal::Begun;
 use crate::{
-    Applied, AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest,
-    Journal, StoreError, events,
+    AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest, Journal,
+    NewAttempt, StoreError, events,
 };
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
@@ -26,8 +26,8 @@ pub(crate) struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// What is recorded about the request. A key with a secret is refused, before anything is logged.
-    pub(crate) fn describe<P: MovesMoney>(&self, payment: &P) -> Result<IntentRequest, Error> {
+    /// What is recorded when it begins. A key with a secret is refused, before anything is logged.
+    pub(crate) fn new_attempt<P: MovesMoney>(&self, payment: &P, begin: Begin) -> Result<NewAttempt, Error> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
         let key = self.key.as_str();
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
@@ -41,33 +41,33 @@ impl Call<'_> {
         let mut request = IntentRequest::from(payment);
         // A reference filled from the wrong field can be the API key.
         request.reference.take_if(|reference| is_api_key_in(reference));
-        Ok(request)
+        let (service, owner) = (self.client.service().to_owned(), self.journal.store().owner().clone());
+        Ok(NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner })
     }
 
     pub(crate) async fn attempt<P: MovesMoney>(
         self,
         payment: &P,
-        request: &IntentRequest,
-        begin: Begin,
+        new: NewAttempt,
         has_caller: impl Fn() -> bool,
     ) -> CallResult<P::Data> {
         let Self { client, journal, key } = self;
         let failed = |cause| Error::new(key.clone(), cause);
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
-        let attempt = AttemptId::new();
-        let mut end = PendingEnd { journal, key, attempt, row: None, ending, is_open: true };
-        let found = journal.begin(key, client.service(), request, &end.attempt, begin).await;
+        let attempt_id = new.attempt_id.clone();
+        let mut end = PendingEnd { journal, key, attempt_id, row: None, ending, is_open: true };
+        let found = journal.begin(key, &new).await;
         // Otherwise the row belongs to another attempt, or there is none.
         end.is_open = matches!(found, Ok(Begun::Written(_)));
         match found? {
             Begun::Written(row) => end.row = Some(row),
             Begun::Refused(found) => {
-                if !found.answers(client.service()) {
-                    let called = client.service().to_owned();
-                    return Err(failed(Cause::OtherService { recorded: found.service, called }));
+                if !found.answers(&new.service) {
+                    let (recorded, called) = (found.service, new.service);
+                    return Err(failed(Cause::OtherService { recorded, called }));
                 }
-                let differences = found.differences(request);
+                let differences = found.differences(&new.request);
                 if !differences.is_empty() {
                     return Err(failed(Cause::KeyReused(found, differences)));
                 }
@@ -102,7 +102,7 @@ impl Call<'_> {
             Err(_) => Ending::Unknown(Failure::of_kind(FailureKind::PANIC)),
         };
         let (same_transaction_as, second_charge, write_error) = match end.write().await {
-            Ok(applied) => (applied.same_transaction_as, applied.written.and_then(second_charge), None),
+            Ok((row, same_transaction_as)) => (same_transaction_as, second_charge(row), None),
             Err(error) => (None, None, Some(error)),
         };
         match result {
@@ -163,7 +163,7 @@ fn second_charge(intent: Intent) -> Option<Box<Intent>> {
 struct PendingEnd<'a> {
     journal: &'a Journal,
     key: &'a IntentKey,
-    attempt: AttemptId,
+    attempt_id: AttemptId,
     /// Its row, if the attempt has begun.
     row: Option<Intent>,
     ending: Ending,
@@ -175,11 +175,11 @@ impl PendingEnd<'_> {
         let (ending, now) = (self.ending.clone(), SystemTime::now());
         match self.row.clone() {
             Some(row) => Change::end_of(row, ending, now),
-            None => Change::end(self.key.clone(), self.attempt.clone(), ending, now),
+            None => Change::end(self.key.clone(), self.attempt_id.clone(), ending, now),
         }
     }
 
-    async fn write(&mut self) -> Result<Applied, StoreError> {
+    async fn write(&mut self) -> Result<(Intent, Option<IntentKey>), StoreError> {
         let written = self.journal.end(self.change()).await;
         self.is_open = false;
         self.log();

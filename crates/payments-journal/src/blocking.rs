@@ -227,9 +227,9 @@ impl JournaledClient {
 
     fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
         let call = Call { client: self.client.polled(), journal: &self.journal.journal, key };
-        let request = call.describe(payment)?;
+        let new = call.new_attempt(payment, begin)?;
         self.journal.check_process().map_err(|error| Error::new(key.clone(), Cause::Store(error)))?;
-        block_on(events::in_span(key, call.attempt(payment, &request, begin, || true)))
+        block_on(events::in_span(key, call.attempt(payment, new, || true)))
     }
 }
 

@@ -7,8 +7,8 @@ use payments_model::{TransactionId, mask};
 use crate::milliseconds;
 use crate::resolving::MAX_NOTES;
 use crate::{
-    AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState,
-    OwnerId, Resolution, Subject,
+    Applied, AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest,
+    IntentState, OwnerId, Resolution, Subject,
 };
 
 /// One change of one row, and the only way a row ever changes.
@@ -58,13 +58,20 @@ enum Kind {
     },
 }
 
+/// An attempt that is about to be sent.
 #[derive(Clone, Debug)]
-struct NewAttempt {
-    begin: Begin,
-    service: String,
-    request: IntentRequest,
-    attempt_id: AttemptId,
-    owner: OwnerId,
+#[allow(clippy::exhaustive_structs, reason = "complete: the parts of the row of an attempt")]
+pub struct NewAttempt {
+    /// Which attempts may be before it.
+    pub begin: Begin,
+    /// The [service](payments_core::Client::service). A key that was used for another one never begins.
+    pub service: String,
+    /// Its request.
+    pub request: IntentRequest,
+    /// Its id.
+    pub attempt_id: AttemptId,
+    /// Who sends it.
+    pub owner: OwnerId,
 }
 
 /// Which attempts may begin.
@@ -79,18 +86,8 @@ pub enum Begin {
 }
 
 impl Change {
-    /// This attempt of this owner is about to send the intent to this [service](payments_core::Client::service). A key that was
-    /// used for another service never begins.
-    pub fn begin(
-        begin: Begin,
-        key: IntentKey,
-        service: &str,
-        request: IntentRequest,
-        attempt_id: AttemptId,
-        owner: OwnerId,
-        at: SystemTime,
-    ) -> Self {
-        let new = NewAttempt { begin, service: service.to_owned(), request, attempt_id, owner };
+    /// This attempt is about to be sent.
+    pub fn begin(key: IntentKey, new: NewAttempt, at: SystemTime) -> Self {
         Self::new(key, at, Kind::Begin(new.into()))
     }
 
@@ -186,10 +183,11 @@ impl Change {
         &self.key
     }
 
-    /// Whether it is refused if another intent already [holds](Intent::held_transactions) the same transaction: true for a
-    /// person's resolution. What the service reported is always written.
-    pub fn is_refused_if_taken(&self) -> bool {
-        self.resolution().is_some_and(|said| said.verdict.transaction_id().is_some())
+    /// Refused if another intent already [holds](Intent::held_transactions) the transaction that a person names. What the service
+    /// reported is always written.
+    pub fn taken_by(&self, holder: Option<&IntentKey>) -> Option<Applied> {
+        let id = self.resolution()?.verdict.transaction_id()?.clone();
+        Some(Applied::Taken { id, by: holder?.clone() })
     }
 
     /// The transaction that no other intent may hold if this is written: the one that a person names, or that the service has

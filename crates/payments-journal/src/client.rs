@@ -147,7 +147,7 @@ impl JournaledClient {
     /// Runs one call in a task that outlives its caller.
     async fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
         let failed = |cause| Err(Error::new(key.clone(), cause));
-        let request = Call { client: &self.client, journal: &self.journal, key }.describe(payment)?;
+        let new = Call { client: &self.client, journal: &self.journal, key }.new_attempt(payment, begin)?;
         let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
         let (sender, receiver) = oneshot::channel();
         let (this, in_flight, payment) = (self.clone(), self.in_flight.subscribe(), payment.clone());
@@ -156,7 +156,7 @@ impl JournaledClient {
             async move {
                 let has_caller = || !sender.is_closed();
                 let call = Call { client: &this.client, journal: &this.journal, key: &key };
-                let result = call.attempt(&payment, &request, begin, has_caller).await;
+                let result = call.attempt(&payment, new, has_caller).await;
                 // A caller that has left finds the outcome in the journal.
                 if let Err(Ok(processed)) = sender.send(result) {
                     events::processed_after_caller_left(&key, &processed.transaction_id);

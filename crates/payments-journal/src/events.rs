@@ -73,13 +73,13 @@ pub(crate) fn processed_after_caller_left(key: &IntentKey, transaction_id: &Tran
 
 /// The service returned the transaction of another intent for this one, or several attempts with one key may have been charged.
 pub(crate) fn double_charge(ended: &Applied) {
-    let Some(intent) = &ended.written else { return };
-    let key = intent.key.as_str();
-    if let Some(other) = &ended.same_transaction_as {
+    let Applied::Written { row, same_transaction_as } = ended else { return };
+    let key = row.key.as_str();
+    if let Some(other) = same_transaction_as {
         let other_key = other.as_str();
         log!(error, key, other_key, "two intents are processed as one transaction: compare them");
     }
-    for other in intent.second_charges() {
+    for other in row.second_charges() {
         let transaction_id = other.as_str();
         log!(error, key, transaction_id, "possible second charge: an earlier attempt was processed too");
     }

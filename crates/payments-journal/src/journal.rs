@@ -20,8 +20,8 @@ use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
 use crate::unwritten::{Background, Unwritten};
 use crate::{
-    Applied, AttemptId, Begin, Change, Ending, Error, Intent, IntentKey, IntentRequest, IntentState,
-    IntentStore, Page, Purged, Resolution, ResolveError, StateName, Store, StoreError,
+    Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Page,
+    Purged, Resolution, ResolveError, StateName, Store, StoreError,
 };
 
 /// Every intent and its state: an opened [store](Store).
@@ -152,19 +152,16 @@ impl Journal {
         change: Change,
         resolution: &Resolution,
     ) -> Result<Intent, ResolveError> {
-        let applied = self.store.apply(change.clone()).await?;
-        let Some(found) = applied.found else {
-            return Err(ResolveError(Reason::NoSuchIntent(read.key.clone())));
-        };
-        if let Some(written) = applied.written {
-            return Ok(written);
-        }
-        Err(ResolveError(match (applied.same_transaction_as, resolution.verdict.transaction_id().cloned()) {
-            (Some(by), Some(id)) => Reason::Taken { id, by },
-            _ if !change.is_as_read(&found) => {
+        Err(ResolveError(match self.store.apply(change.clone()).await? {
+            Applied::Written { row, .. } => return Ok(row),
+            Applied::Taken { id, by } => Reason::Taken { id, by },
+            Applied::Unchanged(None) => Reason::NoSuchIntent(read.key.clone()),
+            Applied::Unchanged(Some(found)) if !change.is_as_read(&found) => {
                 Reason::Changed { read_attempts: read.attempts, found: found.into() }
             }
-            _ => Reason::Refused(found.refusal_of(resolution).unwrap_or(Refusal::Known), found.into()),
+            Applied::Unchanged(Some(found)) => {
+                Reason::Refused(found.refusal_of(resolution).unwrap_or(Refusal::Known), found.into())
+            }
         }))
     }
 
@@ -211,15 +208,14 @@ impl Journal {
     }
 
     async fn reopened(&self, change: Change) -> Result<Option<Intent>, StoreError> {
-        let applied = self.store.apply(change.clone()).await?;
-        match applied.found {
-            Some(found) if applied.written.is_none() && change.is_too_much_for(&found) => {
+        match self.store.apply(change.clone()).await? {
+            Applied::Unchanged(Some(found)) if change.is_too_much_for(&found) => {
                 Err(StoreError::refused(format!(
                     "{} has as many notes as the journal keeps; nothing was changed: leave out the note",
                     found.key
                 )))
             }
-            _ => Ok(applied.written),
+            applied => Ok(applied.written()),
         }
     }
 
@@ -261,16 +257,15 @@ impl Journal {
         let (since, at) = (self.store.lost_since().await?, SystemTime::now());
         let (since, owner) = (since.unwrap_or(at), self.store.owner());
         let sent = match lost {
-            SentSince::Keys(keys) => keys,
-            SentSince::Nothing => &[],
+            SentSince::Keys(keys) => Some(keys),
+            SentSince::Nothing => None,
         };
         let mut unknown = 0;
-        for key in sent {
+        for key in sent.into_iter().flatten() {
             let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
-            unknown += u64::from(applied.written.is_some());
+            unknown += u64::from(applied.written().is_some());
         }
-        let named = (lost != SentSince::Nothing).then_some(sent.len() as u64);
-        self.store.accept_history(by, named, since).await?;
+        self.store.accept_history(by, sent.map(|keys| keys.len() as u64), since).await?;
         Ok(unknown)
     }
 
@@ -316,7 +311,7 @@ impl Journal {
             live.are_known(intents.iter().map(|intent| &intent.owner).collect()).await?;
             for intent in intents {
                 if live.is_dead(&intent.owner) {
-                    marked += u64::from(self.mark_one_crashed(&intent).await?.written.is_some());
+                    marked += u64::from(self.mark_one_crashed(&intent).await?.written().is_some());
                 }
             }
         }
@@ -366,27 +361,19 @@ impl Journal {
     }
 
     /// Records that this attempt is about to be sent.
-    pub(crate) async fn begin(
-        &self,
-        key: &IntentKey,
-        service: &str,
-        request: &IntentRequest,
-        attempt: &AttemptId,
-        begin: Begin,
-    ) -> Result<Begun, Error> {
+    pub(crate) async fn begin(&self, key: &IntentKey, new: &NewAttempt) -> Result<Begun, Error> {
         let failed = |cause| Error::new(key.clone(), cause);
         let flushed = self.unwritten.write_before(key, &*self.store).await;
         flushed.map_err(|error| failed(Cause::Store(error)))?;
-        let owner = self.store.owner();
-        let (request, attempt_id, at) = (request.clone(), attempt.clone(), SystemTime::now());
-        let change = Change::begin(begin, key.clone(), service, request, attempt_id, owner.clone(), at);
+        let change = Change::begin(key.clone(), new.clone(), SystemTime::now());
         let found = match self.store.apply(change).await {
-            Ok(Applied { written: Some(row), .. }) if row.attempt_id == *attempt => {
+            Ok(Applied::Written { row, .. }) if row.state == IntentState::Sending => {
                 return Ok(Begun::Written(row));
             }
-            Ok(Applied { written: Some(unknown), .. }) => return Ok(Begun::Refused(unknown)),
-            Ok(Applied { found: Some(found), .. }) => found,
-            Ok(_) if begin == Begin::AfterRejection => return Err(failed(Cause::NoSuchIntent)),
+            // It may have been sent in a time whose entries are lost.
+            Ok(Applied::Written { row, .. }) => return Ok(Begun::Refused(row)),
+            Ok(Applied::Unchanged(Some(found))) => found,
+            Ok(_) if new.begin == Begin::AfterRejection => return Err(failed(Cause::NoSuchIntent)),
             Ok(_) => {
                 let lost = "the store did not write a new intent; nothing was sent";
                 return Err(failed(Cause::Store(StoreError::damaged(lost))));
@@ -394,19 +381,21 @@ impl Journal {
             Err(error) => {
                 if error.is_in_doubt() {
                     // It may be recorded as begun, and is not sent. Withdraw it at once, so that the key is free again.
-                    let (key, attempt) = (key.clone(), attempt.clone());
-                    let _ = self.end(Change::end(key, attempt, Ending::withdrawn(), SystemTime::now())).await;
+                    let (key, attempt_id) = (key.clone(), new.attempt_id.clone());
+                    let _ =
+                        self.end(Change::end(key, attempt_id, Ending::withdrawn(), SystemTime::now())).await;
                 }
                 return Err(failed(Cause::Store(error)));
             }
         };
         // An owner whose state cannot be read counts as live.
         if found.state == IntentState::Sending
-            && found.owner != *owner
+            && found.owner != new.owner
             && let Ok(false) = self.store.is_live(&found.owner).await
-            && let Ok(applied) = self.mark_one_crashed(&found).await
+            && let Ok(Applied::Written { row, .. } | Applied::Unchanged(Some(row))) =
+                self.mark_one_crashed(&found).await
         {
-            return Ok(Begun::Refused(applied.written.or(applied.found).unwrap_or(found)));
+            return Ok(Begun::Refused(row));
         }
         Ok(Begun::Refused(found))
     }
@@ -415,26 +404,27 @@ impl Journal {
     async fn mark_one_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
         let change = Change::orphan(sending.key.clone(), sending.attempt_id.clone(), SystemTime::now());
         let applied = self.store.apply(change).await?;
-        if let Some(Intent { state: IntentState::Unknown(failure), .. }) = &applied.written {
+        if let Applied::Written { row: Intent { state: IntentState::Unknown(failure), .. }, .. } = &applied {
             events::unknown(&sending.key, failure);
         }
         Ok(applied)
     }
 
-    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins.
-    pub(crate) async fn end(&self, change: Change) -> Result<Applied, StoreError> {
+    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns the row, and
+    /// another intent with the same transaction.
+    pub(crate) async fn end(&self, change: Change) -> Result<(Intent, Option<IntentKey>), StoreError> {
         let applied = self
             .store
             .apply(change.clone())
             .await
             .inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
-        if applied.written.is_none() {
-            return Err(StoreError::in_doubt(
-                "another process changed the intent while it was being sent, so the outcome was not written",
-            ));
-        }
         events::double_charge(&applied);
-        Ok(applied)
+        match applied {
+            Applied::Written { row, same_transaction_as } => Ok((row, same_transaction_as)),
+            Applied::Unchanged(_) | Applied::Taken { .. } => Err(StoreError::in_doubt(
+                "another process changed the intent while it was being sent, so the outcome was not written",
+            )),
+        }
     }
 
     pub(crate) fn store(&self) -> &dyn IntentStore {

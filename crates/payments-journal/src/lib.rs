@@ -184,7 +184,7 @@ pub use store::{Page, Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
 
-use change::{Begin, Change};
+use change::{Begin, Change, NewAttempt};
 use store::{Applied, IntentStore};
 
 /// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
@@ -192,7 +192,7 @@ use store::{Applied, IntentStore};
 pub mod internals {
     pub use async_trait::async_trait;
 
-    pub use crate::change::{Begin, Change};
+    pub use crate::change::{Begin, Change, NewAttempt};
     pub use crate::history::Ending;
     pub use crate::service_change::ServiceChange;
     pub use crate::store::{Applied, IntentStore};

@@ -121,7 +121,7 @@ impl IntentStore for MemoryStore {
         let lost_since = lost.map(|(_, since)| *since);
         let found = row.map(|row| row.intent.clone());
         let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
-            return Ok(Applied { found, written: None, same_transaction_as: None });
+            return Ok(Applied::Unchanged(found));
         };
         let same_transaction_as = change.transaction_to_search().and_then(|id| {
             let is_other_holder = |other: &&Intent| {
@@ -133,8 +133,8 @@ impl IntentStore for MemoryStore {
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
         });
-        if same_transaction_as.is_some() && change.is_refused_if_taken() {
-            return Ok(Applied { found, written: None, same_transaction_as });
+        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
+            return Ok(taken);
         }
         let (intent, older_by) = (written.clone(), Duration::ZERO);
         shared.last = shared.last.max(position);
@@ -142,7 +142,7 @@ impl IntentStore for MemoryStore {
         let (change, written_at) = (shared.changes, Instant::now());
         let row = Row { position, intent, change, written: written_at, older_by };
         shared.rows.insert(row.intent.key.clone(), row);
-        Ok(Applied { found, written: Some(written), same_transaction_as })
+        Ok(Applied::Written { row: written, same_transaction_as })
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {

@@ -52,7 +52,7 @@ mod tests {
     use super::*;
     use crate::{
         AttemptId, Begin, Change, Ending, Failure, HistoryEvent, IntentKey, IntentRequest, IntentState,
-        OwnerId, RecordedResolution, Resolution, Subject, Verdict,
+        NewAttempt, OwnerId, RecordedResolution, Resolution, Subject, Verdict,
     };
 
     fn resolved() -> Intent {
@@ -61,8 +61,17 @@ mod tests {
         let (key, now) = (IntentKey::new("k").unwrap(), SystemTime::UNIX_EPOCH);
         let attempt = AttemptId::from_kept("a");
         let (service, owner) = ("https://pay.example.com", OwnerId::from_kept("o"));
-        let begin =
-            Change::begin(Begin::First, key.clone(), service, (&payment).into(), attempt.clone(), owner, now);
+        let begin = Change::begin(
+            key.clone(),
+            NewAttempt {
+                begin: Begin::First,
+                service: service.to_owned(),
+                request: (&payment).into(),
+                attempt_id: attempt.clone(),
+                owner,
+            },
+            now,
+        );
         let mut failure = Failure::of_kind("timeout");
         failure.reason = Some("no\0answer".to_owned());
         let sending = begin.decide(None).unwrap();

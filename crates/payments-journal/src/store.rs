@@ -4,6 +4,7 @@ use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use payments_model::TransactionId;
 
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::{Tallies, Tally};
@@ -25,8 +26,8 @@ impl<S: IntentStore> Store for S {}
 /// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
 ///   [holds](Intent::held_transactions) the same one: for a payment among the payments, for a void among the voids, and only
 ///   among those of its [service](Intent::service), because the ids of two services are unrelated. If there is one, a change
-///   that [is refused if it is taken](Change::is_refused_if_taken) is not made, and two such changes never miss each other.
-///   Every other change is still made. In both cases the other intent is [reported](Applied::same_transaction_as).
+///   by which [a person names it](Change::taken_by) is not made, and two such changes never miss each other.
+///   Every other change is still made. In both cases the other intent is reported.
 /// - When `apply` has returned `Ok`, the change survives a crash of the process or the operating system and a loss of power, if
 ///   the disk keeps what it has confirmed.
 /// - After an error that leaves open whether the change was written, such as a failed sync, the store returns
@@ -158,16 +159,33 @@ pub(crate) fn closed() -> StoreError {
     StoreError::unavailable("the journal was closed by this program; nothing was changed")
 }
 
-/// A row before and after a change.
+/// What has become of a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
-pub struct Applied {
-    /// The row before the change.
-    pub found: Option<Intent>,
-    /// The row after the change; `None` if [`Change::decide`] did not change it, or if another intent has the transaction.
-    pub written: Option<Intent>,
-    /// Another intent that holds the same transaction as the row to write. If nothing was written, this is why.
-    pub same_transaction_as: Option<IntentKey>,
+#[allow(clippy::exhaustive_enums, reason = "complete: made, or why not")]
+pub enum Applied {
+    /// [`Change::decide`] has changed nothing in this row, or made none.
+    Unchanged(Option<Intent>),
+    /// It was not made, because another intent holds the transaction that a person names.
+    Taken {
+        /// The transaction.
+        id: TransactionId,
+        /// The other intent.
+        by: IntentKey,
+    },
+    /// It was made.
+    Written {
+        /// The row after it.
+        row: Intent,
+        /// Another intent that holds the same transaction.
+        same_transaction_as: Option<IntentKey>,
+    },
+}
+
+impl Applied {
+    /// The row, if it was written.
+    pub fn written(self) -> Option<Intent> {
+        if let Self::Written { row, .. } = self { Some(row) } else { None }
+    }
 }
 
 /// What a purge has removed.

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 
 use payments_core::OperationName;
 use payments_fake::{Fault, Gate, block_on};
-use payments_journal::internals::{Begin, Change, Ending, IntentStore as _};
+use payments_journal::internals::{Begin, Change, Ending, IntentStore as _, NewAttempt};
 use payments_journal::{AttemptId, Failure, IntentKey, SqliteStore};
 use payments_model::TokenTransaction;
 use payments_sandbox::BlockingSandbox;
@@ -111,8 +111,17 @@ impl Workspace {
             let key = IntentKey::new(key.as_str()).expect("it is valid");
             let (attempt, owner, now) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
             let request = (&payment).into();
-            let begin =
-                Change::begin(Begin::First, key.clone(), base_url, request, attempt.clone(), owner, now);
+            let begin = Change::begin(
+                key.clone(),
+                NewAttempt {
+                    begin: Begin::First,
+                    service: base_url.to_owned(),
+                    request,
+                    attempt_id: attempt.clone(),
+                    owner,
+                },
+                now,
+            );
             let lost = Ending::Unknown(Failure::of_kind("timeout"));
             for change in [begin, Change::end(key, attempt, lost, now)] {
                 block_on(store.apply(change)).expect("it is written");

@@ -65,7 +65,9 @@ impl Session {
     ) -> Result<Applied, StoreError> {
         let (key, client) = (change.key().as_str(), &self.connection.client);
         let (found, observed) = self.begin(change).await?;
-        if let Some(earlier) = unconfirmed.as_ref().filter(|earlier| earlier.written == found) {
+        if let Some(earlier @ Applied::Written { row, .. }) = &*unconfirmed
+            && found.as_ref() == Some(row)
+        {
             self.commit_again(key).await?;
             return Ok(earlier.clone());
         }
@@ -82,19 +84,19 @@ impl Session {
             } else {
                 self.roll_back().await?;
             }
-            return Ok(Applied { found, written: None, same_transaction_as: None });
+            return Ok(Applied::Unchanged(found));
         };
         if let Some(loss) = observed.and_then(|observed| history.loss(&observed)) {
             self.roll_back().await?;
             return Err(lost(&loss));
         }
         let same_transaction_as = self.other_holder(change, &written).await?;
-        if same_transaction_as.is_some() && change.is_refused_if_taken() {
+        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
             self.roll_back().await?;
-            return Ok(Applied { found, written: None, same_transaction_as });
+            return Ok(taken);
         }
         let result = self.write(found.as_ref(), &written).await;
-        let applied = Applied { found, written: Some(written), same_transaction_as };
+        let applied = Applied::Written { row: written, same_transaction_as };
         match result {
             Ok(()) => Ok(applied),
             Err(error) => {

@@ -16,8 +16,8 @@ use payments_core::model::{Amount, ConvenienceFee, TokenId, TransactionId, Trans
 
 use super::*;
 use crate::{
-    AttemptId, Begin, Change, Ending, Failure, Intent, IntentKey, IntentRequest, MemoryStore, OwnerId,
-    Resolution, Subject, Verdict,
+    AttemptId, Begin, Change, Ending, Failure, Intent, IntentKey, IntentRequest, MemoryStore, NewAttempt,
+    OwnerId, Resolution, Subject, Verdict,
 };
 
 const SERVICE: &str = "https://pay.example.com/api";
@@ -183,7 +183,17 @@ impl World {
             let (attempt, owner) = (AttemptId::new(), OwnerId::new());
             let begin = if number == 1 { Begin::First } else { Begin::AfterRejection };
             let sent = request.clone();
-            let begun = Change::begin(begin, name.clone(), SERVICE, sent, attempt.clone(), owner, begun_at);
+            let begun = Change::begin(
+                name.clone(),
+                NewAttempt {
+                    begin,
+                    service: SERVICE.to_owned(),
+                    request: sent,
+                    attempt_id: attempt.clone(),
+                    owner,
+                },
+                begun_at,
+            );
             let begun = begun.decide(intent.as_ref()).expect("it begins");
 
             let happened = random.below(10);
@@ -593,8 +603,17 @@ fn reconciling_without_one_of_its_rules_is_wrong() {
 /// An intent with one attempt, which begins at the start and ends a second later, unless it stays being sent.
 fn intent(key: &str, request: IntentRequest, ending: Option<Ending>) -> Intent {
     let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
-    let begin =
-        Change::begin(Begin::First, key.clone(), SERVICE, request, attempt.clone(), OwnerId::new(), start());
+    let begin = Change::begin(
+        key.clone(),
+        NewAttempt {
+            begin: Begin::First,
+            service: SERVICE.to_owned(),
+            request,
+            attempt_id: attempt.clone(),
+            owner: OwnerId::new(),
+        },
+        start(),
+    );
     let begun = begin.decide(None).unwrap();
     let at = start() + Duration::from_secs(1);
     match ending {
@@ -891,9 +910,14 @@ async fn reconciling_compares_one_service() {
     let nothing = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap();
     assert_eq!((nothing.service, nothing.foreign), (None, vec![2]));
     for (key, service) in [("k", SERVICE), ("l", "https://sandbox.example.com")] {
-        let (key, attempt) = (IntentKey::new(key).unwrap(), AttemptId::new());
-        let begun = journal.begin(&key, service, &token(1000, Some("r1")), &attempt, Begin::First).await;
-        assert!(begun.is_ok());
+        let new = NewAttempt {
+            begin: Begin::First,
+            service: service.to_owned(),
+            request: token(1000, Some("r1")),
+            attempt_id: AttemptId::new(),
+            owner: journal.store().owner().clone(),
+        };
+        assert!(journal.begin(&IntentKey::new(key).unwrap(), &new).await.is_ok());
     }
     let refused = journal.reconcile(&rows, &ReconcileOptions::default()).await.unwrap_err().to_string();
     assert!(refused.contains(SERVICE) && refused.contains("https://sandbox.example.com"), "{refused}");

@@ -117,11 +117,11 @@ impl Session {
             _ => None,
         };
         let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
-            return Ok(Ok(Applied { found, written: None, same_transaction_as: None }));
+            return Ok(Ok(Applied::Unchanged(found)));
         };
         let same_transaction_as = self.other_holder(change, &written)?;
-        if same_transaction_as.is_some() && change.is_refused_if_taken() {
-            return Ok(Ok(Applied { found, written: None, same_transaction_as }));
+        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
+            return Ok(Ok(taken));
         }
         let place = self.place.clone();
         let (stored_at, next_position, alarm) = self.stamp()?;
@@ -135,7 +135,7 @@ impl Session {
             return Ok(Err(alarm.refusal(place.path())));
         }
         self.write(position.unwrap_or(next_position), stored_at, found.as_ref(), &written)?;
-        Ok(Ok(Applied { found, written: Some(written), same_transaction_as }))
+        Ok(Ok(Applied::Written { row: written, same_transaction_as }))
     }
 
     /// Another intent that holds the transaction of the change.

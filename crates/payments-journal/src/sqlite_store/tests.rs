@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::settings::Commit;
 use super::*;
-use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient};
+use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient, NewAttempt};
 
 /// How the next commits end.
 #[derive(Clone)]
@@ -100,11 +100,21 @@ fn payment() -> TokenTransaction {
 fn begin(text: &str, store: &SqliteStore) -> Change {
     let (service, owner) = ("https://pay.example.com", store.owner().clone());
     let (attempt, now) = (AttemptId::new(), SystemTime::UNIX_EPOCH);
-    Change::begin(Begin::First, key(text), service, (&payment()).into(), attempt, owner, now)
+    Change::begin(
+        key(text),
+        NewAttempt {
+            begin: Begin::First,
+            service: service.to_owned(),
+            request: (&payment()).into(),
+            attempt_id: attempt,
+            owner,
+        },
+        now,
+    )
 }
 
 async fn begun(text: &str, store: &SqliteStore) -> AttemptId {
-    store.apply(begin(text, store)).await.unwrap().written.unwrap().attempt_id
+    store.apply(begin(text, store)).await.unwrap().written().unwrap().attempt_id
 }
 
 fn processed(text: &str, attempt: AttemptId) -> Change {
@@ -404,7 +414,7 @@ async fn locked_journal_is_unavailable_and_works_again_later() {
 
     other.execute_batch("ROLLBACK").unwrap();
     let applied = store.apply(begin("invoice-17", &store)).await.unwrap();
-    assert_eq!(applied.written.unwrap().state, IntentState::Sending);
+    assert_eq!(applied.written().unwrap().state, IntentState::Sending);
 }
 
 /// Applies this outcome while nothing can be written, and waits until it was tried.
@@ -443,7 +453,7 @@ async fn outcome_is_retried_while_another_process_has_the_file_or_the_disk_is_fu
         } else {
             other.execute_batch("ROLLBACK").unwrap();
         }
-        assert!(writing.await.unwrap().unwrap().written.is_some());
+        assert!(writing.await.unwrap().unwrap().written().is_some());
         assert!(store.find(&key("another")).await.unwrap().is_none(), "it was rolled back");
         charged("another", &store).await;
     }
@@ -645,7 +655,7 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
     let attempt = begun("sent", &store).await;
     is_broken.store(1, Ordering::SeqCst);
     assert!(store.apply(begin("withdrawn", &store)).await.unwrap_err().is_in_doubt());
-    assert!(store.apply(processed("sent", attempt)).await.unwrap().written.is_some());
+    assert!(store.apply(processed("sent", attempt)).await.unwrap().written().is_some());
     is_broken.store(0, Ordering::SeqCst);
     let error = store.apply(begin("later", &store)).await.unwrap_err();
     assert!(error.is_history_lost(), "the end has noticed it: {error}");

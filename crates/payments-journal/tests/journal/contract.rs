@@ -11,7 +11,7 @@ use payments_core::model::{
     Void,
 };
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore};
+use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt};
 use payments_journal::{
     AttemptId, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
     JournaledClient, Purged, Resolution, StateName, StateSummary, Summary,
@@ -116,7 +116,11 @@ fn begin_at(
     second: u64,
 ) -> Change {
     let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-    Change::begin(begin, key(name), service, request, attempt, owner, at(second))
+    Change::begin(
+        key(name),
+        NewAttempt { begin, service: service.to_owned(), request, attempt_id: attempt, owner },
+        at(second),
+    )
 }
 
 /// Another attempt of a rejected key.
@@ -128,7 +132,7 @@ const SERVICE: &str = "https://pay.example.com";
 
 /// Begins this key.
 pub(crate) async fn begun(store: &impl IntentStore, name: &str) -> Intent {
-    apply(store, begin(name, store, 1)).await.written.unwrap()
+    apply(store, begin(name, store, 1)).await.written().unwrap()
 }
 
 /// Ends the newest attempt of this key.
@@ -156,9 +160,9 @@ pub(crate) async fn at_service(
     ending: Option<Ending>,
 ) {
     let begin = begin_at(service, Begin::First, name, token_request(cents), store, 1);
-    assert!(apply(store, begin).await.written.is_some());
+    assert!(apply(store, begin).await.written().is_some());
     if let Some(ending) = ending {
-        assert!(ended(store, name, ending).await.written.is_some());
+        assert!(ended(store, name, ending).await.written().is_some());
     }
 }
 
@@ -364,6 +368,19 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
     store.apply(change).await.unwrap()
 }
 
+/// The other intent that holds the transaction.
+fn holder(applied: &Applied) -> Option<&IntentKey> {
+    match applied {
+        Applied::Unchanged(_) => None,
+        Applied::Taken { by, .. } => Some(by),
+        Applied::Written { same_transaction_as, .. } => same_transaction_as.as_ref(),
+    }
+}
+
+fn taken(id: &str, by: &str) -> Applied {
+    Applied::Taken { id: transaction(id), by: key(by) }
+}
+
 /// Resolves the intent as it is now.
 pub(crate) async fn resolve(store: &impl IntentStore, text: &str, resolution: Resolution) -> Applied {
     let read = store.find(&key(text)).await.unwrap().unwrap();
@@ -378,17 +395,15 @@ pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
             let name = format!("intent-{number}-{ending_number}");
             let key = key(&name);
             let change = begin_at(SERVICE, Begin::First, &name, request.clone(), &store, 1);
-            let began = apply(&store, change).await;
-            assert_eq!(began.found, None);
-            assert_eq!(store.find(&key).await.unwrap(), began.written, "while it is sent");
+            let begun = apply(&store, change).await.written();
+            assert_eq!(store.find(&key).await.unwrap(), begun, "while it is sent");
             let ended = ended(&store, &name, ending.clone()).await;
-            assert_eq!(ended.found, began.written);
-            let mut last = ended.written.unwrap();
+            let mut last = ended.written().unwrap();
             if matches!(ending, Ending::Unknown(_)) {
                 let id = transaction(&format!("txn_8-{number}-{ending_number}"));
                 let resolution = Resolution::processed(id.clone(), "ada").note("it is on the statement");
                 let resolved = apply(&store, Change::resolve(&last, resolution, at(3))).await;
-                last = resolved.written.unwrap();
+                last = resolved.written().unwrap();
                 assert_eq!(last.transaction_id(), Some(&id));
                 assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
             }
@@ -413,7 +428,7 @@ pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     let kept = row(&store, &name).await;
     assert_eq!(kept.state, IntentState::Resolved { resolution, before: unknown });
 
-    let kept = charged(&store, "nul", as_processed("txn\0_1")).await.written.unwrap();
+    let kept = charged(&store, "nul", as_processed("txn\0_1")).await.written().unwrap();
     assert_eq!(row(&store, "nul").await, kept);
     assert_eq!(kept.processed_as(), Some(&transaction("txn\0_1")));
 }
@@ -424,7 +439,7 @@ pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
     let written = Some(begun(&one, "k").await);
     assert_eq!(other.find(&key("k")).await.unwrap(), written);
     let again = apply(&other, begin("k", &other, 2)).await;
-    assert_eq!(again, Applied { found: written, written: None, same_transaction_as: None });
+    assert_eq!(again, Applied::Unchanged(written));
     ended(&one, "k", as_processed("txn_1")).await;
     assert_eq!(row(&other, "k").await.state.name(), StateName::Processed);
 }
@@ -432,7 +447,7 @@ pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
 pub(crate) async fn intent_survives_its_store<P: Place>(place: P) {
     let written = {
         let store = place.open().await;
-        charged(&store, "k", endings().remove(0)).await.written
+        charged(&store, "k", endings().remove(0)).await.written()
     };
     assert_eq!(place.open().await.find(&key("k")).await.unwrap(), written);
 }
@@ -461,7 +476,17 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                     let request = token_request(i64::from(what % 2 + 1));
                     let begin = if what <= 3 { Begin::First } else { Begin::AfterRejection };
                     let owner = store.owner().clone();
-                    Change::begin(begin, key.clone(), SERVICE, request, attempt.clone(), owner, now)
+                    Change::begin(
+                        key.clone(),
+                        NewAttempt {
+                            begin,
+                            service: SERVICE.to_owned(),
+                            request,
+                            attempt_id: attempt.clone(),
+                            owner,
+                        },
+                        now,
+                    )
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 if let Some(found) = model.get(&key) => {
@@ -469,17 +494,16 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 }
                 _ => Change::orphan(key.clone(), attempt.clone(), now),
             };
-            let expected = Applied {
-                found: model.get(&key).cloned(),
-                written: change.decide(model.get(&key)),
-                same_transaction_as: None,
-            };
-            let mut applied = apply(store, change.clone()).await;
-            // The keys of earlier rounds have the transaction too.
-            applied.same_transaction_as = None;
-            assert_eq!(applied, expected, "{change:?}");
-            if let Some(written) = expected.written {
-                model.insert(key, written);
+            let expected = change.decide(model.get(&key));
+            match apply(store, change.clone()).await {
+                Applied::Unchanged(found) => {
+                    assert_eq!((found.as_ref(), None), (model.get(&key), expected), "{change:?}");
+                }
+                applied => {
+                    let written = applied.written();
+                    assert_eq!(written, expected, "{change:?}");
+                    model.extend(written.map(|written| (key, written)));
+                }
             }
         }
         for (key, intent) in model {
@@ -499,10 +523,10 @@ pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
                 racing.spawn(async move { apply(&*store, begin(&format!("k{round}"), &*store, 1)).await });
             }
             let results = racing.join_all().await;
-            let winners: Vec<_> = results.iter().filter_map(|applied| applied.written.as_ref()).collect();
+            let winners: Vec<_> = results.into_iter().filter_map(Applied::written).collect();
             let name = format!("k{round}");
             let kept = row(&*stores[0], &name).await;
-            assert_eq!((winners, kept.attempts), (vec![&kept], attempts));
+            assert_eq!((kept.attempts, winners), (attempts, vec![kept]));
             ended(&*stores[0], &name, Ending::NotProcessed(Failure::of_kind("connect"))).await;
         }
     }
@@ -510,10 +534,9 @@ pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
 
 pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
-    let nothing = Applied { found: None, written: None, same_transaction_as: None };
     let first = apply(&*stores[0], begin_again("k", &*stores[0], 1)).await;
-    assert_eq!(first, nothing, "there is no rejection to follow");
-    let refused = charged(&*stores[0], "k", Ending::Rejected(failure("rejected"))).await.written.unwrap();
+    assert_eq!(first, Applied::Unchanged(None), "there is no rejection to follow");
+    let refused = charged(&*stores[0], "k", Ending::Rejected(failure("rejected"))).await.written().unwrap();
 
     let mut racing = JoinSet::new();
     for number in 0..12_usize {
@@ -523,19 +546,17 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
         racing.spawn(async move { apply(&*store, change).await });
     }
     let results = racing.join_all().await;
-    let winners: Vec<_> = results.iter().filter(|applied| applied.written.is_some()).collect();
-    let [applied] = winners[..] else { panic!("{winners:?}") };
-    assert_eq!(applied.found.as_ref(), Some(&refused));
+    let winners: Vec<_> = results.into_iter().filter_map(Applied::written).collect();
     let kept = row(&*stores[1], "k").await;
-    assert_eq!(Some(&kept), applied.written.as_ref());
+    assert_eq!(winners, std::slice::from_ref(&kept));
     assert_eq!((kept.attempts, &kept.state), (2, &IntentState::Sending));
     assert_ne!((&kept.request, &kept.attempt_id), (&refused.request, &refused.attempt_id));
 
     // The outcome of this attempt is the outcome of the key.
-    let ended = ended(&*stores[2], "k", as_processed("txn_1")).await.written.unwrap();
+    let ended = ended(&*stores[2], "k", as_processed("txn_1")).await.written().unwrap();
     assert_eq!(ended.request, kept.request);
     let again = apply(&*stores[1], begin_again("k", &*stores[1], 1)).await;
-    assert_eq!(again, Applied { found: Some(ended), written: None, same_transaction_as: None });
+    assert_eq!(again, Applied::Unchanged(Some(ended)));
 }
 
 pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
@@ -545,7 +566,7 @@ pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
         let store = stores[number % 2].clone();
         racing.spawn(async move {
             let ending = as_processed(&format!("txn_{number}"));
-            assert!(charged(&*store, &format!("k{number}"), ending).await.written.is_some());
+            assert!(charged(&*store, &format!("k{number}"), ending).await.written().is_some());
         });
     }
     racing.join_all().await;
@@ -628,15 +649,29 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
     let left: Vec<_> = left.iter().map(|intent| intent.key.as_str()).collect();
     assert_eq!(left, ["old-3", "old-sending", "young-0", "young-1", "young-2", "young-3", "young-4"]);
     let again = apply(&store, begin("old-0", &store, 40)).await;
-    assert!(again.written.is_some(), "a purged key is new again");
-    assert_eq!(charged(&store, "again", as_processed("txn_8")).await.same_transaction_as, None);
+    assert!(again.written().is_some(), "a purged key is new again");
+    assert_eq!(holder(&charged(&store, "again", as_processed("txn_8")).await), None);
 }
 
 /// Begins and ends this key at this time by the sender's clock.
 async fn charged_at(name: &str, store: &impl IntentStore, time: SystemTime) {
     let (attempt, owner) = (AttemptId::new(), store.owner().clone());
     let id = attempt.clone();
-    apply(store, Change::begin(Begin::First, key(name), SERVICE, token_request(1), id, owner, time)).await;
+    apply(
+        store,
+        Change::begin(
+            key(name),
+            NewAttempt {
+                begin: Begin::First,
+                service: SERVICE.to_owned(),
+                request: token_request(1),
+                attempt_id: id,
+                owner,
+            },
+            time,
+        ),
+    )
+    .await;
     let ending = as_processed(&format!("txn_{name}"));
     apply(store, Change::end(key(name), attempt, ending, time)).await;
 }
@@ -718,11 +753,11 @@ pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(pl
     let store = place.open().await;
     let sending = begun(&store, "k").await;
     apply(&store, Change::orphan(key("k"), sending.attempt_id, at(2))).await;
-    let last = ended(&store, "k", as_processed("txn_1")).await.written.unwrap();
+    let last = ended(&store, "k", as_processed("txn_1")).await.written().unwrap();
     assert_eq!(last.state, IntentState::Processed { transaction_id: transaction("txn_1") });
     assert_eq!(
         ended(&store, "k", as_processed("txn_1")).await,
-        Applied { found: Some(last), written: None, same_transaction_as: None },
+        Applied::Unchanged(Some(last)),
         "a repeated end changes nothing"
     );
 }
@@ -814,24 +849,19 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
             unknown(&name(text), request, &one).await;
         }
         let refused = resolve(&other, &name("k"), processed(id)).await;
-        let expected = Applied {
-            found: one.find(&key(&name("k"))).await.unwrap(),
-            written: None,
-            same_transaction_as: Some(key(&name("answered"))),
-        };
-        assert_eq!(refused, expected);
+        assert_eq!(refused, taken(id, &name("answered")));
         assert!(
-            resolve(&other, &name("void"), processed(id)).await.written.is_some(),
+            resolve(&other, &name("void"), processed(id)).await.written().is_some(),
             "a void of the payment"
         );
         let refused = resolve(&one, &name("second-void"), processed(id)).await;
-        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(&name("void")))));
+        assert_eq!(refused, taken(id, &name("void")));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
-        assert!(resolve(&one, &name("void"), processed(id)).await.written.is_some());
+        assert!(resolve(&one, &name("void"), processed(id)).await.written().is_some());
         resolve(&one, &name("void"), Resolution::not_processed("ada")).await;
         let resolved = resolve(&other, &name("second-void"), processed(id)).await;
-        assert_eq!(resolved.same_transaction_as, None);
-        assert!(resolved.written.is_some());
+        assert_eq!(holder(&resolved), None);
+        assert!(resolved.written().is_some());
     }
 }
 
@@ -842,21 +872,21 @@ pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(
     for (service, text) in [(SERVICE, "here"), (OTHER, "there")] {
         unknown_at(service, text, token_request(1), &one).await;
         let resolved = resolve(&other, text, processed()).await;
-        assert_eq!(resolved.same_transaction_as, None);
-        let written = resolved.written.unwrap();
+        assert_eq!(holder(&resolved), None);
+        let written = resolved.written().unwrap();
         assert_eq!(written.service.as_deref(), Some(service));
         assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
         // The end of a charge, as the service reports it.
         let text = format!("{text}-ended");
         apply(&one, begin_at(service, Begin::First, &text, token_request(1), &one, 1)).await;
-        assert_eq!(ended(&one, &text, as_processed("txn_2")).await.same_transaction_as, None);
+        assert_eq!(holder(&ended(&one, &text, as_processed("txn_2")).await), None);
     }
     // At its own service, each id is taken.
     for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
         let text = format!("{holder}-too");
         unknown_at(service, &text, token_request(1), &one).await;
         let refused = resolve(&other, &text, processed()).await;
-        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(holder))));
+        assert_eq!(refused, taken("txn_1", holder));
     }
 }
 
@@ -871,7 +901,7 @@ pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
             let store = stores[number % 2].clone();
             let service = if number % 2 == 0 { SERVICE } else { OTHER };
             let begin = begin_at(service, Begin::First, &name, token_request(1), &*store, 1);
-            racing.spawn(async move { (apply(&*store, begin).await.written.is_some(), service) });
+            racing.spawn(async move { (apply(&*store, begin).await.written().is_some(), service) });
         }
         let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
         assert_eq!(begun.len(), 1, "{begun:?}");
@@ -882,22 +912,22 @@ pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
 
 pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
-    for (text, holder) in [("first", None), ("second", Some("first")), ("third", Some("either"))] {
-        assert_eq!(apply(&one, begin(text, &one, 1)).await.same_transaction_as, None);
+    for (text, expected) in [("first", None), ("second", Some("first")), ("third", Some("either"))] {
+        assert_eq!(holder(&apply(&one, begin(text, &one, 1)).await), None);
         let ended = ended(&other, text, as_processed("txn_1")).await;
         let kept = row(&one, text).await;
         assert_eq!(kept.processed_as(), Some(&transaction("txn_1")));
-        assert_eq!(ended.written, Some(kept));
-        let reported = ended.same_transaction_as;
-        match holder {
+        let reported = holder(&ended).cloned();
+        assert_eq!(ended.written(), Some(kept));
+        match expected {
             Some("either") => assert!([Some(key("first")), Some(key("second"))].contains(&reported)),
-            holder => assert_eq!(reported, holder.map(key)),
+            other => assert_eq!(reported, other.map(key)),
         }
     }
     // An id with another outcome is not a payment.
     let mut failure = Failure::of_kind("timeout");
     failure.transaction_id = Some(transaction("txn_1"));
-    assert_eq!(charged(&one, "unknown", Ending::Unknown(failure)).await.same_transaction_as, None);
+    assert_eq!(holder(&charged(&one, "unknown", Ending::Unknown(failure)).await), None);
 }
 
 /// A key can hold several: one for each attempt.
@@ -915,21 +945,21 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
     let is_refused = async |id: &str| {
         for resolution in [processed(id), Resolution::rejected(transaction(id), "ada")] {
             let refused = resolve(&other, "another", resolution).await;
-            assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key("twice"))), "{id:?}");
+            assert_eq!(refused, taken(id, "twice"));
         }
     };
     is_refused("txn_2").await;
     // It was charged after all, as another one.
     for id in ["txn_1", &long] {
-        assert!(resolve(&one, "twice", processed(id).of_attempt(1)).await.written.is_some());
+        assert!(resolve(&one, "twice", processed(id).of_attempt(1)).await.written().is_some());
         is_refused(id).await;
         is_refused("txn_2").await;
     }
     // What it does not hold any more is free, and so is everything once it is purged.
-    assert!(resolve(&other, "another", processed("txn_1")).await.written.is_some());
+    assert!(resolve(&other, "another", processed("txn_1")).await.written().is_some());
     place.make_older(48 * HOUR).await;
     place.open().await.purge(36 * HOUR).await.unwrap();
-    assert!(resolve(&other, "one-more", processed(&long)).await.written.is_some());
+    assert!(resolve(&other, "one-more", processed(&long)).await.written().is_some());
 }
 
 /// Two charges whose ids contained a secret may look the same.
@@ -937,7 +967,7 @@ pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(plac
     let store = place.open().await;
     for text in ["first", "second"] {
         let ended = charged(&store, text, as_processed("txn_[redacted]")).await;
-        assert_eq!(ended.same_transaction_as, None);
+        assert_eq!(holder(&ended), None);
         let kept = row(&store, text).await;
         assert_eq!(kept.processed_as(), Some(&transaction("txn_[redacted]")));
     }
@@ -956,27 +986,27 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
             let begun = lost_attempt(&text, &store);
             if name == "named" {
                 let named = Change::lost(key(&text), at(0), other.owner().clone(), "ada", at(2));
-                assert!(apply(&other, named).await.written.is_some());
+                assert!(apply(&other, named).await.written().is_some());
             }
             let end = Change::end_of(begun.clone(), ending.clone(), at(3));
             let expected = end.decide(Some(&begun)).unwrap();
-            let written = apply(&store, end.clone()).await.written.unwrap();
+            let written = apply(&store, end.clone()).await.written().unwrap();
             assert_eq!((&written.state, &written.request), (&expected.state, &begun.request));
             assert_eq!((&written.attempt_id, written.attempts), (&begun.attempt_id, 1));
             assert_eq!(other.find(&key(&text)).await.unwrap().as_ref(), Some(&written));
-            assert_eq!(apply(&store, end).await.written, None, "it is written once");
+            assert_eq!(apply(&store, end).await.written(), None, "it is written once");
         }
     }
     // Another attempt has begun since.
     let lost = lost_attempt("later", &store);
     begun(&other, "later").await;
-    assert!(apply(&store, Change::end_of(lost, as_processed("txn_lost"), at(3))).await.written.is_some());
-    let both = ended(&other, "later", as_processed("txn_later")).await.written.unwrap();
+    assert!(apply(&store, Change::end_of(lost, as_processed("txn_lost"), at(3))).await.written().is_some());
+    let both = ended(&other, "later", as_processed("txn_later")).await.written().unwrap();
     assert!(both.second_charges().eq([&transaction("txn_lost")]));
     assert_eq!(store.find(&key("later")).await.unwrap(), Some(both));
     unknown("other", token_request(1), &store).await;
-    let taken = resolve(&store, "other", Resolution::processed(transaction("txn_lost"), "ada")).await;
-    assert_eq!((taken.written, taken.same_transaction_as), (None, Some(key("later"))));
+    let refused = resolve(&store, "other", Resolution::processed(transaction("txn_lost"), "ada")).await;
+    assert_eq!(refused, taken("txn_lost", "later"));
 }
 
 /// Nobody knows to which service a lost key belongs.
@@ -989,9 +1019,9 @@ pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service
     for (text, id, also) in [("k", "txn_1", "lost"), ("k-too", "txn_2", "lost-too")] {
         unknown(text, token_request(1), &store).await;
         let (first, second) = if id == "txn_1" { (text, also) } else { (also, text) };
-        assert!(resolve(&store, first, processed(id)).await.written.is_some());
+        assert!(resolve(&store, first, processed(id)).await.written().is_some());
         let refused = resolve(&other, second, processed(id)).await;
-        assert_eq!((refused.written, refused.same_transaction_as), (None, Some(key(first))));
+        assert_eq!(refused, taken(id, first));
     }
 }
 
@@ -1003,7 +1033,7 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
         charged(&store, text, Ending::Rejected(failure)).await;
     };
     let again = |text: &str| begin_again(text, &other, 10_50);
-    let state = |applied: Applied| applied.written.map(|written| written.state.name());
+    let state = |applied: Applied| applied.written().map(|written| written.state.name());
     for text in ["called", "retried", "named", "switched"] {
         reject(text).await;
     }
@@ -1011,7 +1041,7 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     store.accept_history("ada", None, at(3)).await.unwrap();
     assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
     store.accept_history("ada", Some(0), at(3)).await.unwrap();
-    let lost = apply(&other, again("called")).await.written.unwrap();
+    let lost = apply(&other, again("called")).await.written().unwrap();
     assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
     assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
     assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));

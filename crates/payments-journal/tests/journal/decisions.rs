@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
-use payments_journal::internals::{Begin, Change, Ending};
+use payments_journal::internals::{Begin, Change, Ending, NewAttempt};
 use payments_journal::{AttemptId, Failure, Intent, IntentKey, IntentRequest, OwnerId, Resolution};
 
 pub(crate) const SERVICE: &str = "https://pay.example.com";
@@ -34,7 +34,11 @@ pub(crate) fn request(cents: i64) -> IntentRequest {
 }
 
 pub(crate) fn begin_as(begin: Begin, name: &str, request: IntentRequest, second: u64) -> Change {
-    Change::begin(begin, key(), SERVICE, request, attempt(name), owner(), at(second))
+    Change::begin(
+        key(),
+        NewAttempt { begin, service: SERVICE.to_owned(), request, attempt_id: attempt(name), owner: owner() },
+        at(second),
+    )
 }
 
 pub(crate) fn end(name: &str, ending: Ending, second: u64) -> Change {

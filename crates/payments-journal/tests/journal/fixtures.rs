@@ -15,7 +15,7 @@ use payments_core::model::{
     Void,
 };
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Begin, Change, Ending, IntentStore, ServiceChange};
+use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt, ServiceChange};
 use payments_journal::{
     AttemptId, Failure, HistoryEvent, Intent, IntentRequest, Journal, JournaledClient, OwnerId,
     PostgresStore, Resolution, SentSince, SqliteReader, SqliteStore, StateName,
@@ -164,14 +164,20 @@ const OTHER: &str = "https://old.example.com/api/v1/public";
 
 /// Applies a change, which must change something.
 async fn apply(store: &impl IntentStore, change: Change) -> Intent {
-    let applied = store.apply(change.clone()).await.unwrap();
-    applied.written.unwrap_or_else(|| panic!("{change:?} of {:?}", applied.found))
+    match store.apply(change.clone()).await.unwrap() {
+        Applied::Written { row, .. } => row,
+        applied => panic!("{change:?}: {applied:?}"),
+    }
 }
 
 fn begin(name: &str, attempt: u64, request: IntentRequest, service: &str) -> Change {
     let begin = if attempt == 1 { Begin::First } else { Begin::AfterRejection };
     let (id, owner) = (AttemptId::from_kept(format!("{name}-{attempt}")), OwnerId::from_kept("owner"));
-    Change::begin(begin, key(name), service, request, id, owner, at(attempt * 10))
+    Change::begin(
+        key(name),
+        NewAttempt { begin, service: service.to_owned(), request, attempt_id: id, owner },
+        at(attempt * 10),
+    )
 }
 
 fn end(name: &str, attempt: u64, ending: Ending) -> Change {

@@ -3,7 +3,7 @@
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
-use payments_journal::internals::{Begin, Change, Ending};
+use payments_journal::internals::{Begin, Change, Ending, NewAttempt};
 use payments_journal::{
     Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName,
 };
@@ -474,7 +474,17 @@ fn person_reopens_rows_rejected_with_that_status() {
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
     const OTHER: &str = "https://sandbox.example.com";
     for begin in [Begin::First, Begin::AfterRejection] {
-        let change = Change::begin(begin, key(), OTHER, request(10), attempt("second"), owner(), at(9));
+        let change = Change::begin(
+            key(),
+            NewAttempt {
+                begin,
+                service: OTHER.to_owned(),
+                request: request(10),
+                attempt_id: attempt("second"),
+                owner: owner(),
+            },
+            at(9),
+        );
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {

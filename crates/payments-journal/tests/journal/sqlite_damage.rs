@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use payments_journal::internals::{Change, IntentStore};
+use payments_journal::internals::{Applied, Change, IntentStore};
 use payments_journal::{Intent, IntentKey, IntentState, SqliteStore, StateName, StoreError};
 use rusqlite::Connection;
 use tokio::runtime;
@@ -300,7 +300,7 @@ fn index_that_was_built_again_is_accepted() {
         let place = with_unresolved_rows();
         replace(&place.path(), name, &format!("CREATE INDEX other ON intent {index}"));
         let store = SqliteStore::open(place.path()).unwrap();
-        assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written.is_none());
+        assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written().is_none());
         close(store);
     }
 }
@@ -332,7 +332,7 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
     let rows = table(&place.path());
     Connection::open(place.path()).unwrap().execute_batch("REINDEX").unwrap();
     let store = SqliteStore::open(place.path()).unwrap();
-    assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written.is_none());
+    assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written().is_none());
     close(store);
     assert_eq!(table(&place.path()), rows);
 
@@ -415,7 +415,7 @@ fn no_byte_of_the_key_index_is_believed() {
             Ok(store) => {
                 for (_, key, ..) in &rows {
                     let applied = block_on(store.apply(begin(key, &store, 9))).unwrap();
-                    assert_eq!(applied.written, None, "{offset}: {key} was treated as new");
+                    assert_eq!(applied.written(), None, "{offset}: {key} was treated as new");
                 }
                 close(store);
                 unnoticed += 1;
@@ -450,7 +450,7 @@ async fn unreadable_row_is_damaged_and_stays() {
         assert!(error.is_damaged(), "{sql}: {error:?}");
         assert!(sql.contains("CAST") || error.to_string().contains("the intent key-0"), "{sql}: {error}");
         assert!(store.find(&key("key-0")).await.unwrap_err().is_damaged());
-        assert!(store.apply(begin("key-1", &store, 9)).await.unwrap().written.is_none());
+        assert!(store.apply(begin("key-1", &store, 9)).await.unwrap().written().is_none());
     }
 }
 
@@ -560,8 +560,8 @@ fn lost_page_permits_nothing() {
             let change = begin(key.as_str(), &store, 9);
             match block_on(store.apply(change)) {
                 Ok(applied) => {
-                    assert_eq!(applied.written, None, "page {page}: {key} was treated as new");
-                    assert_eq!(applied.found.as_ref(), Some(row), "page {page}");
+                    let unchanged = Applied::Unchanged(Some(row.clone()));
+                    assert_eq!(applied, unchanged, "page {page}: {key} was treated as new");
                 }
                 Err(_) => errors += 1,
             }

@@ -200,8 +200,8 @@ async fn closing_a_moved_journal_does_not_touch_its_successor() {
             assert!(old.apply(begin("after", &old, 0)).await.unwrap_err().is_poisoned());
         }
         close(old);
-        assert!(new.apply(begin("now", &new, 0)).await.unwrap().written.is_none());
-        assert!(new.apply(begin("later", &new, 0)).await.unwrap().written.is_some());
+        assert!(new.apply(begin("now", &new, 0)).await.unwrap().written().is_none());
+        assert!(new.apply(begin("later", &new, 0)).await.unwrap().written().is_some());
         close(new);
         let names = ["", "-wal", "-shm", "-owners"];
         assert!(

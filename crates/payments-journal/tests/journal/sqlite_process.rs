@@ -107,7 +107,7 @@ async fn read(path: &Path) -> String {
 /// Returns `begun`, `kept`, or the failure.
 async fn begun(store: &SqliteStore, key: &str) -> String {
     match store.apply(begin(key, store, 0)).await {
-        Ok(applied) => if applied.written.is_some() { "begun" } else { "kept" }.to_owned(),
+        Ok(applied) => if applied.written().is_some() { "begun" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }
 }
@@ -121,7 +121,7 @@ async fn ended(store: &SqliteStore, name: &str) -> String {
     };
     let ending = as_processed(&format!("txn_{name}"));
     match store.apply(Change::end(intent.key, intent.attempt_id, ending, at(1))).await {
-        Ok(applied) => if applied.written.is_some() { "ended" } else { "kept" }.to_owned(),
+        Ok(applied) => if applied.written().is_some() { "ended" } else { "kept" }.to_owned(),
         Err(error) => failed(&error),
     }
 }

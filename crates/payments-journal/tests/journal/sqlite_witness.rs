@@ -28,7 +28,7 @@ fn open(path: &Path) -> SqliteStore {
 /// [`Journal::check_history`] says the same.
 async fn begin(store: &SqliteStore, name: &str) -> Result<Applied, StoreError> {
     let begun = store.apply(contract::begin(name, store, 1)).await;
-    if !matches!(begun, Ok(Applied { written: None, .. })) {
+    if !matches!(begun, Ok(Applied::Unchanged(_))) {
         let is_lost = |error: &StoreError| error.is_history_lost();
         let checked = store.check_history().await;
         assert_eq!(checked.err().is_some_and(|it| is_lost(&it)), begun.as_ref().err().is_some_and(is_lost));
@@ -67,7 +67,7 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
         for name in ["lost", "new", "lost", "new"] {
             assert_lost(begin(&store, name).await);
         }
-        assert!(matches!(begin(&store, "kept").await, Ok(Applied { written: None, .. })), "it is known");
+        assert!(matches!(begin(&store, "kept").await, Ok(Applied::Unchanged(_))), "it is known");
         close(store);
     }
     let journal = Journal::open(open(&place.path())).await.unwrap();
@@ -78,8 +78,8 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     assert_eq!(journal.find(&key("kept")).await.unwrap().unwrap().state.name(), StateName::Processed);
     journal.close().await;
     let store = open(&place.path());
-    assert!(begin(&store, "lost").await.unwrap().written.is_none(), "it may have been charged");
-    assert!(begin(&store, "new").await.unwrap().written.is_some());
+    assert!(begin(&store, "lost").await.unwrap().written().is_none(), "it may have been charged");
+    assert!(begin(&store, "new").await.unwrap().written().is_some());
     close(store);
     // A second restore is noticed too.
     let copy = fs::read(place.path()).unwrap();
@@ -101,7 +101,7 @@ async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
         assert_eq!(journal.accept_history(SentSince::Keys(&[key(name)]), "ada").await.unwrap(), 1);
         let lost = journal.find(&key(name)).await.unwrap().unwrap();
         assert_eq!(lost.begun_at, kept.created_at, "{name}");
-        assert!(begin(&open(&place.path()), begun_after).await.unwrap().written.is_some());
+        assert!(begin(&open(&place.path()), begun_after).await.unwrap().written().is_some());
     }
 }
 
@@ -112,8 +112,8 @@ async fn nothing_was_sent_changes_no_key_d49() {
     assert_eq!(journal.accept_history(SentSince::Nothing, "ada").await.unwrap(), 0);
     journal.close().await;
     let store = open(&place.path());
-    assert!(begin(&store, "lost").await.unwrap().written.is_some());
-    assert!(begin(&store, "kept").await.unwrap().written.is_none());
+    assert!(begin(&store, "lost").await.unwrap().written().is_some());
+    assert!(begin(&store, "kept").await.unwrap().written().is_none());
 }
 
 #[tokio::test]
@@ -126,14 +126,14 @@ async fn ends_go_on_and_a_lost_key_is_resolved_as_any_other_d49() {
     fs::write(place.path(), copy).unwrap();
     let store = open(&place.path());
     let ended = ended(&store, "sending", as_processed("txn_1")).await;
-    assert_eq!(ended.written.unwrap().state.name(), StateName::Processed);
+    assert_eq!(ended.written().unwrap().state.name(), StateName::Processed);
     let journal = Journal::open(store).await.unwrap();
     assert_eq!(journal.accept_history(SentSince::Keys(&[key("lost")]), "ada").await.unwrap(), 1);
     let lost = journal.find(&key("lost")).await.unwrap().unwrap();
     let resolution = Resolution::not_processed("ada").note("not in the report");
     assert!(journal.resolve(&lost, resolution).await.is_ok());
     journal.close().await;
-    assert!(begin(&open(&place.path()), "lost").await.unwrap().written.is_some(), "a person said so");
+    assert!(begin(&open(&place.path()), "lost").await.unwrap().written().is_some(), "a person said so");
 }
 
 /// The process that sends holds the row of its begin.
@@ -154,12 +154,12 @@ async fn end_of_a_charge_that_the_restored_copy_lacks_is_written_whole_d49() {
         }
         let store = open(&place.path());
         let end = Change::end_of(begun.clone(), as_processed("txn_1"), at(1));
-        let ended = store.apply(end).await.unwrap().written.unwrap();
+        let ended = store.apply(end).await.unwrap().written().unwrap();
         assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
         close(store);
         let store = open(&place.path());
         assert_eq!(store.find(&key("sending")).await.unwrap(), Some(ended));
-        assert!(begin(&store, "sending").await.unwrap().written.is_none(), "it is charged");
+        assert!(begin(&store, "sending").await.unwrap().written().is_none(), "it is charged");
         assert_eq!(
             begin(&store, "new").await.is_ok(),
             is_named,
@@ -180,7 +180,7 @@ async fn missing_database_beside_its_witness_is_refused_d49() {
         assert!(!place.path().exists());
     }
     fs::rename(copy, place.path()).unwrap();
-    assert!(begin(&open(&place.path()), "new").await.unwrap().written.is_some());
+    assert!(begin(&open(&place.path()), "new").await.unwrap().written().is_some());
 }
 
 /// As a run in another working directory does. What it leaves there would be an old journal to the next run.
@@ -211,7 +211,7 @@ async fn one_torn_slot_is_ignored_and_two_begin_nothing_d49() {
         bytes[torn * whole.len() / 2 + 40] ^= 1;
         fs::write(witness(&place), bytes).unwrap();
         let store = open(&place.path());
-        assert!(begin(&store, &format!("new-{torn}")).await.unwrap().written.is_some(), "slot {torn}");
+        assert!(begin(&store, &format!("new-{torn}")).await.unwrap().written().is_some(), "slot {torn}");
         close(store);
     }
     fs::write(witness(&place), "").unwrap();
@@ -276,7 +276,7 @@ async fn forgotten_witness_stops_only_who_forgot_it_d49() {
     fs::rename(&path, &unmounted).unwrap();
     assert_lost(begin(&options.open(place.path()).unwrap(), "new").await);
     fs::rename(unmounted, &path).unwrap();
-    assert!(begin(&options.open(place.path()).unwrap(), "new").await.unwrap().written.is_some());
+    assert!(begin(&options.open(place.path()).unwrap(), "new").await.unwrap().written().is_some());
 }
 
 /// What is still written without the witness does not catch up with it.
@@ -297,7 +297,7 @@ async fn changes_that_the_witness_did_not_see_hide_no_loss_d49() {
     let store = open(&place.path());
     for number in 0..5 {
         let ending = as_processed(&format!("txn_{number}"));
-        assert!(ended(&store, &format!("sending-{number}"), ending).await.written.is_some());
+        assert!(ended(&store, &format!("sending-{number}"), ending).await.written().is_some());
     }
     close(store);
     assert_lost(begin(&options.open(place.path()).unwrap(), "lost").await);
@@ -413,7 +413,7 @@ async fn witness_that_was_never_whole_is_created_again_d49() {
     Connection::open(place.path()).unwrap().execute("UPDATE meta SET is_witnessed = 0", []).unwrap();
     fs::write(witness(&place), "0123").unwrap();
     let store = open(&place.path());
-    assert!(begin(&store, "new").await.unwrap().written.is_some());
+    assert!(begin(&store, "new").await.unwrap().written().is_some());
 }
 
 /// After a crash somebody puts the database of an earlier day back and leaves the newer log, or the other way round.
@@ -457,8 +457,8 @@ async fn log_of_another_time_than_the_database_is_refused_d49() {
     fs::write(&log, newer_log).unwrap();
     fs::set_permissions(&log, Permissions::from_mode(0o600)).unwrap();
     let store = open(&database);
-    assert!(begin(&store, "lost").await.unwrap().written.is_none());
-    assert!(begin(&store, "new").await.unwrap().written.is_some());
+    assert!(begin(&store, "lost").await.unwrap().written().is_none());
+    assert!(begin(&store, "new").await.unwrap().written().is_some());
 }
 
 /// A key that it does not show may have been charged.

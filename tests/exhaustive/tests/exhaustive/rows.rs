@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::time::UNIX_EPOCH;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
-use payments_journal::internals::{Begin, Change, Ending};
+use payments_journal::internals::{Begin, Change, Ending, NewAttempt};
 use payments_journal::{
     AttemptId, Failure, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, OwnerId,
     RecordedResolution, Resolution, Verdict,
@@ -87,12 +87,14 @@ impl Input {
                 let begin = if is_after_rejection { Begin::AfterRejection } else { Begin::First };
                 let cents = if is_same_request { 10_50 } else { 10_51 };
                 Change::begin(
-                    begin,
                     key,
-                    "https://pay.example.com",
-                    request(cents),
-                    AttemptId::from_kept("new"),
-                    owner,
+                    NewAttempt {
+                        begin,
+                        service: "https://pay.example.com".to_owned(),
+                        request: request(cents),
+                        attempt_id: AttemptId::from_kept("new"),
+                        owner,
+                    },
                     at,
                 )
             }
@@ -103,12 +105,14 @@ impl Input {
             Self::Orphan { attempt } => Change::orphan(key, attempt.id(), at),
             Self::Resolve { attempt, is_same_revision, finding } => {
                 let begin = Change::begin(
-                    Begin::First,
                     key,
-                    "https://pay.example.com",
-                    request(10_50),
-                    attempt.id(),
-                    owner,
+                    NewAttempt {
+                        begin: Begin::First,
+                        service: "https://pay.example.com".to_owned(),
+                        request: request(10_50),
+                        attempt_id: attempt.id(),
+                        owner,
+                    },
                     at,
                 );
                 let mut read = begin.decide(None).expect("there is no row");
@@ -219,7 +223,7 @@ impl Rows {
         *self.decisions.borrow_mut().entry((found, input)).or_insert_with(|| {
             let before = found.map(|row| self.intent(row));
             let change = input.change();
-            let is_refused_if_taken = change.is_refused_if_taken();
+            let is_refused_if_taken = change.taken_by(Some(change.key())).is_some();
             let written = (self.decide)(input, before.as_deref());
             let (mut to_search, mut is_counted) = (None, true);
             let written = written.map(|intent| {

@@ -63,12 +63,12 @@ async fn outcome_of_a_call_in_flight_is_written_whole_d49() {
 async fn charge_that_another_process_makes_meanwhile_is_a_possible_second_one_d49() {
     let copy = MemoryStore::new();
     let world = world(&copy).await;
-    let begun = copy.apply(begin_for(&copy)).await.unwrap().written.unwrap();
+    let begun = copy.apply(begin_for(&copy)).await.unwrap().written().unwrap();
     let paid = world.pay().await.unwrap();
     let charged = paid.second_charge.expect("the other one may be charged too");
     assert!(charged.second_charges().eq([&paid.transaction_id]));
     let ending = payments_journal::internals::Ending::Processed(TransactionId::new("txn_other").unwrap());
-    let both = copy.apply(Change::end_of(begun, ending, SystemTime::now())).await.unwrap().written.unwrap();
+    let both = copy.apply(Change::end_of(begun, ending, SystemTime::now())).await.unwrap().written().unwrap();
     assert!(both.second_charges().eq([&paid.transaction_id]));
 }
 

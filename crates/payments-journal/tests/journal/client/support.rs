@@ -2,7 +2,7 @@ use std::time::SystemTime;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Begin, Change, IntentStore as _};
+use payments_journal::internals::{Begin, Change, IntentStore as _, NewAttempt};
 use payments_journal::{AttemptId, Error, IntentKey, Journaled, MemoryStore};
 
 pub(crate) const TEN_FIFTY: Amount = Amount::from_cents(10_50);
@@ -21,12 +21,14 @@ pub(crate) type Result = std::result::Result<Journaled<TransactionReceipt>, Erro
 pub(crate) fn begin_for(other: &MemoryStore) -> Change {
     let (request, owner) = ((&payment_of(TEN_FIFTY)).into(), other.owner().clone());
     Change::begin(
-        Begin::First,
         key(),
-        FakeGateway::BASE_URL,
-        request,
-        AttemptId::new(),
-        owner,
+        NewAttempt {
+            begin: Begin::First,
+            service: FakeGateway::BASE_URL.to_owned(),
+            request,
+            attempt_id: AttemptId::new(),
+            owner,
+        },
         SystemTime::now(),
     )
 }

@@ -8,7 +8,7 @@ use super::{BILLING, administrator, make_standby, opened, sql, until};
 use crate::contract::{self, at, key};
 
 async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
-    let begun = store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written.is_some());
+    let begun = store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written().is_some());
     if begun.as_ref().is_ok_and(|is_new| *is_new) {
         store.check_history().await.unwrap();
     }
@@ -118,7 +118,7 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
         }
         let ending = contract::as_processed(&format!("txn_{}", begun.key));
         let end = Change::end_of(begun.clone(), ending, at(1));
-        let ended = store.apply(end).await.unwrap().written.unwrap();
+        let ended = store.apply(end).await.unwrap().written().unwrap();
         assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
         assert_eq!(person.find(&begun.key).await.unwrap(), Some(ended));
         assert!(!begins(&store, begun.key.as_str()).await.unwrap(), "it is charged");

@@ -31,7 +31,7 @@ async fn error_of_a_begin_interrupted_by(function: &str) -> Option<StoreError> {
     let error = beginning.await.unwrap().unwrap_err();
     inserting.rollback().await.unwrap();
     assert_eq!(store.find(&key("k")).await.unwrap(), None);
-    assert!(store.apply(begin("k", &*store, 2)).await.unwrap().written.is_some());
+    assert!(store.apply(begin("k", &*store, 2)).await.unwrap().written().is_some());
     Some(error)
 }
 

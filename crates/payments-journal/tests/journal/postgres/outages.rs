@@ -125,7 +125,7 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
         })
         .await;
         let ended = contract::ended(&store, "k", contract::as_processed("txn_1")).await;
-        assert!(ended.written.is_some());
+        assert!(ended.written().is_some());
     });
 }
 

@@ -88,6 +88,6 @@ async fn a_process() {
     respond("opened");
     for key in stdin().lines() {
         let applied = store.apply(begin(&key.unwrap(), &store, 0)).await.unwrap();
-        respond(if applied.written.is_some() { "begun" } else { "kept" });
+        respond(if applied.written().is_some() { "begun" } else { "kept" });
     }
 }

@@ -47,7 +47,7 @@ async fn row_purged_during_a_begin_is_inserted_again() {
     });
     until_locked_out("the beginning waits for the row", &server.url()).await;
     purging.commit().await.unwrap();
-    let written = beginning.await.unwrap().written.unwrap();
+    let written = beginning.await.unwrap().written().unwrap();
     assert_eq!((written.state.name(), written.attempts), (StateName::Sending, 2));
     assert_eq!(store.find(&key("k")).await.unwrap(), Some(written));
 }

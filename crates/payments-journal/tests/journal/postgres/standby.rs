@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use payments_core::Outcome;
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::internals::{Applied, Change, IntentStore as _};
 use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
@@ -139,7 +139,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
     until_waiting(&administrator).await;
     assert!(!first.is_finished());
     wait_for_standby(&administrator, "").await;
-    let written = first.await.unwrap().unwrap().written.unwrap();
+    let written = first.await.unwrap().unwrap().written().unwrap();
     assert_eq!((written.state.name(), written.revision), (StateName::Processed, 2));
 
     // An end that is written again, as by `flush`, is not taken from a row that a standby may lack.
@@ -149,7 +149,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
     assert!(!second.is_finished());
     wait_for_standby(&administrator, "").await;
     let second = second.await.unwrap().unwrap();
-    assert_eq!((second.written, second.found.unwrap()), (None, written));
+    assert_eq!(second, Applied::Unchanged(Some(written)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
