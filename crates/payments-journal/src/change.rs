@@ -329,7 +329,10 @@ impl Change {
             return self.ended_late(found, attempt_id, ending, was_lost);
         }
         // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
-        let has_no_end = found.state == IntentState::Sending || is_unknown_by_crash(&found.state);
+        let has_no_end = match &found.state {
+            IntentState::Unknown(failure) => failure.kind == FailureKind::CRASH,
+            state => *state == IntentState::Sending,
+        };
         // That it was processed is the service's own word.
         let overrules_a_person = matches!(ending, Ending::Processed(_))
             && (found.is_decided_by_a_person() || found.is_unknown_by_loss());
@@ -501,9 +504,4 @@ impl Intent {
 /// A person's text without card numbers.
 fn masked(text: &str) -> String {
     mask(text, &[]).into_owned()
-}
-
-/// Whether the sender was considered dead.
-fn is_unknown_by_crash(state: &IntentState) -> bool {
-    matches!(state, IntentState::Unknown(failure) if failure.kind == FailureKind::CRASH)
 }

@@ -129,14 +129,6 @@ impl HistoryEvent {
         }
         self
     }
-
-    /// The resolution, if it is one.
-    const fn resolution(&self) -> Option<&RecordedResolution> {
-        match self {
-            Self::Resolved(said) => Some(said),
-            _ => None,
-        }
-    }
 }
 
 impl Ending {
@@ -173,7 +165,10 @@ impl Intent {
     /// Everything that persons have said about its attempts, and the service about
     /// [earlier ones](crate::Resolution::is_reported), in order.
     pub fn resolutions(&self) -> impl DoubleEndedIterator<Item = &RecordedResolution> {
-        self.events.iter().filter_map(HistoryEvent::resolution)
+        self.events.iter().filter_map(|event| match event {
+            HistoryEvent::Resolved(said) => Some(said),
+            _ => None,
+        })
     }
 
     /// The earlier names of its service, which persons have [replaced](crate::Journal::rename_service), in order.

@@ -77,12 +77,6 @@ impl fmt::Display for IntentKey {
     }
 }
 
-impl AsRef<str> for IntentKey {
-    fn as_ref(&self) -> &str {
-        &self.0
-    }
-}
-
 impl TryFrom<Box<str>> for IntentKey {
     type Error = InvalidIntentKey;
 

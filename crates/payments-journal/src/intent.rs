@@ -139,10 +139,7 @@ impl Intent {
     /// Whether it says what became of a call for this service. As long as the service of a [lost](Subject::Lost) key is not known,
     /// it does so only until a person has said that it was processed or rejected: that may be true of another service.
     pub fn answers(&self, service: &str) -> bool {
-        match &self.service {
-            Some(own) => own == service,
-            None => self.is_unresolved() || self.may_be_sent(),
-        }
+        self.is_of(service) && (self.service.is_some() || self.is_unresolved() || self.may_be_sent())
     }
 
     /// Whether it is a void and not a payment. A void and the payment that it undoes may be

@@ -126,7 +126,7 @@ impl Journal {
     /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
-        self.resolved(read, Change::resolve(read, resolution.clone(), SystemTime::now()), &resolution).await
+        self.resolved(read, Change::resolve(read, resolution, SystemTime::now())).await
     }
 
     /// As [`resolve`](Self::resolve), by a person who asked this [service](payments_core::Client::service). A key whose entry was
@@ -142,16 +142,10 @@ impl Journal {
         resolution: Resolution,
         service: &str,
     ) -> Result<Intent, ResolveError> {
-        let change = Change::resolve(read, resolution.clone(), SystemTime::now()).of_service(service);
-        self.resolved(read, change, &resolution).await
+        self.resolved(read, Change::resolve(read, resolution, SystemTime::now()).of_service(service)).await
     }
 
-    async fn resolved(
-        &self,
-        read: &Intent,
-        change: Change,
-        resolution: &Resolution,
-    ) -> Result<Intent, ResolveError> {
+    async fn resolved(&self, read: &Intent, change: Change) -> Result<Intent, ResolveError> {
         Err(ResolveError(match self.store.apply(change.clone()).await? {
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
@@ -160,7 +154,8 @@ impl Journal {
                 Reason::Changed { read_attempts: read.attempts, found: found.into() }
             }
             Applied::Unchanged(Some(found)) => {
-                Reason::Refused(found.refusal_of(resolution).unwrap_or(Refusal::Known), found.into())
+                let refusal = change.resolution().and_then(|said| found.refusal_of(said));
+                Reason::Refused(refusal.unwrap_or(Refusal::Known), found.into())
             }
         }))
     }

@@ -64,7 +64,7 @@ impl Intent {
                 IntentState::Rejected(failure) => failure.kind == FailureKind::RESOLVED,
                 _ => false,
             };
-        self.last_resolution(attempt).filter(|_| is_decided)
+        self.last_recorded(attempt).filter(|_| is_decided).map(|recorded| &recorded.resolution)
     }
 
     /// The transactions that no other intent may be resolved as, each once: the one that it is
@@ -108,7 +108,7 @@ impl Intent {
         if self.count_of_notes() >= MAX_NOTES && resolution.verdict.processed_as().is_none() {
             return Some(Refusal::TooMany);
         }
-        if !is_newest && self.last_resolution(number).is_some_and(|last| last.is_reported) {
+        if !is_newest && self.last_recorded(number).is_some_and(|last| last.resolution.is_reported) {
             return Some(Refusal::Reported(number));
         }
         let is_open = match (&resolution.verdict, &self.state) {
@@ -177,7 +177,11 @@ impl Intent {
                 self.state = IntentState::Unknown(failure);
             }
         }
-        self.show_request_of(self.processed_attempt().unwrap_or(self.attempts));
+        let number = self.processed_attempt().unwrap_or(self.attempts);
+        if let (Some(request), Some(begun_at)) = (self.request_of(number).cloned(), self.begun_at_of(number))
+        {
+            (self.request, self.begun_at) = (request, begun_at);
+        }
     }
 
     /// The earlier attempts that may have moved money, about which and after which no person has decided, by number. The journal had
@@ -212,13 +216,6 @@ impl Intent {
         }
     }
 
-    fn show_request_of(&mut self, number: u32) {
-        if let (Some(request), Some(begun_at)) = (self.request_of(number).cloned(), self.begun_at_of(number))
-        {
-            (self.request, self.begun_at) = (request, begun_at);
-        }
-    }
-
     /// The attempts that were found processed, by number.
     fn findings(&self) -> impl Iterator<Item = (u32, &Resolution)> {
         let numbers: BTreeSet<_> = self.resolutions().map(|recorded| recorded.attempt).collect();
@@ -237,10 +234,6 @@ impl Intent {
 
     fn last_recorded(&self, attempt: u32) -> Option<&RecordedResolution> {
         self.resolutions().rfind(|recorded| recorded.attempt == attempt)
-    }
-
-    fn last_resolution(&self, attempt: u32) -> Option<&Resolution> {
-        self.last_recorded(attempt).map(|recorded| &recorded.resolution)
     }
 
     /// The failure of the newest attempt, without what persons have said about it.

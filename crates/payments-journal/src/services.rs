@@ -52,11 +52,12 @@ impl Journal {
     ///
     /// If there are none, or if they cannot be read.
     pub async fn intents_of_service(&self, service: &str) -> Result<ServiceIntents, ServiceError> {
-        let intents = if service.is_empty() { None } else { Some(self.summarize(Some(service)).await?) };
-        match intents.filter(|intents| intents.count() > 0) {
-            Some(intents) => Ok(ServiceIntents { service: service.to_owned(), intents }),
-            None => Err(ServiceError::none(service)),
+        let intents = self.summarize(Some(service)).await?;
+        // Intents whose service is not known are of none.
+        if service.is_empty() || intents.count() == 0 {
+            return Err(ServiceError::none(service));
         }
+        Ok(ServiceIntents { service: service.to_owned(), intents })
     }
 
     /// Gives the intents of a service another one, by a person's decision: its host was renamed. **They then answer calls to the

@@ -156,31 +156,22 @@ impl Unwritten {
                     events::double_charge(&applied);
                 }
                 Err(error) => {
-                    if let Some(refusal) = refusal(&error, change.key()) {
-                        self.refuse(number, refusal);
-                    } else {
+                    let mut ends = self.ends();
+                    let Some(refusal) = refusal(&error, change.key()) else {
                         let error = error.of_outcome(change.key());
-                        let mut ends = self.ends();
                         ends.stops += 1;
                         ends.stopped = Some(error.clone());
                         return Err(error);
+                    };
+                    let known = ends.waiting.get_mut(&number).map(|end| end.refusal.replace(refusal.clone()));
+                    // It is logged once.
+                    if let (Some(None), Some(ending)) = (known, change.ending()) {
+                        events::not_recorded(change.key(), ending, &refusal);
                     }
                 }
             }
             from = number + 1;
         }
-    }
-
-    /// Keeps why the store refused this end. It is logged once.
-    fn refuse(&self, number: u64, refusal: StoreError) {
-        let mut ends = self.ends();
-        let Some(UnwrittenEnd { change, refusal: known }) = ends.waiting.get_mut(&number) else { return };
-        if known.is_none()
-            && let Some(ending) = change.ending()
-        {
-            events::not_recorded(change.key(), ending, &refusal);
-        }
-        *known = Some(refusal);
     }
 
     /// The refusals of these keys as one error.

@@ -158,6 +158,10 @@ const OF_A_NEW_TRANSACTION: &str = "GetNewTransactionId";
 fn connect_failure(place: &str, error: &Error) -> StoreError {
     let cause = error.source();
     let reason = cause.map(ToString::to_string).unwrap_or_default();
+    // The connection broke, and the certificate or the protocol was not the cause.
+    let is_of_the_network = cause
+        .and_then(|cause| cause.downcast_ref::<io::Error>())
+        .is_some_and(|error| error.kind() != io::ErrorKind::InvalidData);
     let refused = |what: &str| StoreError::refused(format!("the journal's database {place} {what}"));
     let failure = match (error.code(), error.to_string().as_str()) {
         (Some(&SqlState::INVALID_CATALOG_NAME), _) => {
@@ -176,7 +180,7 @@ fn connect_failure(place: &str, error: &Error) -> StoreError {
             "does not offer TLS, which is required: switch TLS on at the server; only if nobody else can reach the \
              network between, add sslmode=disable to the URL",
         ),
-        (_, TLS) if !cause.is_some_and(is_of_the_network) => refused(
+        (_, TLS) if !is_of_the_network => refused(
             "cannot be used over TLS, and a retry will fail in the same way: give it a valid certificate for this host \
              name, or name the authority that issued it with sslrootcert",
         ),
@@ -189,11 +193,6 @@ fn connect_failure(place: &str, error: &Error) -> StoreError {
 const CONFIGURATION: &str = "invalid configuration";
 const AUTHENTICATION: &str = "authentication error";
 const TLS: &str = "error performing TLS handshake";
-
-/// Whether the connection broke, and the certificate or the protocol was not the cause.
-fn is_of_the_network(cause: &(dyn std::error::Error + 'static)) -> bool {
-    cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() != io::ErrorKind::InvalidData)
-}
 
 /// Waits for statements without a COMMIT, so that an error means that nothing was changed.
 pub(super) async fn execute<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {

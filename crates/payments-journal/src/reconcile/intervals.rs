@@ -24,10 +24,6 @@ impl Interval {
         Self { first: milliseconds::of(first), last: i64::MAX }
     }
 
-    const fn overlaps(self, other: Self) -> bool {
-        self.first <= other.last && other.first <= self.last
-    }
-
     const fn length(self) -> i64 {
         self.last.saturating_sub(self.first)
     }
@@ -100,7 +96,8 @@ impl<T: Copy + Ord> Intervals<T> {
         let earliest = asked.first.saturating_sub(self.longest);
         let begin = self.short.partition_point(|(interval, _)| interval.first < earliest);
         let near = self.short[begin..].iter().take_while(move |(interval, _)| interval.first <= asked.last);
-        let overlapping = near.chain(&self.long).filter(move |(interval, _)| interval.overlaps(asked));
+        let overlaps = move |at: Interval| at.first <= asked.last && asked.first <= at.last;
+        let overlapping = near.chain(&self.long).filter(move |(interval, _)| overlaps(*interval));
         overlapping.map(|(_, value)| *value)
     }
 }

@@ -65,28 +65,15 @@ impl<'a> Matching<'a> {
 
     pub(super) fn finish(self) -> Reconciliation {
         let (rows, attempts) = (self.rows_by_slot(), self.attempts_by_slot());
-        let transactions = self.report.transactions();
+        let transactions = 0..self.report.transactions.len();
         let charged = self.charged_by_slot();
         let found = Found {
             rows_of: (0..self.intents.len()).map(|index| self.rows_of(index, &rows)).collect(),
             intents_of: transactions.map(|transaction| self.intents_of(transaction, &attempts)).collect(),
             lost: self.lost_by_amount(),
         };
-        let mut result = Reconciliation {
-            service: None,
-            proposals: Vec::new(),
-            undecided: Vec::new(),
-            missing: Vec::new(),
-            unexplained: Vec::new(),
-            foreign: Vec::new(),
-            unreadable: self
-                .report
-                .rows
-                .iter()
-                .filter(|row| !row.is_readable())
-                .map(|row| row.line)
-                .collect(),
-        };
+        let unreadable = self.report.rows.iter().filter(|row| !row.is_readable()).map(|row| row.line);
+        let mut result = Reconciliation { unreadable: unreadable.collect(), ..Reconciliation::default() };
         for index in 0..self.intents.len() {
             if self.intents[index].is_open() {
                 self.decide(index, &found, &mut result);

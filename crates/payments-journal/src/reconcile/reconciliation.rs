@@ -24,7 +24,7 @@ impl Default for ReconcileOptions {
 }
 
 /// What a report says about the unresolved keys of a journal. Nothing was changed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Reconciliation {
     /// The service that was compared; `None` if the journal is empty.

@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 use std::mem::discriminant;
-use std::ops::Range;
 use std::time::SystemTime;
 
 use payments_model::{Amount, TransactionId};
@@ -83,7 +82,7 @@ pub enum RowStatus {
 /// The rows by what they can be found by. Rows with one id are one transaction.
 pub(super) struct Report<'a> {
     pub(super) rows: &'a [ReportRow],
-    transactions: Vec<Transaction>,
+    pub(super) transactions: Vec<Transaction>,
     by_id: HashMap<TransactionId, usize>,
     /// The transaction of each row.
     pub(super) transaction_of: Vec<usize>,
@@ -95,7 +94,7 @@ pub(super) struct Report<'a> {
     has_unreadable: [bool; 3],
 }
 
-struct Transaction {
+pub(super) struct Transaction {
     rows: Vec<usize>,
     /// Whether every row can be read completely, and all say the same.
     is_clear: bool,
@@ -164,10 +163,6 @@ impl<'a> Report<'a> {
             report.marks.extend(row.marks().into_iter().flatten());
         }
         report
-    }
-
-    pub(super) fn transactions(&self) -> Range<usize> {
-        0..self.transactions.len()
     }
 
     /// The transaction with this id.

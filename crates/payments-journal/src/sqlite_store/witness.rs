@@ -52,10 +52,6 @@ impl Witnesses {
         Self::open_with(File::options().read(true).write(true), journal, paths)
     }
 
-    pub(super) fn open_to_read(journal: String, paths: Vec<PathBuf>) -> Self {
-        Self::open_with(File::options().read(true), journal, paths)
-    }
-
     fn open_with(options: &OpenOptions, journal: String, paths: Vec<PathBuf>) -> Self {
         let open = |path: PathBuf| {
             let opened = open(&path, options);
@@ -194,7 +190,7 @@ pub(super) fn check_history<E>(
             (1..).zip([Some(place.witness()).filter(|_| is_beside(place)), elsewhere.map(Path::to_owned)]);
         let asked =
             named.filter_map(|(number, path)| path.filter(|it| number <= count || !is_missing_or_empty(it)));
-        let witnesses = Witnesses::open_to_read(journal, asked.collect());
+        let witnesses = Witnesses::open_with(File::options().read(true), journal, asked.collect());
         // Before the changes, because a journal that is open goes on meanwhile.
         let seen = witnesses.ask();
         let History { changes, is_lost, .. } = read()?;

@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use payments_journal::{
-    Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow, UndecidedReason, Unexplained,
+    IntentKey, Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow, UndecidedReason,
+    Unexplained,
 };
 use payments_model::{Amount, mask};
 use serde::Serialize;
@@ -166,7 +167,7 @@ impl<'a> Document<'a> {
         };
         let undecided = found.undecided.iter().map(|open| {
             let candidates = open.candidates.iter().map(|candidate| Row {
-                other_keys: Some(candidate.other_keys.iter().map(AsRef::as_ref).collect()),
+                other_keys: Some(candidate.other_keys.iter().map(IntentKey::as_str).collect()),
                 ..row(&candidate.lines)
             });
             let (why, explained) = words(open.why);
