@@ -103,12 +103,13 @@ impl Journal {
     ///
     /// If the store cannot be read or written.
     pub fn open(store: impl Store) -> Result<Self, StoreError> {
-        block_on(crate::Journal::open_with(store, Background::Thread)).map(Self::of)
+        block_on(crate::Journal::open_with(store, Background::Thread))
+            .map(|journal| Self { journal, process: process::id() })
     }
 
     /// See [`Journal::read_only`](crate::Journal::read_only).
     pub fn read_only(store: impl Store) -> Self {
-        Self::of(crate::Journal::read_only(store))
+        Self { journal: crate::Journal::read_only(store), process: process::id() }
     }
 
     /// See [`Journal::close`](crate::Journal::close). In a forked process it does nothing.
@@ -116,10 +117,6 @@ impl Journal {
         if self.check_process().is_ok() {
             block_on(self.journal.close());
         }
-    }
-
-    fn of(journal: crate::Journal) -> Self {
-        Self { journal, process: process::id() }
     }
 
     /// Fails in a process that was forked from the journal's: its threads are not here, and its locks may be held for ever.

@@ -495,6 +495,7 @@ impl Change {
 impl Intent {
     /// Whether its key takes this request once a person has [reopened](crate::Journal::reopen) it after a rejection with one of
     /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
+    #[doc(hidden)]
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
         let reopen = Change::reopen(self.key.clone(), http_statuses, "", None, self.changed_at);
         reopen.decide(Some(self)).is_some_and(|reopened| reopened.differences(request).is_empty())

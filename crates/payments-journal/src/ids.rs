@@ -117,7 +117,7 @@ macro_rules! random_id {
             /// # Panics
             ///
             /// If the operating system cannot provide randomness.
-            #[expect(clippy::new_without_default, reason = "a default that differs each time would surprise")]
+            #[doc(hidden)]
             pub fn new() -> Self {
                 let mut bytes = [0; 16];
                 getrandom::fill(&mut bytes).expect("the system has randomness");

@@ -36,12 +36,15 @@ pub struct Intent {
     /// [`Resolved`](IntentState::Resolved), as that one.
     pub state: IntentState,
     /// The newest attempt.
+    #[doc(hidden)]
     #[serde(rename = "attempt")]
     pub attempt_id: AttemptId,
     /// The owner of that attempt.
+    #[doc(hidden)]
     pub owner: OwnerId,
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
     /// rejected again, so that no plain call sends it.
+    #[doc(hidden)]
     pub follows: Option<Failure>,
     /// The number of attempts, and so the number of the newest one. All but the last provably moved nothing or were rejected,
     /// or a person has said so.

@@ -97,6 +97,7 @@ impl IntentRequest {
     ///
     /// A field that the record does not show contradicts nothing. Either of its amounts may be the requested one, because their
     /// relation, for example with a convenience fee, is not published.
+    #[doc(hidden)]
     pub fn contradictions(&self, record: &TransactionRecord) -> Vec<String> {
         let mut found = Vec::new();
         let mut shown: Vec<Amount> = [&record.amount, &record.base_amount]

@@ -486,6 +486,6 @@ const PAGE: usize = 1000;
 impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { store, unwritten: _ } = self;
-        f.debug_struct("Journal").field("store", store).finish_non_exhaustive()
+        f.debug_struct("Journal").field("owner", store.owner()).finish_non_exhaustive()
     }
 }

@@ -194,6 +194,10 @@ impl PostgresStore {
     pub fn was_created(&self) -> bool {
         self.0.was_created
     }
+
+    fn check_writable(&self) -> Result<(), StoreError> {
+        if self.0.lock.is_some() { Ok(()) } else { Err(only_read()) }
+    }
 }
 
 /// How a [`PostgresStore`] is opened.
@@ -316,12 +320,6 @@ impl Shared {
 
     fn idle(&self) -> MutexGuard<'_, Vec<Session>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl PostgresStore {
-    fn check_writable(&self) -> Result<(), StoreError> {
-        if self.0.lock.is_some() { Ok(()) } else { Err(only_read()) }
     }
 }
 

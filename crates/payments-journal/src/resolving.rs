@@ -57,6 +57,7 @@ impl Intent {
     }
 
     /// What a person has said about the attempt with this number, if that is what the journal goes by.
+    #[doc(hidden)]
     pub fn decision_about(&self, attempt: u32) -> Option<&Resolution> {
         let is_decided = attempt != self.attempts
             || match &self.state {
@@ -71,6 +72,7 @@ impl Intent {
     /// [processed as](Self::processed_as), which is the first, and those that its attempts were found processed as. An id of which
     /// a part was [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different
     /// ids.
+    #[doc(hidden)]
     pub fn held_transactions(&self) -> impl Iterator<Item = &TransactionId> {
         let found = self.findings().filter_map(|(_, found)| found.verdict.processed_as());
         let mut held: Vec<&TransactionId> = Vec::new();
@@ -122,7 +124,11 @@ impl Intent {
             return Some(Refusal::Known);
         }
         let id = resolution.verdict.processed_as()?;
-        self.attempt_processed_as(id).filter(|other| *other != number).map(Refusal::SameTransaction)
+        let other = match &self.state {
+            IntentState::Processed { transaction_id } if transaction_id == id => Some(self.attempts),
+            _ => self.findings().find(|(_, it)| it.verdict.processed_as() == Some(id)).map(|(of, _)| of),
+        };
+        other.filter(|other| *other != number).map(Refusal::SameTransaction)
     }
 
     /// Records what a person says, which must not be [refused](Self::refusal_of), or what the service has reported about an
@@ -223,13 +229,6 @@ impl Intent {
             let decided = self.decision_about(number)?;
             decided.verdict.processed_as().map(|_| (number, decided))
         })
-    }
-
-    fn attempt_processed_as(&self, id: &TransactionId) -> Option<u32> {
-        if matches!(&self.state, IntentState::Processed { transaction_id } if transaction_id == id) {
-            return Some(self.attempts);
-        }
-        self.findings().find(|(_, found)| found.verdict.processed_as() == Some(id)).map(|(number, _)| number)
     }
 
     fn last_recorded(&self, attempt: u32) -> Option<&RecordedResolution> {

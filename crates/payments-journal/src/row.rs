@@ -4,10 +4,7 @@ use crate::{Intent, StateName, StoreError};
 
 /// The intent as JSON.
 pub(crate) fn document(intent: &Intent) -> String {
-    // Larger than most documents, which avoids a second allocation.
-    let mut document = Vec::with_capacity(1024);
-    serde_json::to_writer(&mut document, intent).expect("every map key is a string");
-    String::from_utf8(document).expect("serde_json writes UTF-8")
+    serde_json::to_string(intent).expect("every map key is a string")
 }
 
 /// The intent of a document in a row with this key and state.

@@ -1,6 +1,5 @@
 //! What a store does: it makes one change of one row, atomically and durably.
 
-use std::fmt;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
@@ -190,7 +189,7 @@ impl Applied {
 
 /// What a purge has removed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
+#[non_exhaustive]
 pub struct Purged {
     /// The number of removed intents.
     pub intents: u64,
@@ -211,16 +210,10 @@ pub(crate) fn after_page<R>(
 
 /// Some rows of a list.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: stores create it")]
+#[non_exhaustive]
 pub struct Page {
     /// The rows.
     pub intents: Vec<Intent>,
     /// The position after which the next page begins, for [`Journal::list`](crate::Journal::list); `None` at the end.
     pub next: Option<i64>,
-}
-
-impl fmt::Debug for dyn IntentStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("IntentStore").field("owner", self.owner()).finish_non_exhaustive()
-    }
 }

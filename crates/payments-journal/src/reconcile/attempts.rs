@@ -116,7 +116,7 @@ impl Subjects {
             }
             _ => None,
         });
-        let rejected: Vec<_> = rejected.collect();
+        let rejected = rejected.collect();
         if intent.is_void() {
             attempts.clear();
         }

@@ -60,7 +60,9 @@ impl<K: Eq + Hash, T: Copy + Ord + Default> FromIterator<(K, Interval, T)> for I
         for (key, interval, value) in values {
             by_key.entry(key).or_default().push(interval, value);
         }
-        by_key.values_mut().for_each(Intervals::sort);
+        for intervals in by_key.values_mut() {
+            intervals.short.sort_by_key(|(interval, value)| (interval.first, *value));
+        }
         Self(by_key)
     }
 }
@@ -85,10 +87,6 @@ impl<T: Copy + Ord> Intervals<T> {
             self.longest = self.longest.max(interval.length());
             self.short.push((interval, value));
         }
-    }
-
-    fn sort(&mut self) {
-        self.short.sort_by_key(|(interval, value)| (interval.first, *value));
     }
 
     /// What overlaps `asked`.

@@ -13,7 +13,7 @@ use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Changing).await?;
-    let Purged { intents: purged, newest } = journal.purge_older_than(age.duration).await?;
+    let Purged { intents: purged, newest, .. } = journal.purge_older_than(age.duration).await?;
     let newest = newest.map(timestamp);
     let warning = "a purged key is new again: using it again charges again";
     output.warn(&[warning.to_owned()]);
