@@ -37,8 +37,9 @@ impl Abandoned {
         let what = format!(
             "{self} after the request may have been sent; the outcome is unknown, it may have been processed"
         );
-        let (known, search_by) =
-            facts.map_or((None, "time"), |facts| (facts.transaction_id, facts.operation.search_by(facts.reference)));
+        let (known, search_by) = facts.map_or((None, "time"), |facts| {
+            (facts.transaction_id, facts.operation.search_by(facts.reference))
+        });
         let message = format!("{what}: {}", advice::not_again(key.is_some(), known, search_by));
         let mut failure = self.failure(FailedOutcome::Unknown, message);
         failure.advice.what_happened = Some(what);

@@ -250,7 +250,7 @@ fn journal_not_opened(failure: Failure) -> Failure {
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = explained(error, settings);
-    if error.is_journal() || error.is_other_service() {
+    if error.is_store() || error.is_other_service() {
         // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
     }

@@ -44,6 +44,11 @@ pub enum Subject {
 }
 
 impl IntentRequest {
+    /// The operation; `None` if the entry was [lost](Subject::Lost).
+    pub fn operation(&self) -> Option<OperationName> {
+        (self.subject != Subject::Lost).then_some(self.operation)
+    }
+
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
         match self.operation() {

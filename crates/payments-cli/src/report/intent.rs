@@ -62,10 +62,7 @@ const TRANSACTION_ID: &str = "transaction_id";
 const MEMBERS: [Member; 31] = [
     required("key", |it| text(it.key.as_str())),
     required("state", |it| text(it.state.name().as_str())),
-    required("operation", |it| match it.request.subject {
-        Subject::Lost => None,
-        _ => text(it.request.operation.as_str()),
-    }),
+    required("operation", |it| text(it.request.operation()?.as_str())),
     required("amount", |it| it.request.amount.map(Exact).map(Value::Amount)),
     required(TRANSACTION_ID, |it| text(it.transaction_id()?.as_str())),
     required("reference", |it| text(it.request.reference.as_deref()?)),
@@ -87,7 +84,7 @@ const MEMBERS: [Member; 31] = [
         _ => None,
     }),
     optional("transaction_type", |it| text(type_word(it.request.transaction_type?))),
-    optional("kind", |it| text(&*failure(it)?.kind)),
+    optional("kind", |it| text(failure(it)?.kind.as_str())),
     optional("reason", |it| text(failure(it)?.reason.as_deref()?)),
     optional("resolved_as", |it| text(resolution(it)?.verdict.as_str())),
     optional("resolved_by", |it| text(&resolution(it)?.by)),
@@ -101,7 +98,7 @@ const MEMBERS: [Member; 31] = [
     optional("paid", |it| text(paid(it)?)),
     optional("unverified", |it| resolution(it)?.is_unverified.then_some(Value::Flag(true))),
     optional("also_processed_as", |it| texts(it.second_charges().map(TransactionId::as_str))),
-    optional("service", |it| text(&it.service).filter(|_| !it.service.is_empty())),
+    optional("service", |it| text(it.service.as_deref()?)),
     optional("former_services", |it| texts(it.former_services())),
     required("history", |it| Some(Value::History(History(it)))),
     // Empty, for a person to fill in: `resolve --from` reads it.

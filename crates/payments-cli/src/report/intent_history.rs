@@ -145,9 +145,7 @@ impl Serialize for Event<'_> {
             HistoryEvent::Begun { attempt, request, .. } => {
                 object.serialize_entry("event", "begun")?;
                 object.serialize_entry("attempt", attempt)?;
-                if request.subject != Subject::Lost {
-                    object.serialize_entry("operation", request.operation.as_str())?;
-                }
+                entry(&mut object, "operation", request.operation().map(OperationName::as_str))?;
                 entry(&mut object, "amount", request.amount.map(Exact))?;
                 let (member, subject) = subject(&request.subject);
                 entry(&mut object, member, subject)?;

@@ -73,7 +73,7 @@ impl Processed {
         let transaction_id = journaled.transaction_id;
         let receipt = TransactionReceipt::new(transaction_id.clone());
         let recorded = || Self::of_record(&receipt, Effect::Moved(transaction_id));
-        let processed = journaled.answer.as_ref().map_or_else(recorded, moved);
+        let processed = journaled.response.as_ref().map_or_else(recorded, moved);
         Self { note: Some(note), ..processed }
     }
 

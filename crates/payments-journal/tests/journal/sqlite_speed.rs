@@ -25,7 +25,7 @@ async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(u
             for number in 0..each {
                 let begun = begun(&*store, &key(number * 1000 + caller)).await;
                 let ending = Ending::Processed(TransactionId::from_response("txn_0123456789abcdef").unwrap());
-                store.apply(Change::end(begun.key, begun.attempt, ending, at(1))).await.unwrap();
+                store.apply(Change::end(begun.key, begun.attempt_id, ending, at(1))).await.unwrap();
             }
         });
     }

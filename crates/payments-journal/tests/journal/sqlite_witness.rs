@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use payments_core::model::TransactionId;
 use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
 use payments_journal::{
-    Failure, IntentState, Journal, LostTime, Resolution, SqliteOptions, SqliteReader, SqliteStore, StateName,
-    StoreError,
+    Failure, FailureKind, IntentState, Journal, Resolution, SentSince, SqliteOptions, SqliteReader,
+    SqliteStore, StateName, StoreError,
 };
 
 use rusqlite::Connection;

@@ -264,7 +264,7 @@ impl Inspection<'_> {
                     self.inspected.summary.unresolved.push(row.unresolved(
                         id,
                         RowOutcome::Unknown,
-                        &failure.kind,
+                        failure.kind.as_str(),
                     ));
                 }
                 &mut earlier.unknown

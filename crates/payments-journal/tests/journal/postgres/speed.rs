@@ -24,8 +24,9 @@ async fn rate(store: &Arc<PostgresStore>, callers: usize, each: usize) -> u128 {
                 let name = format!("run-{callers}-{caller}-{number}");
                 let begun = begun(&*store, &name).await;
                 let ending = Ending::Processed(TransactionId::from_response(format!("txn-{name}")).unwrap());
-                let ended = store.apply(Change::end(begun.key, begun.attempt, ending, at(1))).await.unwrap();
-                assert!(ended.written.is_some());
+                let ended =
+                    store.apply(Change::end(begun.key, begun.attempt_id, ending, at(1))).await.unwrap();
+                assert!(ended.written().is_some());
             }
         });
     }

@@ -53,7 +53,7 @@ impl Table {
     pub(super) fn page(&mut self, intents: &[Intent]) -> String {
         let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
         for intent in intents {
-            self.services.entry(intent.service.clone()).or_default().add(intent);
+            self.services.entry(intent.service.clone().unwrap_or_default()).or_default().add(intent);
             let state = intent.state.name();
             let (is_unpaid, label) = match &intent.state {
                 IntentState::Resolved { resolution, .. } => match resolution.verdict {

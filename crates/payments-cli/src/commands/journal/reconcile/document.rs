@@ -144,7 +144,7 @@ impl<'a> Document<'a> {
                     _ => None,
                 }),
                 reference: first.and_then(|row| match &row.reference {
-                    Cell::Read(reference) => Some(masked(reference)),
+                    ReportCell::Read(reference) => Some(masked(reference)),
                     _ => None,
                 }),
                 amount: first.and_then(|row| match row.amount {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use payments_journal::{Cell, ReportRow, RowStatus};
+use payments_journal::{ReportCell, ReportRow, RowStatus};
 use payments_model::TransactionId;
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
 
