@@ -151,7 +151,8 @@ impl Change {
     }
 
     /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
-    /// is not in the journal, or if a call could send it, it becomes unknown.
+    /// is not in the journal, or if a call could send it, it becomes unknown. So does one that is unknown already: it has changed, so
+    /// that an earlier finding about it is refused.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, by: &str, at: SystemTime) -> Self {
         let (attempt_id, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
         Self::new(key, at, Kind::Lost { attempt_id, owner, since, by })
@@ -440,7 +441,10 @@ impl Change {
         by: &str,
     ) -> Option<Intent> {
         if let Some(found) = found {
-            return found.moved_nothing().then(|| self.unknown(found, since, Some(by)));
+            // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost time.
+            let is_unknown = matches!(found.state, IntentState::Unknown(_));
+            let since = if is_unknown { since.min(found.begun_at) } else { since };
+            return (is_unknown || found.moved_nothing()).then(|| self.unknown(found, since, Some(by)));
         }
         let nothing_known = self.first(None, IntentRequest::lost(), attempt_id, owner, since);
         Some(self.unknown(&nothing_known, since, Some(by)))

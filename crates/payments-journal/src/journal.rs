@@ -234,9 +234,10 @@ impl Journal {
     ///
     /// First make a list of every key that was sent in the lost time, from what the journal does not keep: the billing files of
     /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on it
-    /// that the journal lacks, and each that a call could send, becomes [`Unknown`](IntentState::Unknown), kind `lost_history`, so
-    /// that a person resolves it; its time is the one at which the journal's entries end. Returns the number of keys that became
-    /// unknown. All others stay as they are, but a key that was rejected before this may have been sent once more by an explicit
+    /// that the journal lacks, each that a call could send, and each that is unknown already, becomes
+    /// [`Unknown`](IntentState::Unknown), kind `lost_history`, so that a person resolves it; its time is the one at which the
+    /// journal's entries end, or an earlier one at which it became unknown. What a person found out about it before the loss is
+    /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key that was rejected before this may have been sent once more by an explicit
     /// call: the next call [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends
     /// nothing and makes it unknown too. A key that is rejected later is one as any other.
     ///

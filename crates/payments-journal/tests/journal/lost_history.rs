@@ -109,6 +109,29 @@ fn end_of_a_later_attempt_than_the_older_row_is_written_whole_d49() {
     }
 }
 
+/// In the lost time a person may have resolved it, so that it was sent again.
+#[test]
+fn unknown_key_that_is_named_changes_so_that_no_earlier_finding_fits_d49() {
+    let is_unknown = |failure| ended(&begin(None, "first"), Ending::Unknown(failure));
+    let mut unclear = Failure::of_kind("unclear_answer");
+    unclear.transaction_id = Some(id("txn_1"));
+    let crashed = crashed("first", 3).decide(Some(&begin(None, "first"))).unwrap();
+    let twice = named(Some(&is_unknown(timeout())));
+    for found in [is_unknown(timeout()), is_unknown(unclear), crashed, named(None), twice] {
+        let named = named(Some(&found));
+        assert_eq!(named.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+        assert_eq!((named.revision, named.attempts), (found.revision + 1, 1));
+        assert_eq!(named.begun_at, at(4).min(found.begun_at), "it may still be the known attempt");
+        assert!(found.history().iter().all(|event| named.history().contains(event)));
+        for said in [Resolution::not_processed("ada"), Resolution::processed(id("txn_1"), "ada")] {
+            let old = Change::resolve(&found, said.clone().note("found"), at(7));
+            assert_eq!(old.decide(Some(&named)), None, "it was about what the person saw");
+            assert!(resolve_at(&named, said.note("found"), 7).is_some());
+        }
+        assert_never_sent(&named);
+    }
+}
+
 #[test]
 fn rejection_stays_one_if_the_attempt_after_it_was_not_processed_d49() {
     let refused = ended(&begin(None, "first"), rejected());

@@ -57,7 +57,7 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     assert!(!begins(&store, "kept").await.unwrap(), "it is known");
     let journal = Journal::open(store).await.unwrap();
     let sent = [key("lost"), key("kept")];
-    assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 1);
+    assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 2);
     assert_eq!(journal.find(&key("lost")).await.unwrap().unwrap().state.name(), StateName::Unknown);
     journal.close().await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
