@@ -130,7 +130,7 @@ impl Session {
             && found.as_ref().is_some_and(Intent::moved_nothing)
             && !written.moved_nothing();
         if let Some(alarm) = alarm
-            && (change.is_begin() || must_be_watched && matches!(alarm, Alarm::Unwatched(_)))
+            && (change.is_begin() || must_be_watched && !matches!(alarm, Alarm::Lost(_)))
         {
             return Ok(Err(alarm.refusal(place.path())));
         }
@@ -188,8 +188,9 @@ impl Session {
         } else {
             let now = milliseconds::of((self.settings.clock)());
             let mut stamp = self.connection.prepare_cached(tables::STAMP)?;
-            let (stored_at, position, change, witnesses, is_lost): (_, _, i64, i64, bool) =
+            let (stored_at, position, change, witnesses, is_lost, journal): (_, _, i64, i64, bool, String) =
                 stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
+            self.witnesses.reopen_as(journal);
             let is_unnamed = witnesses > self.witnesses.len();
             let alarm = self.witnesses.ask().alarm(change - 1, is_unnamed, is_lost);
             let change = match alarm {
@@ -197,7 +198,7 @@ impl Session {
                     self.connection.execute(tables::SET_LOST, [])?;
                     change
                 }
-                Some(Alarm::Unwatched(_)) => {
+                Some(Alarm::Unwatched(_) | Alarm::OfAnotherTime(_)) => {
                     self.connection.execute(tables::UNCOUNT, [])?;
                     change - 1
                 }
@@ -235,11 +236,12 @@ impl Session {
             return Ok(Err(problem::refused(self.place.path(), why)));
         }
         let change = stamp.change.max(self.witnesses.ask().newest()) + 1;
-        // Before the commit: if that fails, the witnesses are ahead, and begins stay refused.
+        // Before the commit: if that fails, the witnesses are of another time, and begins stay refused.
         if let Err(error) = self.witnesses.reset(change) {
             return Ok(Err(problem::not_witnessed(self.place.path(), &error)));
         }
-        self.connection.execute(tables::FORGET_LOSS, (change, self.witnesses.len()))?;
+        let journal = self.witnesses.journal();
+        self.connection.execute(tables::FORGET_LOSS, (change, self.witnesses.len(), journal))?;
         self.connection
             .execute(tables::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
         (stamp.change, stamp.alarm, stamp.stored_at) = (change, None, stored_at + 1);

@@ -38,7 +38,7 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
-/// - `journal` is a random id, and `changes` counts the commits that a witness could see. `is_witnessed` is the number of witnesses
+/// - `journal` is a random id, of which the second half is a new one whenever a person accepts a loss, and `changes` counts the commits that a witness could see. `is_witnessed` is the number of witnesses
 ///   that were created, and `is_lost` means that a witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
 ///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
@@ -260,7 +260,7 @@ pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 /// has everything up to change `?3`.
 pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
      next_position = next_position + ?2, changes = changes + 1, moved = max(moved, ?3) \
-     RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost";
+     RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost, journal";
 
 pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM meta";
 
@@ -275,10 +275,10 @@ pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 /// This change is not counted.
 pub(super) const UNCOUNT: &str = "UPDATE meta SET changes = changes - 1";
 
-/// A person accepts the loss: the number of changes is set to `?1`, and that of the witnesses to `?2`. What is stored from now on
-/// is later.
-pub(super) const FORGET_LOSS: &str =
-    "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, newest_stored_at = newest_stored_at + 1";
+/// A person accepts the loss: the number of changes is set to `?1`, that of the witnesses to `?2`, and the journal's id to `?3`.
+/// What is stored from now on is later.
+pub(super) const FORGET_LOSS: &str = "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, journal = ?3, \
+     newest_stored_at = newest_stored_at + 1";
 
 /// When the newest intent was first written. A copy of the journal ends at this time or later.
 pub(super) const NEWEST_CREATED_AT: &str =

@@ -5,6 +5,10 @@
 //! one that is not the newest is overwritten, under a lock. It is written after each commit and before the callers of the commit
 //! return, and is not synced: a witness that is behind does no harm.
 //!
+//! When a person accepts a loss, the journal gets another id, in the witnesses first. So the file that was put aside is not taken
+//! for the journal if it is put back later, however many changes it has. The first half of the id stays: it tells another time of
+//! the journal from another journal.
+//!
 //! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so that
 //! later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read, nobody
 //! knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
@@ -17,10 +21,10 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Row;
 
-use crate::StoreError;
 use crate::sqlite_store::connection::until;
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::problem;
+use crate::{OwnerId, StoreError};
 
 /// The witnesses of a journal: the one in the directory of owners, and one elsewhere if the caller named it.
 pub(super) struct Witnesses {
@@ -30,9 +34,12 @@ pub(super) struct Witnesses {
 }
 
 /// Why nothing may begin.
+#[derive(Clone)]
 pub(super) enum Alarm {
     /// A witness has seen more changes than the database has.
     Lost(String),
+    /// A person has accepted a loss that only a witness or only the database knows of. No number of changes hides that.
+    OfAnotherTime(String),
     /// A witness cannot be asked.
     Unwatched(String),
 }
@@ -41,7 +48,7 @@ impl Alarm {
     /// The error of a change that an older copy would not know.
     pub(super) fn refusal(&self, path: &Path) -> StoreError {
         match self {
-            Self::Lost(why) => problem::history_lost(path, why),
+            Self::Lost(why) | Self::OfAnotherTime(why) => problem::history_lost(path, why),
             Self::Unwatched(why) => problem::unwatched(path, why),
         }
     }
@@ -73,13 +80,19 @@ impl Witnesses {
         let ask = |(path, file): &'_ (PathBuf, Result<File, String>)| {
             let shown = path.display();
             match file.as_ref().map(read) {
-                Err(why) => Err(why.clone()),
-                Ok(Err(error)) => Err(format!("its witness {shown} cannot be read: {error}")),
-                Ok(Ok(None)) => Err(format!("its witness {shown} is damaged")),
-                Ok(Ok(Some((_, seen)))) if seen.journal != self.journal => {
-                    Err(format!("its witness {shown} is that of another journal"))
+                Err(why) => Err(Alarm::Unwatched(why.clone())),
+                Ok(Err(error)) => {
+                    Err(Alarm::Unwatched(format!("its witness {shown} cannot be read: {error}")))
                 }
-                Ok(Ok(Some((_, seen)))) => Ok(seen.changes),
+                Ok(Ok(None)) => Err(Alarm::Unwatched(format!("its witness {shown} is damaged"))),
+                Ok(Ok(Some((_, seen)))) if seen.journal == self.journal => Ok(seen.changes),
+                Ok(Ok(Some((_, seen)))) if is_of_another_time(&seen.journal, &self.journal) => {
+                    let why = "is of another time: only one of them knows that a person accepted a loss";
+                    Err(Alarm::OfAnotherTime(format!("its witness {shown} {why}")))
+                }
+                Ok(Ok(Some(_))) => {
+                    Err(Alarm::Unwatched(format!("its witness {shown} is that of another journal")))
+                }
             }
         };
         Seen(self.files.iter().map(|each| (&*each.0, ask(each))).collect())
@@ -111,7 +124,7 @@ impl Witnesses {
         let slot = Slot { journal: self.journal.clone(), changes };
         for (path, file) in self.files.iter_mut().skip(known) {
             make_durable(path, file, |file| match read(file)? {
-                Some((_, seen)) if seen.journal != slot.journal => {
+                Some((_, seen)) if !is_of_another_time(&seen.journal, &slot.journal) => {
                     let what = format!("{} is that of another journal", path.display());
                     Err(io::Error::new(ErrorKind::AlreadyExists, what))
                 }
@@ -122,16 +135,36 @@ impl Witnesses {
         Ok(())
     }
 
-    /// Makes every witness one of this journal, and creates those that are missing. The files and their names are durable when
-    /// this returns.
+    /// Gives the journal a new id, makes every witness one of it, and creates those that are missing. The files and their names are
+    /// durable when this returns.
     pub(super) fn reset(&mut self, changes: i64) -> io::Result<()> {
-        let slot = Slot { journal: self.journal.clone(), changes };
+        let random = OwnerId::new();
+        let (kept, new) = (self.journal.get(..HALF).unwrap_or_default(), &random.as_str()[HALF..]);
+        let slot = Slot { journal: format!("{kept}{new}"), changes };
+        self.reopen_as(slot.journal.clone());
         self.files.iter_mut().try_for_each(|(path, file)| make_durable(path, file, |file| slot.fill(file)))
+    }
+
+    pub(super) fn journal(&self) -> &str {
+        &self.journal
+    }
+
+    /// The journal has another id if a loss was accepted, maybe by another process. Then its witnesses may be other files, too.
+    pub(super) fn reopen_as(&mut self, journal: String) {
+        if journal != self.journal {
+            let paths = self.files.drain(..).map(|(path, _)| path).collect();
+            *self = Self::open(journal, paths);
+        }
     }
 }
 
+/// Whether these are ids of one journal, or the same id.
+fn is_of_another_time(journal: &str, other: &str) -> bool {
+    journal.get(..HALF) == other.get(..HALF)
+}
+
 /// The newest change that each witness of a journal has seen, or why it cannot be asked.
-pub(super) struct Seen<'a>(Vec<(&'a Path, Result<i64, String>)>);
+pub(super) struct Seen<'a>(Vec<(&'a Path, Result<i64, Alarm>)>);
 
 impl Seen<'_> {
     /// Why a database with this many changes may lack entries; `None` if every witness was asked and none has seen more.
@@ -141,16 +174,21 @@ impl Seen<'_> {
         if is_lost {
             return Some(Alarm::Lost("this was noticed earlier".to_owned()));
         }
-        let mut later = witnesses.iter().filter_map(|(path, seen)| {
-            let later = seen.as_ref().ok()? - changes;
-            (later > 0).then(|| format!("its witness {} has seen {later} later changes", path.display()))
+        let alarms = witnesses.iter().filter_map(|(path, seen)| match seen {
+            Ok(seen) => {
+                let later = seen - changes;
+                let why = || format!("its witness {} has seen {later} later changes", path.display());
+                (later > 0).then(|| Alarm::Lost(why()))
+            }
+            Err(alarm) => Some(alarm.clone()),
         });
-        if let Some(why) = later.next() {
-            return Some(Alarm::Lost(why));
-        }
-        let unnamed = || is_unnamed.then(|| "it has a witness elsewhere, which was not named".to_owned());
-        let unasked = witnesses.iter().find_map(|(_, seen)| seen.as_ref().err().cloned());
-        unasked.or_else(unnamed).map(Alarm::Unwatched)
+        let unnamed = is_unnamed.then(|| "it has a witness elsewhere, which was not named".to_owned());
+        // A loss first.
+        alarms.chain(unnamed.map(Alarm::Unwatched)).min_by_key(|alarm| match alarm {
+            Alarm::Lost(_) => 0,
+            Alarm::OfAnotherTime(_) => 1,
+            Alarm::Unwatched(_) => 2,
+        })
     }
 
     /// The newest change that any of them has seen.
@@ -196,7 +234,9 @@ pub(super) fn check_history<E>(
         let History { changes, is_lost, .. } = read()?;
         let is_unnamed = count > 1 + i64::from(elsewhere.is_some());
         match seen.alarm(changes, is_unnamed, is_lost) {
-            Some(Alarm::Lost(_)) if !is_lost && since.elapsed() < ACCEPTING => thread::sleep(ASK_AGAIN),
+            Some(Alarm::Lost(_) | Alarm::OfAnotherTime(_)) if !is_lost && since.elapsed() < ACCEPTING => {
+                thread::sleep(ASK_AGAIN);
+            }
             alarm => return Ok(alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(place.path())))),
         }
     }
@@ -339,6 +379,9 @@ fn checksum(bytes: &[u8]) -> u64 {
 
 /// The length of a journal's id.
 const JOURNAL: usize = 32;
+
+/// The part of it that stays when a person accepts a loss.
+const HALF: usize = JOURNAL / 2;
 
 /// The length of a slot: id, number and checksum in text.
 const LENGTH: usize = JOURNAL + 1 + 19 + 1 + 16 + 1;

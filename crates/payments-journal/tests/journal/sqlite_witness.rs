@@ -105,6 +105,119 @@ async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
     }
 }
 
+/// The newest file was put aside, the witness was lost, and a person accepted the older copy. However few changes that has made since,
+/// the newest file is not the journal any more.
+#[tokio::test]
+async fn file_that_was_put_aside_begins_nothing_when_it_is_put_back_d49() {
+    for has_second in [false, true] {
+        let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+        let path = elsewhere.path().join("witness");
+        let options = if has_second { SqliteStore::options().witness(&path) } else { SqliteStore::options() };
+        let open = || options.open(place.path()).unwrap();
+        charge(open(), "kept").await;
+        let copy = fs::read(place.path()).unwrap();
+        for number in 0..10 {
+            charge(open(), &format!("lost-{number}")).await;
+        }
+        let newest = fs::read(place.path()).unwrap();
+        for witness in [witness(&place), path.clone()] {
+            let _ = fs::remove_file(witness);
+        }
+        fs::write(place.path(), copy).unwrap();
+        let journal = Journal::open(open()).await.unwrap();
+        journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        journal.close().await;
+        charge(open(), "since").await;
+        let accepted = fs::read(place.path()).unwrap();
+        for _ in 0..2 {
+            fs::write(place.path(), &newest).unwrap();
+            let store = open();
+            assert_lost(begin(&store, "since").await);
+            close(store);
+            fs::write(place.path(), &accepted).unwrap();
+            let store = open();
+            assert!(begin(&store, "since").await.unwrap().written.is_none());
+            close(store);
+        }
+        charge(open(), "new").await;
+    }
+}
+
+/// That of a disk that was away when a person accepted a loss with another one. Named by mistake, it does no lasting harm.
+#[tokio::test]
+async fn second_witness_of_another_time_begins_nothing_while_it_is_named_d49() {
+    let (place, elsewhere) = (InAFile::new(), tempfile::tempdir().unwrap());
+    let [stale, used] = ["stale", "used"].map(|name| elsewhere.path().join(name));
+    let with = |witness: &Path| SqliteStore::options().witness(witness).open(place.path()).unwrap();
+    charge(with(&stale), "kept").await;
+    let journal = Journal::open(with(&used)).await.unwrap();
+    journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+    journal.close().await;
+    for number in 0..3 {
+        let store = with(&stale);
+        assert_lost(begin(&store, "new").await);
+        close(store);
+        charge(with(&used), &format!("new-{number}")).await;
+    }
+}
+
+/// The stores that are open meanwhile go on, also if the witness is another file now.
+#[tokio::test]
+async fn open_stores_learn_that_a_loss_was_accepted_d49() {
+    let place = InAFile::new();
+    let (store, other) = (open(&place.path()), open(&place.path()));
+    assert!(begin(&store, "first").await.unwrap().written.is_some());
+    fs::remove_file(witness(&place)).unwrap();
+    let person = Journal::open(other).await.unwrap();
+    for number in 0..3 {
+        person.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        assert!(begin(&store, &format!("new-{number}")).await.unwrap().written.is_some());
+        let seen = fs::read(witness(&place)).unwrap();
+        assert!(begin(&store, &format!("newer-{number}")).await.unwrap().written.is_some());
+        assert_ne!(fs::read(witness(&place)).unwrap(), seen, "it writes the witness that is there");
+    }
+    person.close().await;
+    close(store);
+    // As if its process had died after the witness was written and before the journal was.
+    let before = fs::read(place.path()).unwrap();
+    let accept = async || {
+        let person = Journal::open(open(&place.path())).await.unwrap();
+        person.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        person.close().await;
+    };
+    accept().await;
+    fs::write(place.path(), before).unwrap();
+    let store = open(&place.path());
+    assert_lost(begin(&store, "another").await);
+    close(store);
+    accept().await;
+    charge(open(&place.path()), "another").await;
+}
+
+/// What a person found out before the loss says nothing about the lost time, in which the key may have been sent again.
+#[tokio::test]
+async fn finding_from_before_a_loss_is_refused_for_a_named_key_d49() {
+    let place = InAFile::new();
+    let store = open(&place.path());
+    contract::charged(&store, "k", Ending::Unknown(Failure::of_kind("timeout"))).await;
+    let read = store.find(&key("k")).await.unwrap().unwrap();
+    close(store);
+    let copy = fs::read(place.path()).unwrap();
+    let finding = || Resolution::not_processed("ada").note("not in the report");
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    journal.resolve(&read, finding()).await.unwrap();
+    journal.close().await;
+    charge(open(&place.path()), "k").await;
+    fs::write(place.path(), copy).unwrap();
+    let journal = Journal::open(open(&place.path())).await.unwrap();
+    assert_eq!(journal.accept_history(LostTime::Sent(&[key("k")]), "ada").await.unwrap(), 1);
+    assert!(journal.resolve(&read, finding()).await.is_err());
+    let now = journal.find(&key("k")).await.unwrap().unwrap();
+    assert_eq!(now.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert!(now.begun_at <= read.begun_at, "it may be the attempt from before the loss, too");
+    journal.resolve(&now, finding()).await.unwrap();
+}
+
 #[tokio::test]
 async fn nothing_was_sent_changes_no_key_d49() {
     let place = restored().await;
