@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use crate::Binaries;
-use crate::template::{ServerUser, copy_to};
+use crate::template::{ServerUser, copy_to, initdb};
 
 /// A running server with one empty database. Dropping it stops the server and removes its folder.
 #[derive(Debug)]
@@ -61,9 +61,22 @@ impl Server {
             return None;
         };
         Some(
-            Self::start_of(&binaries, settings)
+            Self::start_of(&binaries, settings, copy_to)
                 .unwrap_or_else(|error| panic!("PostgreSQL does not start: {error}")),
         )
+    }
+
+    /// As [`start`](Self::start), of another cluster than all others, as `initdb` makes one: it takes about a second.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not start.
+    pub fn of_a_new_cluster() -> Option<Self> {
+        let started = Self::start_of(&Binaries::find()?, &[], |data, binaries, user| {
+            user.own(data.parent().unwrap_or(data))?;
+            initdb(data, binaries, user)
+        });
+        Some(started.unwrap_or_else(|error| panic!("PostgreSQL does not start: {error}")))
     }
 
     /// The URL of the database, over the Unix socket, as superuser.
@@ -121,14 +134,18 @@ impl Server {
         self.command("START").and_then(|()| self.wait_until_ready()).expect("the server starts again");
     }
 
-    fn start_of(binaries: &Binaries, settings: Settings<'_>) -> io::Result<Self> {
+    fn start_of(
+        binaries: &Binaries,
+        settings: Settings<'_>,
+        create: impl FnOnce(&Path, &Binaries, ServerUser) -> io::Result<()>,
+    ) -> io::Result<Self> {
         // The shell removes the folder, because it outlives this process.
         let folder = tempfile::Builder::new().prefix("postgres-").tempdir().map(TempDir::keep)?;
         let user = ServerUser::of_this_process(&folder)?;
         // Free now. Only a server with `listen_addresses` uses it as a TCP port.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let configuration = configuration(&folder, port, settings);
-        let prepared = copy_to(&folder.join("data"), binaries, user)
+        let prepared = create(&folder.join("data"), binaries, user)
             .and_then(|()| fs::write(folder.join("data/postgresql.auto.conf"), configuration))
             .and_then(|()| user.own(&folder));
         if let Err(error) = prepared {

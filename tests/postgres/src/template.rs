@@ -53,7 +53,8 @@ pub(crate) fn copy_to(data: &Path, binaries: &Binaries, user: ServerUser) -> io:
     copy(&template, data, &|path| user.own(path))
 }
 
-fn initdb(data: &Path, binaries: &Binaries, user: ServerUser) -> io::Result<()> {
+/// Creates `data` anew, with its own system identifier.
+pub(crate) fn initdb(data: &Path, binaries: &Binaries, user: ServerUser) -> io::Result<()> {
     let mut command = Command::new(binaries.initdb());
     command
         .args([

@@ -174,15 +174,16 @@ impl Session {
     }
 
     /// Checks that the server does not lack commits. To who only reads, a standby tells nothing, nor does a server that this user may
-    /// not ask for its timeline.
+    /// not ask for its timeline or its cluster.
     pub(super) async fn check_history(&self, history: &History, only_reads: bool) -> Result<(), StoreError> {
         let client = &self.connection.client;
         if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
             return Ok(());
         }
         let observed = self.observed().await?;
-        let (now, is_same_table): (Option<&str>, bool) = (observed.get(1), observed.get(2));
-        if only_reads && now.is_none() && is_same_table {
+        let (accepted, now): (Option<&str>, Option<&str>) = (observed.get(0), observed.get(1));
+        let may_not_ask = now.is_none() || now == parts(accepted).0;
+        if only_reads && may_not_ask && observed.get(2) {
             return Ok(());
         }
         history.loss(&observed).map_or(Ok(()), |loss| Err(lost(&loss)))
@@ -210,7 +211,7 @@ impl Session {
         since: SystemTime,
     ) -> Result<(), StoreError> {
         let client = &self.connection.client;
-        let timeline = execute(tables::timeline(client)).await?;
+        let (timeline, _) = execute(tables::timeline(client)).await?;
         execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
@@ -287,8 +288,8 @@ impl Session {
         self.observe
             .get_or_try_init(async || {
                 let client = &self.connection.client;
-                let may_ask = tables::timeline(client).await?.is_some();
-                client.prepare(if may_ask { tables::OBSERVE } else { tables::OBSERVE_TABLE }).await
+                let (_, observe) = tables::timeline(client).await?;
+                client.prepare(&observe).await
             })
             .await
     }
@@ -323,24 +324,27 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Why the server may lack commits, from a row of [`tables::OBSERVE`].
+    /// Why the server may lack commits, from the row that [`tables::timeline`] says how to read.
     fn loss(&self, observed: &Row) -> Option<String> {
         let (accepted, now, is_same_table): (Option<&str>, Option<&str>, bool) =
             (observed.get(0), observed.get(1), observed.get(2));
         let is_first = || !self.is_logged.swap(true, Ordering::Relaxed);
-        match (accepted, now) {
+        let ((was, was_in), (is, is_in)) = (parts(accepted), parts(now));
+        let is_another = was_in.zip(is_in).is_some_and(|(was_in, is_in)| was_in != is_in);
+        match (was, is) {
             _ if !is_same_table => Some("its table was restored from a dump".to_owned()),
-            (Some(accepted), Some(now)) if accepted == now => None,
-            (Some(accepted), now) if self.accepts_timelines => {
+            _ if is_another => Some("it was restored into another server".to_owned()),
+            (Some(was), Some(is)) if was == is && (was_in.is_none() || is_in.is_some()) => None,
+            (Some(was), is) if self.accepts_timelines => {
                 if is_first() {
-                    events::new_timeline(accepted, now);
+                    events::new_timeline(was, is);
                 }
                 None
             }
-            (Some(accepted), Some(now)) => Some(format!(
-                "the server was promoted or restored: its timeline is {now}, and was {accepted}"
-            )),
-            (Some(_), None) => Some("this user may no longer ask for the server's timeline".to_owned()),
+            (Some(was), Some(is)) if was != is => {
+                Some(format!("the server was promoted or restored: its timeline is {is}, and was {was}"))
+            }
+            (Some(_), _) => Some("this user may no longer ask for the server's timeline".to_owned()),
             (None, _) => {
                 if is_first() {
                     events::timeline_not_observed();
@@ -348,6 +352,15 @@ impl History {
                 None
             }
         }
+    }
+}
+
+/// The timeline and the cluster, as far as they are known.
+fn parts(observed: Option<&str>) -> (Option<&str>, Option<&str>) {
+    match observed.map(|observed| observed.split_once(' ').ok_or(observed)) {
+        Some(Ok((timeline, cluster))) => (Some(timeline), Some(cluster)),
+        Some(Err(timeline)) => (Some(timeline), None),
+        None => (None, None),
     }
 }
 

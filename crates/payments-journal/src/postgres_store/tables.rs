@@ -21,7 +21,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
                 }
                 transaction.batch_execute(CREATE).await?;
                 let observing = transaction.savepoint("timeline").await?;
-                let timeline = timeline(&observing).await?;
+                let (timeline, _) = timeline(&observing).await?;
                 // Also if it was refused, which has ended the transaction up to here.
                 observing.rollback().await?;
                 let insert = "INSERT INTO payments_journal.meta
@@ -114,13 +114,17 @@ pub(super) async fn check(connection: &Connection) -> Result<(), StoreError> {
     }
 }
 
-/// The server's timeline, or `None` if this user may not ask for it.
-pub(super) async fn timeline(client: &impl GenericClient) -> Result<Option<String>, Error> {
-    match client.query_one(TIMELINE, &[]).await {
-        Ok(row) => row.try_get(0),
-        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// The server's timeline, followed by the identifier of its cluster, as far as this user may ask for them; and the statement that
+/// [observes](OBSERVE) them.
+pub(super) async fn timeline(client: &impl GenericClient) -> Result<(Option<String>, String), Error> {
+    let may_ask_more = client.query_one(MAY_ASK_FOR_CLUSTER, &[]).await?.get(0);
+    let asked = if may_ask_more { TIMELINE_AND_CLUSTER } else { TIMELINE };
+    let (timeline, asked) = match client.query_one(&format!("SELECT {asked}"), &[]).await {
+        Ok(row) => (row.try_get(0)?, asked),
+        Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => (None, "NULL::text"),
+        Err(error) => return Err(error),
+    };
+    Ok((timeline, OBSERVE.replace("$now", asked)))
 }
 
 /// The version of the tables, and of the documents in them, that this crate writes and reads.
@@ -187,20 +191,21 @@ pub(super) const LOCK_TEXT: &str = "
     SELECT pg_advisory_xact_lock(hashtextextended($1, $2)), current_setting('payments_journal.session', true)";
 
 /// The server's timeline. A promoted standby has a new one.
-const TIMELINE: &str = "SELECT substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+const TIMELINE: &str = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
+
+/// Its cluster has an identifier, made by `initdb`, which a standby shares. A dump that is restored into a new server may find the
+/// timeline and the table's number of the server before it, but never this.
+const TIMELINE_AND_CLUSTER: &str = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || \
+     (SELECT system_identifier FROM pg_control_system())";
+
+const MAY_ASK_FOR_CLUSTER: &str = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')";
 
 pub(super) const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
 
 /// The timeline and the table that the journal has accepted, and those of now. A table that was restored from a dump is another
 /// one; after VACUUM FULL it is the same.
-pub(super) const OBSERVE: &str = "
-    SELECT timeline, substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
-        intents = 'payments_journal.intents'::regclass::oid
-    FROM payments_journal.meta";
-
-/// The same for a role that may not ask for the timeline.
-pub(super) const OBSERVE_TABLE: &str = "
-    SELECT timeline, NULL::text, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
+const OBSERVE: &str =
+    "SELECT timeline, $now, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
 
 /// A person accepts the server's timeline, if it may be asked for, and the table.
 pub(super) const ACCEPT: &str = "

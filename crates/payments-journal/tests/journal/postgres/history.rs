@@ -1,5 +1,7 @@
 //! A server that may lack commits: a promoted standby, and a restored dump.
 
+use std::process::Command;
+
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
@@ -68,6 +70,70 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     promote(&mut server).await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     assert_lost(&store, "newer", "its timeline is").await;
+}
+
+/// On a fresh server its table may have the number that it had on the server before.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn dump_restored_into_another_server_begins_nothing_d49() {
+    let Some((first, store)) = opened().await else { return };
+    assert!(begins(&store, "kept").await.unwrap());
+    store.close().await;
+    let mut dumped = dump(&first);
+    let mut numbers = Vec::new();
+    for lost in ["lost-1", "lost-2"] {
+        let server = Server::of_a_new_cluster().unwrap();
+        administrator(&server.url()).await.batch_execute(&dumped).await.unwrap();
+        let store = PostgresStore::connect(&server.url()).await.unwrap();
+        assert_lost(&store, lost, "restored").await;
+        let synchronous = PostgresStore::options().fails_over_without_loss();
+        let synchronous = synchronous.connect(&server.url()).await.unwrap();
+        assert_lost(&synchronous, lost, "restored").await;
+        let journal = Journal::open(store).await.unwrap();
+        journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        journal.close().await;
+        dumped = dump(&server);
+        let number = administrator(&server.url()).await;
+        let number = number.query_one("SELECT intents FROM payments_journal.meta", &[]).await.unwrap();
+        numbers.push(number.get::<_, u32>(0));
+        let store = PostgresStore::connect(&server.url()).await.unwrap();
+        assert!(begins(&store, lost).await.unwrap());
+        store.close().await;
+    }
+    assert_eq!(numbers[0], numbers[1], "nothing but the server differs");
+}
+
+/// The statements of a dump by `pg_dump`.
+fn dump(server: &Server) -> String {
+    let dumped = Command::new("pg_dump").args(["--inserts", &server.url()]).output().unwrap();
+    let dumped = String::from_utf8(dumped.stdout).unwrap();
+    // Not comments, nor commands of psql.
+    let is_statement = |line: &&str| !line.trim().is_empty() && !line.starts_with(['-', '\\']);
+    dumped.split_inclusive('\n').filter(is_statement).collect()
+}
+
+/// The timeline alone is then compared.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
+    let Some(mut server) = Server::start() else { return };
+    sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC").await;
+    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    sql(&server.url(), BILLING).await;
+    let url = server.url().replace("postgres@", "billing@");
+    let store = PostgresStore::connect(&url).await.unwrap();
+    assert_lost(&store, "first", "may no longer ask").await;
+    store.close().await;
+    let reader = PostgresStore::connect_to_read(&url).await.unwrap().unwrap();
+    reader.check_history().await.expect("it tells nothing to who only reads");
+    let of_timeline = "UPDATE payments_journal.meta SET timeline = split_part(timeline, ' ', 1)";
+    sql(&server.url(), of_timeline).await;
+    for url in [&url, &server.url()] {
+        let store = PostgresStore::connect(url).await.unwrap();
+        assert!(begins(&store, if url.contains("billing@") { "second" } else { "third" }).await.unwrap());
+        store.close().await;
+    }
+    promote(&mut server).await;
+    let store = PostgresStore::connect(&url).await.unwrap();
+    assert_lost(&store, "fourth", "its timeline is").await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
