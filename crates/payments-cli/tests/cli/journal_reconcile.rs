@@ -147,6 +147,36 @@ fn charge_of_a_rejected_key_is_written_and_resolved_d48() {
     workspace.reconcile(&report, "").exits(0);
 }
 
+/// A person must see the second charge, whose status nobody has named, and the row that contradicts the journal.
+#[test]
+fn what_contradicts_a_processed_key_is_shown() {
+    let workspace = Workspace::open();
+    let id = workspace.token("tok_approved", "invoice-23", "7.25").paid_id();
+    let time = now();
+    let report = |rows: &[(&str, &str, &str)]| {
+        let rows =
+            rows.iter().map(|(id, amount, status)| format!("{id},{amount},invoice-23,{time},{status}\n"));
+        format!("Transaction ID,Amount,Reference,Date,Status\n{}", rows.collect::<String>())
+    };
+    let settled = "--charged-status Settled --declined-status Declined";
+    let own = (&*id, "7.25", "Settled");
+    for (rows, doubtful, code) in [
+        (&[own][..], 0, 0),
+        (&[own, ("other", "7.25", "Captured")], 1, 0),
+        (&[own, ("other", "7.25", "Refunded")], 0, 0),
+        (&[own, ("other", "7.25", "Settled")], 0, 8),
+        (&[(&id, "72.50", "Settled")], 0, 8),
+        (&[(&id, "7.25", "Declined")], 0, 8),
+    ] {
+        let ended = workspace.reconcile(report(rows), settled).exits(code);
+        let shown = ended.json()["doubtful"].as_array().unwrap().len();
+        assert_eq!(
+            (shown, ended.json()["unexplained"].as_array().unwrap().len()),
+            (doubtful, usize::from(code == 8))
+        );
+    }
+}
+
 #[test]
 fn charged_rows_of_no_key_are_an_error_only_in_a_complete_journal() {
     let workspace = Workspace::open();

@@ -17,6 +17,8 @@ pub(super) struct Subjects {
     pub(super) is_processed: bool,
     /// The id of an intent that is not processed: it can only be the row of this id.
     pub(super) id: Option<TransactionId>,
+    /// Every transaction that it is known by, with the attempt: also one that a person has named and replaced since.
+    pub(super) known: Vec<(TransactionId, u32)>,
     /// Whether a part of its id was replaced, so that no row can be recognized by it.
     pub(super) has_masked_id: bool,
     /// Ids of attempts that were rejected, as persons say.
@@ -54,11 +56,14 @@ pub(super) enum Mark {
 /// Chosen by this SDK: clocks that differ by more are wrong.
 const BEFORE: Duration = Duration::from_mins(5);
 
-/// Every transaction that this payment is known by. A void has the transaction of another payment.
-pub(super) fn ids(intent: &Intent) -> impl Iterator<Item = &TransactionId> {
-    let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
+/// Every transaction that this payment is known by, with its attempt; that of the state is of attempt `shown`. A void has the
+/// transaction of another payment.
+pub(super) fn known(intent: &Intent, shown: u32) -> impl Iterator<Item = (&TransactionId, u32)> {
+    let said = intent.resolutions();
+    let said = said.filter_map(|said| Some((said.resolution.verdict.transaction_id()?, said.attempt)));
+    let of_state = intent.transaction_id().map(|id| (id, shown));
     let is_payment = !intent.is_void();
-    intent.transaction_id().into_iter().chain(said).filter(move |id| is_payment && !id.is_redacted())
+    said.chain(of_state).filter(move |(id, _)| is_payment && !id.is_redacted())
 }
 
 impl Subjects {
@@ -120,6 +125,7 @@ impl Subjects {
         if intent.is_void() {
             attempts.clear();
         }
+        let known = known(intent, number_shown).map(|(id, number)| (id.clone(), number)).collect();
         let has_masked_id = id.is_some_and(TransactionId::is_redacted);
         let id = id.filter(|id| !is_processed && !id.is_redacted() && !intent.is_void()).cloned();
         let shown = ReconciledAttempt {
@@ -130,7 +136,7 @@ impl Subjects {
             request: intent.request.clone(),
             begun_at: intent.begun_at,
         };
-        Self { shown, is_processed, id, has_masked_id, rejected, attempts }
+        Self { shown, is_processed, id, known, has_masked_id, rejected, attempts }
     }
 
     /// Whether its outcome is open.

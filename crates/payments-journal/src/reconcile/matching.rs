@@ -1,9 +1,9 @@
 //! Which rows may be which attempts, and what follows. Pure: no I/O, no clock.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
-use payments_model::Amount;
+use payments_model::{Amount, TransactionType};
 
 use super::attempts::{self, Attempt, Mark, Subjects};
 use super::intervals::{Index, Interval};
@@ -21,6 +21,10 @@ pub(super) struct Matching<'a> {
     intents: Vec<Subjects>,
     /// The intents that have the transaction.
     owners: HashMap<usize, BTreeSet<usize>>,
+    /// The intents that were processed as the transaction.
+    holders: HashMap<usize, BTreeSet<usize>>,
+    /// The references of intents that the report shows.
+    references: HashSet<Mark>,
 }
 
 /// The rows that one intent may be: the transaction, and the attempts.
@@ -46,18 +50,29 @@ const SPARE: Duration = Duration::from_hours(48);
 
 impl<'a> Matching<'a> {
     pub(super) fn of(rows: &'a [ReportRow], options: &'a ReconcileOptions) -> Self {
-        Self { options, report: Report::of(rows), intents: Vec::new(), owners: HashMap::new() }
+        let (report, intents) = (Report::of(rows), Vec::new());
+        let (owners, holders, references) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { options, report, intents, owners, holders, references }
     }
 
     pub(super) fn add(&mut self, intent: &Intent) {
         let subjects = Subjects::of(intent, self.options);
         let mut is_compared = !subjects.is_settled();
-        for id in attempts::ids(intent) {
+        for (id, _) in &subjects.known {
             if let Some(transaction) = self.report.transaction(id) {
                 self.owners.entry(transaction).or_default().insert(self.intents.len());
                 is_compared = true;
             }
         }
+        for id in intent.held_transactions().filter(|_| !intent.is_void()) {
+            if let Some(transaction) = self.report.transaction(id) {
+                self.holders.entry(transaction).or_default().insert(self.intents.len());
+            }
+        }
+        let marks = subjects.attempts.iter().filter_map(|attempt| attempt.mark.as_ref());
+        let references =
+            marks.filter(|mark| matches!(mark, Mark::Reference(_)) && self.report.has_mark(mark));
+        self.references.extend(references.cloned());
         if is_compared {
             self.intents.push(subjects);
         }
@@ -81,12 +96,19 @@ impl<'a> Matching<'a> {
             self.explain(index, &found, &mut result);
         }
         for (transaction, intents) in found.intents_of.iter().enumerate() {
-            if self.owners.contains_key(&transaction)
-                || self.report.clear_status(transaction) != Some(RowStatus::Charged)
-            {
-                continue;
-            }
-            if intents.is_empty() {
+            let status = self.report.clear_status(transaction);
+            let is_open = intents.keys().any(|index| self.intents[*index].is_open());
+            if self.owners.contains_key(&transaction) {
+                result.unexplained.extend(self.shared(transaction));
+            } else if status != Some(RowStatus::Charged) {
+                // A candidate of an open intent is shown with that, and what cannot be read is shown anyway.
+                let is_shown = is_open || !self.report.rows_of(transaction).all(ReportRow::is_readable);
+                let may_be_charged =
+                    || !intents.is_empty() || self.charged_again(transaction, &charged).is_some();
+                if status != Some(RowStatus::Declined) && !is_shown && may_be_charged() {
+                    result.doubtful.extend(self.report.lines(transaction).first());
+                }
+            } else if intents.is_empty() {
                 match self.charged_again(transaction, &charged) {
                     Some(again) => result.unexplained.push(again),
                     None if self.report.amount_of(transaction).is_some_and(Amount::is_positive) => {
@@ -94,7 +116,7 @@ impl<'a> Matching<'a> {
                     }
                     None => {}
                 }
-            } else if intents.len() > 1 && !intents.keys().any(|index| self.intents[*index].is_open()) {
+            } else if intents.len() > 1 && !is_open {
                 let attempts = intents.iter().map(|(index, numbers)| self.attempt(*index, numbers));
                 let (attempts, rows) = (attempts.collect(), vec![self.report.lines(transaction)]);
                 result.unexplained.push(Unexplained { attempts, rows, proposal: None });
@@ -184,7 +206,7 @@ impl<'a> Matching<'a> {
         Ok(Proposal { attempt, lines: self.report.lines(transaction), verdict })
     }
 
-    /// Adds the charged rows that only this intent can be, and that its state does not explain.
+    /// Adds the charged rows that only this intent can be or that are known to be its own, if its state does not explain them.
     fn explain(&self, index: usize, found: &Found, result: &mut Reconciliation) {
         let intent = &self.intents[index];
         let mut charged = found.rows_of[index].clone();
@@ -193,15 +215,29 @@ impl<'a> Matching<'a> {
                 && self.report.clear_status(transaction) == Some(RowStatus::Charged)
         });
         let is_open = intent.is_open();
+        let (own, is_replaced) = self.own_charges(index, &found.rows_of[index]);
+        let is_own_explained = own.len() + charged.len() <= 1 && !is_replaced;
         let is_of_an_earlier = |numbers: &BTreeSet<u32>| !numbers.contains(&self.newest(index).attempt);
         let is_explained = match charged.len() {
+            _ if !own.is_empty() => is_own_explained,
             0 => true,
             1 if is_open => !charged.values().any(is_of_an_earlier),
             _ => false,
         };
+        let contradicting = self.contradicting(index);
         if is_explained {
+            for (transaction, number) in contradicting {
+                let attempts = vec![self.attempt(index, &BTreeSet::from([number]))];
+                let rows = vec![self.report.lines(transaction)];
+                result.unexplained.push(Unexplained { attempts, rows, proposal: None });
+            }
             return;
         }
+        charged.extend(
+            own.into_iter()
+                .chain(contradicting)
+                .map(|(transaction, number)| (transaction, BTreeSet::from([number]))),
+        );
         let proposal = self.proposal(index, found).ok();
         // An open intent's own proposal is among the others.
         let proposal = proposal.filter(|it| {
@@ -215,6 +251,66 @@ impl<'a> Matching<'a> {
         };
         let rows = charged.keys().map(|transaction| self.report.lines(*transaction)).collect();
         result.unexplained.push(Unexplained { attempts, rows, proposal });
+    }
+
+    /// The charged transactions that the intent is known by and that are no candidates, each with its attempt; and whether one of
+    /// them was replaced by a person, and is nobody's now.
+    fn own_charges(&self, index: usize, candidates: &Candidates) -> (BTreeMap<usize, u32>, bool) {
+        let (mut own, mut is_replaced) = (BTreeMap::new(), false);
+        for (id, number) in &self.intents[index].known {
+            let Some(transaction) = self.report.transaction(id) else { continue };
+            let holders = self.holders.get(&transaction);
+            let is_of_another = holders.is_some_and(|holders| !holders.contains(&index));
+            if !is_of_another
+                && !candidates.contains_key(&transaction)
+                && self.report.clear_status(transaction) == Some(RowStatus::Charged)
+            {
+                own.insert(transaction, *number);
+                is_replaced |= holders.is_none();
+            }
+        }
+        (own, is_replaced)
+    }
+
+    /// The transactions that the intent was processed as and whose rows say something else, each with its attempt.
+    fn contradicting(&self, index: usize) -> BTreeMap<usize, u32> {
+        let intent = &self.intents[index];
+        let is_contradicted = |transaction: usize, number: u32| {
+            let Some(attempt) = intent.attempts.iter().find(|attempt| attempt.number == number) else {
+                return false;
+            };
+            // What is captured of an authorization may be another amount, and so may a payment with a fee.
+            let is_exact =
+                !attempt.has_fee && attempt.request.transaction_type != Some(TransactionType::Auth);
+            let is_other = |amount| attempt.amount.is_some_and(|asked| asked != amount);
+            let is_own = |mark: &Mark| intent.attempts.iter().any(|it| it.mark.as_ref() == Some(mark));
+            let has_reference = matches!(attempt.mark, Some(Mark::Reference(_)));
+            let is_of_another = |mark: Mark| !is_own(&mark) && self.references.contains(&mark);
+            self.report.is_declined(transaction)
+                || is_exact && self.report.charged_amounts(transaction).any(is_other)
+                || has_reference && self.report.references(transaction).any(is_of_another)
+        };
+        let known =
+            intent.known.iter().filter_map(|(id, number)| Some((self.report.transaction(id)?, *number)));
+        let is_held = |transaction| self.holders.get(&transaction).is_some_and(|it| it.contains(&index));
+        known
+            .filter(|(transaction, number)| is_held(*transaction) && is_contradicted(*transaction, *number))
+            .collect()
+    }
+
+    /// A charge as which several intents were processed.
+    fn shared(&self, transaction: usize) -> Option<Unexplained> {
+        let holders = self.holders.get(&transaction).filter(|holders| holders.len() > 1)?;
+        if self.report.clear_status(transaction) != Some(RowStatus::Charged) {
+            return None;
+        }
+        let attempt = |index: &usize| {
+            let known = self.intents[*index].known.iter();
+            let numbers = known.filter(|(id, _)| self.report.transaction(id) == Some(transaction));
+            self.attempt(*index, &numbers.map(|(_, number)| *number).collect())
+        };
+        let (attempts, rows) = (holders.iter().map(attempt).collect(), vec![self.report.lines(transaction)]);
+        Some(Unexplained { attempts, rows, proposal: None })
     }
 
     /// The transactions that an intent may be.

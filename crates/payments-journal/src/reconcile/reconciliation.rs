@@ -37,8 +37,12 @@ pub struct Reconciliation {
     /// Unknown keys that the report should show and does not. That is no proof: nothing is proposed for them.
     pub missing: Vec<ReconciledAttempt>,
     /// Charged rows that the journal cannot explain: somebody may have been charged twice, or for nothing. A row with the amount
-    /// and the reference of a processed key whose own row is in the report is among them.
+    /// and the reference of a processed key whose own row is in the report is among them. So is what contradicts a processed key:
+    /// several of its transactions were charged, or one is also another key's, or its own row is declined, has another amount, or
+    /// has the reference of another key.
     pub unexplained: Vec<Unexplained>,
+    /// The lines of rows that would be unexplained if they were charged, and whose status decides nothing.
+    pub doubtful: Vec<u64>,
     /// The lines of charged rows that belong to no key of the journal.
     pub foreign: Vec<u64>,
     /// The lines of rows that cannot be read completely.

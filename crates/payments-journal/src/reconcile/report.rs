@@ -90,6 +90,8 @@ pub(super) struct Report<'a> {
     has_last_four: bool,
     amounts: HashSet<Amount>,
     marks: HashSet<Mark>,
+    /// The references as [`folded`].
+    references: HashSet<String>,
     /// Whether some amount, reference or last four digits cannot be read, so that they may be any.
     has_unreadable: [bool; 3],
 }
@@ -141,6 +143,7 @@ impl<'a> Report<'a> {
             has_last_four: rows.iter().any(|row| row.last_four != ReportCell::Absent),
             amounts: HashSet::new(),
             marks: HashSet::new(),
+            references: HashSet::new(),
             has_unreadable: [
                 rows.iter().any(|row| row.amount == ReportCell::Unreadable),
                 rows.iter().any(|row| row.reference == ReportCell::Unreadable),
@@ -161,6 +164,7 @@ impl<'a> Report<'a> {
             report.transaction_of.push(transaction);
             report.amounts.extend(row.amount.value());
             report.marks.extend(row.marks().into_iter().flatten());
+            report.references.extend(row.reference.value().map(|text| folded(text)));
         }
         report
     }
@@ -206,10 +210,36 @@ impl<'a> Report<'a> {
             Some(Mark::LastFour(_)) => (self.has_last_four, last_four),
             None => (false, false),
         };
-        let is_mark_absent =
-            !is_unreadable && attempt.mark.as_ref().is_none_or(|mark| !self.marks.contains(mark));
+        let is_mark_absent = !is_unreadable
+            && attempt.mark.as_ref().is_none_or(|mark| match mark {
+                Mark::Reference(reference) => !self.references.contains(&folded(reference)),
+                Mark::LastFour(_) => !self.has_mark(mark),
+            });
         // With a fee the amount may be another one.
         is_amount_absent && is_mark_absent && (is_shown || !attempt.has_fee)
+    }
+
+    /// Whether a row shows it.
+    pub(super) fn has_mark(&self, mark: &Mark) -> bool {
+        self.marks.contains(mark)
+    }
+
+    /// Whether no row of the transaction was charged, and one was declined.
+    pub(super) fn is_declined(&self, transaction: usize) -> bool {
+        let is = |status| self.rows_of(transaction).any(|row| row.status == status);
+        is(RowStatus::Declined) && !is(RowStatus::Charged)
+    }
+
+    /// The amounts that were charged according to the rows of the transaction.
+    pub(super) fn charged_amounts(&self, transaction: usize) -> impl Iterator<Item = Amount> {
+        let charged = self.rows_of(transaction).filter(|row| row.status == RowStatus::Charged);
+        charged.filter_map(|row| row.amount.value().copied()).filter(|amount| amount.is_positive())
+    }
+
+    /// The references of the rows of the transaction.
+    pub(super) fn references(&self, transaction: usize) -> impl Iterator<Item = Mark> {
+        let marks = self.rows_of(transaction).flat_map(|row| row.marks().into_iter().flatten());
+        marks.filter(|mark| matches!(mark, Mark::Reference(_)))
     }
 
     /// Whether a row of the transaction, which has the id of an attempt with this request, cannot be that attempt's.
@@ -249,6 +279,11 @@ impl<'a> Report<'a> {
         };
         Slot::of_each(&amounts, &marks).collect()
     }
+}
+
+/// A reference by what survives being written again: letters without their case, and digits.
+fn folded(reference: &str) -> String {
+    reference.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 impl ReportRow {

@@ -108,10 +108,32 @@ struct World {
     seen: Vec<Seen>,
     rows: Vec<ReportRow>,
     truths: Vec<Truth>,
+    /// The key, attempt and transaction of each payment that the journal has as processed.
+    processed: Vec<(usize, u32, TransactionId)>,
 }
+
+/// Keys and lines that belong together.
+type Case = (BTreeSet<usize>, BTreeSet<u64>);
 
 fn is_fee(request: &IntentRequest) -> bool {
     request.convenience_fee == Some(ConvenienceFee::Active)
+}
+
+fn is_readable(row: &ReportRow) -> bool {
+    read(&row.id).is_some()
+        && read(&row.amount).is_some()
+        && read(&row.time).is_some()
+        && row.reference != ReportCell::Unreadable
+        && row.last_four != ReportCell::Unreadable
+}
+
+/// Whether the rows of one transaction can be read and say the same.
+fn is_clear(rows: &[&ReportRow]) -> bool {
+    rows.iter().all(|row| {
+        is_readable(row)
+            && (&row.amount, &row.reference, &row.last_four, row.status)
+                == (&rows[0].amount, &rows[0].reference, &rows[0].last_four, rows[0].status)
+    })
 }
 
 fn read<T: Clone>(cell: &ReportCell<T>) -> Option<&T> {
@@ -124,7 +146,8 @@ fn read<T: Clone>(cell: &ReportCell<T>) -> Option<&T> {
 impl World {
     fn of(seed: u64) -> Self {
         let random = &mut Random(seed);
-        let mut world = Self { intents: vec![], seen: vec![], rows: vec![], truths: vec![] };
+        let mut world =
+            Self { intents: vec![], seen: vec![], rows: vec![], truths: vec![], processed: vec![] };
         for key in 0..usize::try_from(1 + random.below(6)).unwrap() {
             world.add_intent(key, random);
         }
@@ -152,6 +175,7 @@ impl World {
         let lost = Change::lost(name, since, OwnerId::new(), "ada", accepted_at);
         self.intents[key] = lost.decide(None).unwrap();
         self.seen.retain(|seen| seen.key != key);
+        self.processed.retain(|(of, ..)| *of != key);
         self.seen.push(Seen {
             key,
             number: 1,
@@ -232,6 +256,13 @@ impl World {
                     (true, ..) => Ending::Unknown(failure("timeout", None)),
                     (false, true, true) => {
                         has_id = true;
+                        // The service has returned the transaction of another key.
+                        let other = self.processed.iter().find(|(of, ..)| *of != key && random.percent(5));
+                        let id = other.map_or(id, |(_, _, other)| {
+                            self.truths.pop();
+                            other.clone()
+                        });
+                        self.processed.push((key, number, id.clone()));
                         Ending::Processed(id)
                     }
                     (false, true, false) => {
@@ -270,7 +301,25 @@ impl World {
             }
             begun_at += 2 * HOUR + random.within(30 * HOUR);
         }
-        self.intents.push(intent.unwrap());
+        let intent = self.found_later(key, intent.unwrap(), begun_at + DAY, random);
+        self.intents.push(intent);
+    }
+
+    /// Maybe finds that the first attempt was charged, which a person had written off.
+    fn found_later(&mut self, key: usize, mut intent: Intent, at: SystemTime, random: &mut Random) -> Intent {
+        let is_of_first = |truth: &&Truth| truth.attempt == Some((key, 1)) && truth.is_charged;
+        let first = self.truths.iter().find(is_of_first).filter(|_| intent.attempts == 2);
+        let may_be_found = matches!(intent.state.name(), StateName::Processed | StateName::Unknown);
+        if let Some(Truth { id, .. }) = first.cloned()
+            && may_be_found
+            && random.percent(60)
+        {
+            let found = Resolution::processed(id.clone(), "ada").of_attempt(1);
+            intent = Change::resolve(&intent, found, at).decide(Some(&intent)).unwrap();
+            self.seen.iter_mut().find(|seen| (seen.key, seen.number) == (key, 1)).unwrap().has_id = true;
+            self.processed.push((key, 1, id));
+        }
+        intent
     }
 
     fn report(&mut self, random: &mut Random) {
@@ -321,8 +370,19 @@ impl World {
                     (false, false) => RowStatus::Declined,
                 },
             };
+            let mut row = row;
             if random.percent(8) {
                 rows.push((Some(index), row.clone()));
+            }
+            if self.processed.iter().any(|(.., id)| *id == truth.id) && random.percent(10) {
+                match random.below(3) {
+                    0 => row.amount = ReportCell::Read(Amount::from_cents(90_00)),
+                    1 => row.status = RowStatus::Declined,
+                    _ if has_references => {
+                        row.reference = ReportCell::Read(random.one_of(&["r1", "r2", "r9"]).to_owned());
+                    }
+                    _ => {}
+                }
             }
             rows.push((Some(index), row));
         }
@@ -396,7 +456,7 @@ impl World {
     }
 
     fn ids_of(&self, key: usize) -> BTreeSet<TransactionId> {
-        attempts::ids(&self.intents[key]).cloned().collect()
+        attempts::known(&self.intents[key], 0).map(|(id, _)| id.clone()).collect()
     }
 
     /// What must be proposed, found by comparing everything with everything.
@@ -417,20 +477,6 @@ impl World {
         let attempts = |rows: &[&ReportRow]| {
             let agreeing = self.seen.iter().filter(|seen| !seen.has_id);
             agreeing.filter(|seen| rows.iter().any(|row| self.agrees(row, seen))).collect::<Vec<_>>()
-        };
-        let is_readable = |row: &ReportRow| {
-            read(&row.id).is_some()
-                && read(&row.amount).is_some()
-                && read(&row.time).is_some()
-                && row.reference != ReportCell::Unreadable
-                && row.last_four != ReportCell::Unreadable
-        };
-        let is_clear = |rows: &[&ReportRow]| {
-            rows.iter().all(|row| {
-                is_readable(row)
-                    && (&row.amount, &row.reference, &row.last_four, row.status)
-                        == (&rows[0].amount, &rows[0].reference, &rows[0].last_four, rows[0].status)
-            })
         };
         let mut expected = BTreeMap::new();
         for (key, intent) in self.intents.iter().enumerate() {
@@ -489,6 +535,55 @@ impl World {
         expected
     }
 
+    /// What must be shown about processed payments, found by comparing everything with everything.
+    fn contradictions(&self) -> Vec<Case> {
+        let rows_of =
+            |id: &TransactionId| self.rows.iter().filter(|row| read(&row.id) == Some(id)).collect::<Vec<_>>();
+        let is_charged = |id: &TransactionId| {
+            let rows = rows_of(id);
+            !rows.is_empty() && is_clear(&rows) && rows[0].status == RowStatus::Charged
+        };
+        let lines = |id: &TransactionId| rows_of(id).into_iter().map(|row| row.line);
+        let references = |key: usize, is_own: bool| {
+            let seen = self.seen.iter().filter(move |seen| (seen.key == key) == is_own);
+            seen.filter_map(|seen| seen.request.reference.clone()).collect::<BTreeSet<_>>()
+        };
+        let mut cases = Vec::new();
+        for key in 0..self.intents.len() {
+            let own: Vec<_> = self.processed.iter().filter(|(of, ..)| *of == key).collect();
+            let charged = own.iter().filter(|(.., id)| is_charged(id));
+            if charged.clone().count() > 1 {
+                cases.push((BTreeSet::from([key]), charged.flat_map(|(.., id)| lines(id)).collect()));
+            }
+            for (_, number, id) in own {
+                let seen = self.seen.iter().find(|seen| (seen.key, seen.number) == (key, *number)).unwrap();
+                let rows = rows_of(id);
+                let is = |status| rows.iter().any(|row| row.status == status);
+                let is_other_amount = |row: &&ReportRow| {
+                    row.status == RowStatus::Charged
+                        && read(&row.amount).is_some_and(|shown| Some(*shown) != seen.request.amount)
+                };
+                let is_others = |row: &&ReportRow| {
+                    read(&row.reference).is_some_and(|shown| {
+                        !references(key, true).contains(shown) && references(key, false).contains(shown)
+                    })
+                };
+                if is(RowStatus::Declined) && !is(RowStatus::Charged)
+                    || !is_fee(&seen.request) && rows.iter().any(is_other_amount)
+                    || seen.request.reference.is_some() && rows.iter().any(is_others)
+                {
+                    cases.push((BTreeSet::from([key]), lines(id).collect()));
+                }
+                let holders = self.processed.iter().filter(|(.., other)| other == id);
+                let holders: BTreeSet<_> = holders.map(|(of, ..)| *of).collect();
+                if holders.len() > 1 && is_charged(id) {
+                    cases.push((holders, lines(id).collect()));
+                }
+            }
+        }
+        cases
+    }
+
     /// The proposals that are not true.
     fn wrong<'a>(&self, proposals: impl IntoIterator<Item = &'a Proposal>) -> Vec<Proposal> {
         let is_true = |proposal: &&Proposal| {
@@ -538,7 +633,7 @@ fn seeds() -> impl Iterator<Item = u64> {
 
 #[test]
 fn reconciling_random_ledgers_proposes_nothing_wrong_and_finds_every_determined_key() {
-    let (mut proposed, mut late, mut unexplained) = (0, 0, 0);
+    let (mut proposed, mut late, mut unexplained, mut contradictions) = (0, 0, 0, 0);
     for seed in seeds() {
         let world = World::of(seed);
         let found = world.reconciled();
@@ -555,15 +650,34 @@ fn reconciling_random_ledgers_proposes_nothing_wrong_and_finds_every_determined_
         assert_eq!(shown, open, "seed {seed}: every unknown key is shown once");
         let keys: BTreeSet<_> = found.all_proposals().map(|it| &it.attempt.key).collect();
         assert_eq!(keys.len(), found.all_proposals().count(), "seed {seed}: a key twice");
+        let shown = found.unexplained.iter().map(|it| {
+            let keys = it.attempts.iter().map(|attempt| index_of(&attempt.key)).collect();
+            (keys, it.rows.iter().flatten().copied().collect())
+        });
+        let shown: Vec<Case> = shown.collect();
+        let expected = world.contradictions();
+        let has = |(keys, lines): &Case, case: &Case| case.0.is_subset(keys) && case.1.is_subset(lines);
+        for case in &expected {
+            assert!(shown.iter().any(|it| has(it, case)), "seed {seed}: {case:?} {world:#?} {found:#?}");
+        }
+        let is_of_processed = |line: &u64| {
+            let row = world.rows.iter().find(|row| row.line == *line).unwrap();
+            world.processed.iter().any(|(.., id)| read(&row.id) == Some(id))
+        };
+        for it in shown.iter().filter(|(_, lines)| lines.iter().all(is_of_processed)) {
+            assert!(expected.iter().any(|case| has(it, case)), "seed {seed}: {it:?} {world:#?} {found:#?}");
+        }
+        contradictions += expected.len();
         proposed += proposals.len();
         late += found.unexplained.iter().filter(|it| it.proposal.is_some()).count();
         unexplained += found.unexplained.len();
     }
     let count = seeds().count();
     println!(
-        "{count} ledgers: {proposed} proposals, {unexplained} unexplained charges, {late} of them proposed"
+        "{count} ledgers: {proposed} proposals, {unexplained} unexplained charges, {late} of them proposed, {contradictions} contradictions"
     );
     assert!(proposed > count / 4 && late > count / 100, "{proposed} {late}");
+    assert!(contradictions > count / 10, "{contradictions}");
 }
 
 /// How many ledgers it takes a broken rule to propose something wrong.
@@ -853,6 +967,127 @@ fn reconciling_shows_a_second_charge_of_a_known_one() {
     }
 }
 
+/// The keys and the lines of what is unexplained.
+fn shown(found: &Reconciliation) -> Vec<(Vec<&str>, Vec<Vec<u64>>)> {
+    let shown = found.unexplained.iter();
+    shown.map(|it| (it.attempts.iter().map(|it| it.key.as_str()).collect(), it.rows.clone())).collect()
+}
+
+/// What a person may believe to be settled.
+#[test]
+fn reconciling_shows_what_contradicts_a_processed_key() {
+    let processed = |id: &str| Some(Ending::Processed(TransactionId::new(id).unwrap()));
+    let token =
+        |key: &str, id: &str, reference: &str| intent(key, token(900, Some(reference)), processed(id));
+    let k = || token("k", "t", "r1");
+    let with_fee =
+        IntentRequest { convenience_fee: Some(ConvenienceFee::Active), ..self::token(900, Some("r1")) };
+    let auth = IntentRequest { transaction_type: Some(TransactionType::Auth), ..card(900, "4242") };
+    let declined = |row: ReportRow| ReportRow { status: RowStatus::Declined, ..row };
+    let own = || row(2, "t", 900, "r1", "");
+    let one = || vec![(vec!["k"], vec![vec![2]])];
+    for (intents, rows, expected) in [
+        (vec![k()], vec![own()], vec![]),
+        (vec![k()], vec![row(2, "t", 9000, "r1", "")], one()),
+        (vec![k()], vec![declined(own())], one()),
+        // A part was refunded, or the rows of the transaction are of several steps.
+        (vec![k()], vec![own(), row(3, "t", -400, "r1", "")], vec![]),
+        (vec![k()], vec![own(), declined(row(3, "t", 900, "r1", ""))], vec![]),
+        // A column that is not the caller's reference, and one that is another key's.
+        (vec![k()], vec![row(2, "t", 900, "batch 7", "")], vec![]),
+        (vec![k(), token("l", "u", "r2")], vec![row(2, "t", 900, "r2", "")], one()),
+        (vec![intent("k", with_fee, processed("t"))], vec![row(2, "t", 927, "r1", "")], vec![]),
+        (vec![intent("k", auth, processed("t"))], vec![row(2, "t", 400, "", "4242")], vec![]),
+        (vec![intent("k", card(900, "4242"), processed("t"))], vec![row(2, "t", 901, "", "4242")], one()),
+        // Three keys share one transaction.
+        (
+            vec![k(), token("l", "t", "r1"), token("m", "t", "r1")],
+            vec![own()],
+            vec![(vec!["k", "l", "m"], vec![vec![2]])],
+        ),
+    ] {
+        let found = found(&intents, &rows);
+        assert_eq!((shown(&found), proposed(&found)), (expected, vec![]), "{rows:?}");
+        assert_eq!((found.undecided, found.foreign), (vec![], vec![]));
+    }
+}
+
+/// After both were recorded, as before.
+#[test]
+fn reconciling_shows_two_charges_of_one_key_that_are_both_recorded() {
+    let unknown = intent("k", token(900, Some("r1")), unknown());
+    let resolve = |read: &Intent, said: Resolution| {
+        Change::resolve(read, said.note("found"), start() + HOUR).decide(Some(read)).unwrap()
+    };
+    let id = |text: &str| TransactionId::new(text).unwrap();
+    let written_off = resolve(&unknown, Resolution::not_processed("ada"));
+    let (attempt, at) = (AttemptId::new(), start() + 2 * HOUR);
+    let again = token(900, Some("r1"));
+    let begin = Change::begin(Begin::First, unknown.key, SERVICE, again, attempt.clone(), OwnerId::new(), at);
+    let begun = begin.decide(Some(&written_off)).unwrap();
+    let charged = Change::end(begun.key.clone(), attempt.clone(), Ending::Processed(id("u")), at);
+    let charged = charged.decide(Some(&begun)).unwrap();
+    let later = ReportCell::Read(RowTime { earliest: at, latest: at });
+    let rows = [row(2, "t", 900, "r1", ""), ReportRow { time: later, ..row(3, "u", 900, "r1", "") }];
+    let both = resolve(&charged, Resolution::processed(id("t"), "ada").of_attempt(1));
+    assert_eq!(shown(&found(&[both], &rows)), [(vec!["k", "k"], vec![vec![2], vec![3]])]);
+    // The newest is still unknown, and its row is proposed.
+    let lost = Change::end(begun.key.clone(), attempt, Ending::Unknown(Failure::of_kind("timeout")), at);
+    let lost = lost.decide(Some(&begun)).unwrap();
+    let one = resolve(&lost, Resolution::processed(id("t"), "ada").of_attempt(1));
+    let found = found(&[one], &rows);
+    assert_eq!((proposed(&found), found.unexplained.len()), (vec![("k", "u")], 1));
+}
+
+/// A charge that a person named and took back is nobody's, unless it is another key's.
+#[test]
+fn reconciling_shows_a_charge_that_a_person_has_taken_back() {
+    let id = |text: &str| TransactionId::new(text).unwrap();
+    let resolve = |read: &Intent, said: Resolution| {
+        Change::resolve(read, said.note("found"), start() + HOUR).decide(Some(read)).unwrap()
+    };
+    let named = |key: &str, reference: &str, named: &str| {
+        let read = intent(key, token(900, Some(reference)), unknown());
+        resolve(&read, Resolution::processed(id(named), "ada"))
+    };
+    let rows = [row(2, "t", 900, "r1", ""), row(3, "u", 900, "r1", "")];
+    let not_processed = resolve(&named("k", "r1", "t"), Resolution::not_processed("ada"));
+    let corrected = resolve(&named("k", "r1", "t"), Resolution::processed(id("u"), "ada"));
+    let other = named("l", "r1", "t");
+    assert_eq!(shown(&found(&[not_processed.clone()], &rows[..1])), [(vec!["k"], vec![vec![2]])]);
+    assert_eq!(shown(&found(&[corrected.clone()], &rows)), [(vec!["k"], vec![vec![2], vec![3]])]);
+    assert_eq!(shown(&found(&[corrected, other.clone()], &rows)), []);
+    assert_eq!(shown(&found(&[not_processed, other], &rows[..1])), []);
+}
+
+/// Its status decides nothing, and nobody would see it otherwise.
+#[test]
+fn reconciling_lists_rows_that_may_be_a_charge_by_a_status_that_nobody_named() {
+    let processed = Some(Ending::Processed(TransactionId::new("t").unwrap()));
+    let rejected = Some(Ending::Rejected(Failure::of_kind("rejected")));
+    let captured = |row: ReportRow| ReportRow { status: RowStatus::Other, ..row };
+    let own = row(2, "t", 900, "r1", "");
+    for (ending, rows, expected) in [
+        (processed.clone(), vec![own.clone(), captured(row(3, "u", 900, "r1", ""))], vec![3]),
+        (
+            processed.clone(),
+            vec![own.clone(), captured(row(3, "u", 900, "r1", "")), row(4, "u", 900, "r1", "")],
+            vec![3],
+        ),
+        (processed.clone(), vec![own.clone(), captured(row(3, "u", 900, "r2", ""))], vec![]),
+        (processed, vec![captured(own.clone())], vec![]),
+        (rejected, vec![captured(own.clone())], vec![2]),
+        (unknown(), vec![captured(own)], vec![]),
+    ] {
+        let found = found(&[intent("k", token(900, Some("r1")), ending)], &rows);
+        assert_eq!(
+            (found.doubtful, found.unexplained, found.foreign),
+            (expected, vec![], vec![]),
+            "{rows:?}"
+        );
+    }
+}
+
 #[test]
 fn reconciling_rows_with_one_id_are_one_row_unless_they_differ() {
     let intents = [intent("k", token(1000, Some("r1")), unknown())];
@@ -887,6 +1122,9 @@ fn reconciling_calls_a_key_missing_only_if_nothing_resembles_it() {
     for resembling in [
         late(row(2, "t", 1000, "r9", "9999")),
         late(row(2, "t", 555, "r1", "9999")),
+        // A key with another amount, as with a surcharge.
+        row(2, "t", 1027, "R-1", "9999"),
+        row(2, "t", 1027, "#r 1", ""),
         ReportRow { amount: ReportCell::Unreadable, ..other.clone() },
         ReportRow { reference: ReportCell::Unreadable, ..other.clone() },
     ] {

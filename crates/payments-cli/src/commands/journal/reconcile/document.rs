@@ -12,6 +12,7 @@ use serde::Serialize;
 
 use super::processor_report::ProcessorReport;
 use crate::card_like_ids::is_like_a_card;
+use crate::commands::journal::status_words;
 use crate::format::{counted, exact, timestamp};
 use crate::report::advice::shell_word;
 use crate::report::intent_history::in_words;
@@ -31,6 +32,7 @@ pub(super) struct Document<'a> {
     undecided: Vec<Open<'a>>,
     missing: Vec<Key<'a>>,
     unexplained: Vec<Charged<'a>>,
+    doubtful: Vec<Row<'a>>,
     foreign: Vec<Row<'a>>,
     unreadable: Vec<Unreadable<'a>>,
     /// The file of `--out`.
@@ -177,6 +179,11 @@ impl<'a> Document<'a> {
             line: *line,
             why: report.unreadable.get(line).map_or("cannot be read", String::as_str),
         });
+        // A refund or a failure is no charge, also if nobody has named its word.
+        let may_be_charged = |line: &&u64| {
+            let word = report.statuses.get(*line);
+            word.is_none_or(|word| status_words::against_a_charge(word).is_none())
+        };
         Self {
             service: found.service.as_deref(),
             rows: report.rows.len() as u64,
@@ -184,6 +191,7 @@ impl<'a> Document<'a> {
             undecided: undecided.collect(),
             missing: found.missing.iter().map(Key::of).collect(),
             unexplained: found.unexplained.iter().map(charged).collect(),
+            doubtful: found.doubtful.iter().filter(may_be_charged).map(|line| row(&[*line])).collect(),
             foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
             unreadable: unreadable.collect(),
             out,
@@ -214,6 +222,12 @@ impl<'a> Document<'a> {
             &format!("MONEY THAT NOBODY EXPLAINS: {}", counted(self.unexplained.len() as u64, "case")),
             self.unexplained.iter().flat_map(Charged::lines),
             "somebody may have paid twice, or for nothing: undo what is wrong",
+        );
+        text.write(
+            Tone::Warning,
+            &format!("MAY BE A CHARGE THAT NOBODY EXPLAINS: {}", rows(self.doubtful.len())),
+            self.doubtful.iter().map(Row::shown),
+            "say what the status means: --charged-status or --declined-status",
         );
         text.write(
             Tone::Dim,
