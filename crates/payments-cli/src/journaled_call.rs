@@ -298,11 +298,15 @@ fn explained(error: &Error, settings: &Settings) -> Failure {
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
+        _ if error.other_service().is_some() => failure.hint(RENAMED),
         _ => failure,
     }
 }
 
 const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";
+
+const RENAMED: &str = "if it is the same service under another name, or a mistake that moved no money: \
+     payments journal rename-service OLD NEW";
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {

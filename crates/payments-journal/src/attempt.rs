@@ -64,8 +64,9 @@ impl Call<'_> {
             Begun::Written(row) => end.row = Some(row),
             Begun::Refused(found) => {
                 if !found.answers(&new.service) {
-                    let (recorded, called) = (found.service, new.service);
-                    return Err(failed(Cause::OtherService { recorded, called }));
+                    let called = new.service;
+                    let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
+                    return Err(failed(Cause::OtherService { recorded, called, moved_nothing }));
                 }
                 let differences = found.differences(&new.request);
                 if !differences.is_empty() {

@@ -30,6 +30,8 @@ pub(crate) enum Cause {
     OtherService {
         recorded: Option<String>,
         called: String,
+        /// Whether nothing was moved there.
+        moved_nothing: bool,
     },
     /// A new attempt after a rejection was requested, and the journal does not have the key.
     NoSuchIntent,
@@ -250,17 +252,25 @@ impl fmt::Display for Error {
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
                 write_key_holder(intent, f)
             }
-            Cause::OtherService { recorded: None, called } => write!(
+            Cause::OtherService { recorded: None, called, .. } => write!(
                 f,
                 "the entry of {key} was lost, and a person has resolved it without its service, so it is not known whether that is true of \
                  {called}; nothing was sent now: resolve it again with the base URL and merchant of its service"
             ),
-            Cause::OtherService { recorded: Some(recorded), called } => write!(
-                f,
-                "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
-                 nothing was sent now, and it may have been processed there: check base URL, merchant and journal, and do not pay it \
-                 under another key before a person has looked"
-            ),
+            Cause::OtherService { recorded: Some(recorded), called, moved_nothing } => {
+                write!(
+                    f,
+                    "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
+                     nothing was sent now, and "
+                )?;
+                f.write_str(if *moved_nothing {
+                    "it moved no money there: check base URL, merchant and journal; if that was a mistake, or the same service under \
+                     another name, a person renames it in the journal (Journal::rename_service), then call again"
+                } else {
+                    "it may have been processed there: check base URL, merchant and journal, and do not pay it under another key \
+                     before a person has looked"
+                })
+            }
             Cause::NoSuchIntent => write!(
                 f,
                 "the journal has no key {key}, so there is no rejection to follow; nothing was sent: \

@@ -25,7 +25,7 @@ fn declined() -> TokenTransaction {
 
 /// Checks that it says that the key belongs elsewhere, and nothing of what happened there.
 #[track_caller]
-fn is_of_another_service(error: &Error) {
+fn is_of_another_service(error: &Error, moved_nothing: bool) {
     assert!(
         error.is_other_service()
             && !error.is_from_the_journal()
@@ -35,12 +35,18 @@ fn is_of_another_service(error: &Error) {
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "other_service"));
     assert_eq!((error.transaction_id(), error.intent()), (None, None));
     assert_eq!(error.other_service(), Some(FakeGateway::BASE_URL));
+    let what = if moved_nothing {
+        "it moved no money there: check base URL, merchant and journal; if that was a mistake, or the same service under another \
+         name, a person renames it in the journal (Journal::rename_service), then call again"
+    } else {
+        "it may have been processed there: check base URL, merchant and journal, and do not pay it under another key before a person \
+         has looked"
+    };
     assert_eq!(
         error.to_string(),
         format!(
             "invoice-17 belongs to another service: it was first used for {}, and this call is for {OTHER}; nothing was sent \
-             now, and it may have been processed there: check base URL, merchant and journal, and do not pay it under another \
-             key before a person has looked",
+             now, and {what}",
             FakeGateway::BASE_URL
         )
     );
@@ -57,13 +63,29 @@ async fn key_is_unknown_at_another_service_d47() {
         assert_eq!(before.service.as_deref(), Some(FakeGateway::BASE_URL));
         let (other, gateway) = at_the_other(&world);
         for payment in [payment_of(TEN_FIFTY), declined(), payment_of(Amount::from_cents(1))] {
-            is_of_another_service(&other.process_token(&key(), &payment).await.unwrap_err());
+            let moved_nothing = before.moved_nothing();
+            is_of_another_service(&other.process_token(&key(), &payment).await.unwrap_err(), moved_nothing);
             let explicit = other.after_rejection(&key()).process_token(&payment).await;
-            is_of_another_service(&explicit.unwrap_err());
+            is_of_another_service(&explicit.unwrap_err(), moved_nothing);
         }
         assert_eq!(gateway.requests().len(), 0);
         assert_eq!(world.intent().await, before);
     }
+}
+
+/// The first call went to a mistyped base URL, where nothing listens.
+#[tokio::test]
+async fn key_that_was_never_sent_is_freed_by_renaming_the_mistyped_service_d47() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    let (other, gateway) = at_the_other(&world);
+    is_of_another_service(&other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err(), true);
+    let journal = world.client.journal();
+    let mistyped = journal.intents_of_service(FakeGateway::BASE_URL).await.unwrap();
+    journal.rename_service(&mistyped, OTHER, "ada").await.unwrap();
+    other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap();
+    assert_eq!(gateway.requests().len(), 1);
 }
 
 #[tokio::test]

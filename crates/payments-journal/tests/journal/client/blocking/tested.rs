@@ -13,8 +13,8 @@ use payments_core::{ApiKey, ClientBuilder, VoidReceipt};
 use payments_fake::FakeGateway;
 pub(crate) use payments_journal::blocking::Store;
 use payments_journal::{
-    Error, Intent, IntentKey, Journaled, Page, Purged, Resolution, ResolveError, SentSince, StateName,
-    StoreError, blocking,
+    Error, Intent, IntentKey, Journaled, Page, Purged, Resolution, ResolveError, SentSince, ServiceError,
+    ServiceIntents, StateName, StoreError, blocking,
 };
 use tokio::task::spawn_blocking;
 
@@ -60,6 +60,8 @@ journal! {
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     flush() -> Result<(), StoreError>;
+    intents_of_service(service: &str) -> Result<ServiceIntents, ServiceError>;
+    rename_service(read: &ServiceIntents, to: &str, by: &str) -> Result<(), ServiceError>;
 }
 
 #[derive(Clone, Debug)]
