@@ -277,8 +277,9 @@ impl Journal {
     /// | [`MemoryStore`](crate::MemoryStore) | by a clock that never jumps, and by what a test has [added](crate::MemoryStore::make_older) |
     ///
     /// A SQLite journal records the later of the machine's clock and the newest time that it holds, and removes nothing while
-    /// the clock is behind that time. It does not notice a clock that ran ahead while an earlier process wrote rows. Compare
-    /// [`Purged::newest`] with what you expect. These rules are chosen by this SDK.
+    /// the clock is behind that time. It does not notice a clock that ran ahead while an earlier process wrote rows, nor one that
+    /// was behind while it wrote the first rows of a new file: those rows look older than they are. Compare [`Purged::newest`] with
+    /// what you expect. These rules are chosen by this SDK.
     ///
     /// # Errors
     ///
