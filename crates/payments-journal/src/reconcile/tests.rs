@@ -1022,8 +1022,14 @@ fn reconciling_shows_two_charges_of_one_key_that_are_both_recorded() {
     let id = |text: &str| TransactionId::new(text).unwrap();
     let written_off = resolve(&unknown, Resolution::not_processed("ada"));
     let (attempt, at) = (AttemptId::new(), start() + 2 * HOUR);
-    let again = token(900, Some("r1"));
-    let begin = Change::begin(Begin::First, unknown.key, SERVICE, again, attempt.clone(), OwnerId::new(), at);
+    let new = NewAttempt {
+        begin: Begin::First,
+        service: SERVICE.to_owned(),
+        request: token(900, Some("r1")),
+        attempt_id: attempt.clone(),
+        owner: OwnerId::new(),
+    };
+    let begin = Change::begin(unknown.key, new, at);
     let begun = begin.decide(Some(&written_off)).unwrap();
     let charged = Change::end(begun.key.clone(), attempt.clone(), Ending::Processed(id("u")), at);
     let charged = charged.decide(Some(&begun)).unwrap();

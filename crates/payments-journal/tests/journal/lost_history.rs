@@ -119,7 +119,7 @@ fn unknown_key_that_is_named_changes_so_that_no_earlier_finding_fits_d49() {
     let twice = named(Some(&is_unknown(timeout())));
     for found in [is_unknown(timeout()), is_unknown(unclear), crashed, named(None), twice] {
         let named = named(Some(&found));
-        assert_eq!(named.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+        assert_eq!(named.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
         assert_eq!((named.revision, named.attempts), (found.revision + 1, 1));
         assert_eq!(named.begun_at, at(4).min(found.begun_at), "it may still be the known attempt");
         assert!(found.history().iter().all(|event| named.history().contains(event)));

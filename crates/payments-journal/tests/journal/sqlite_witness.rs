@@ -125,7 +125,7 @@ async fn file_that_was_put_aside_begins_nothing_when_it_is_put_back_d49() {
         }
         fs::write(place.path(), copy).unwrap();
         let journal = Journal::open(open()).await.unwrap();
-        journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
         journal.close().await;
         charge(open(), "since").await;
         let accepted = fs::read(place.path()).unwrap();
@@ -136,7 +136,7 @@ async fn file_that_was_put_aside_begins_nothing_when_it_is_put_back_d49() {
             close(store);
             fs::write(place.path(), &accepted).unwrap();
             let store = open();
-            assert!(begin(&store, "since").await.unwrap().written.is_none());
+            assert!(begin(&store, "since").await.unwrap().written().is_none());
             close(store);
         }
         charge(open(), "new").await;
@@ -151,7 +151,7 @@ async fn second_witness_of_another_time_begins_nothing_while_it_is_named_d49() {
     let with = |witness: &Path| SqliteStore::options().witness(witness).open(place.path()).unwrap();
     charge(with(&stale), "kept").await;
     let journal = Journal::open(with(&used)).await.unwrap();
-    journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+    journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
     journal.close().await;
     for number in 0..3 {
         let store = with(&stale);
@@ -166,14 +166,14 @@ async fn second_witness_of_another_time_begins_nothing_while_it_is_named_d49() {
 async fn open_stores_learn_that_a_loss_was_accepted_d49() {
     let place = InAFile::new();
     let (store, other) = (open(&place.path()), open(&place.path()));
-    assert!(begin(&store, "first").await.unwrap().written.is_some());
+    assert!(begin(&store, "first").await.unwrap().written().is_some());
     fs::remove_file(witness(&place)).unwrap();
     let person = Journal::open(other).await.unwrap();
     for number in 0..3 {
-        person.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
-        assert!(begin(&store, &format!("new-{number}")).await.unwrap().written.is_some());
+        person.accept_history(SentSince::Nothing, "ada").await.unwrap();
+        assert!(begin(&store, &format!("new-{number}")).await.unwrap().written().is_some());
         let seen = fs::read(witness(&place)).unwrap();
-        assert!(begin(&store, &format!("newer-{number}")).await.unwrap().written.is_some());
+        assert!(begin(&store, &format!("newer-{number}")).await.unwrap().written().is_some());
         assert_ne!(fs::read(witness(&place)).unwrap(), seen, "it writes the witness that is there");
     }
     person.close().await;
@@ -182,7 +182,7 @@ async fn open_stores_learn_that_a_loss_was_accepted_d49() {
     let before = fs::read(place.path()).unwrap();
     let accept = async || {
         let person = Journal::open(open(&place.path())).await.unwrap();
-        person.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        person.accept_history(SentSince::Nothing, "ada").await.unwrap();
         person.close().await;
     };
     accept().await;
@@ -210,10 +210,10 @@ async fn finding_from_before_a_loss_is_refused_for_a_named_key_d49() {
     charge(open(&place.path()), "k").await;
     fs::write(place.path(), copy).unwrap();
     let journal = Journal::open(open(&place.path())).await.unwrap();
-    assert_eq!(journal.accept_history(LostTime::Sent(&[key("k")]), "ada").await.unwrap(), 1);
+    assert_eq!(journal.accept_history(SentSince::Keys(&[key("k")]), "ada").await.unwrap(), 1);
     assert!(journal.resolve(&read, finding()).await.is_err());
     let now = journal.find(&key("k")).await.unwrap().unwrap();
-    assert_eq!(now.state, IntentState::Unknown(Failure::of_kind(Failure::LOST_HISTORY)));
+    assert_eq!(now.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
     assert!(now.begun_at <= read.begun_at, "it may be the attempt from before the loss, too");
     journal.resolve(&now, finding()).await.unwrap();
 }

@@ -89,7 +89,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
         let synchronous = synchronous.connect(&server.url()).await.unwrap();
         assert_lost(&synchronous, lost, "restored").await;
         let journal = Journal::open(store).await.unwrap();
-        journal.accept_history(LostTime::NothingWasSent, "ada").await.unwrap();
+        journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
         journal.close().await;
         dumped = dump(&server);
         let number = administrator(&server.url()).await;
