@@ -28,18 +28,29 @@ use crate::{
     VoidResponse,
 };
 
-/// What the service would respond, and what it would change.
+/// What the service would respond, and what it would do.
 pub(crate) struct Decision {
     pub(crate) response: Response<Bytes>,
-    pub(crate) effect: Option<Effect>,
-    /// Why the service refuses or declines the request, without secrets.
-    pub(crate) reason: Option<String>,
+    pub(crate) consequence: Consequence,
+}
+
+pub(crate) enum Consequence {
+    /// It commits a payment, approved or declined, or a void.
+    Commit(Box<Effect>),
+    /// It only reads.
+    LookUp,
+    /// It changes nothing, for this reason, which has no secrets.
+    Refuse(String),
 }
 
 impl Decision {
+    fn commit(response: Response<Bytes>, effect: Effect) -> Self {
+        Self { response, consequence: Consequence::Commit(Box::new(effect)) }
+    }
+
     fn refused(refusal: &ErrorEnvelope, redaction: &Redaction<'_>) -> Self {
         let reason = redaction.text(refusal.reason()).into_owned();
-        Self { response: refusal.response(), effect: None, reason: Some(reason) }
+        Self { response: refusal.response(), consequence: Consequence::Refuse(reason) }
     }
 }
 
@@ -254,7 +265,7 @@ impl TenantService<'_> {
             entry.amount = amount;
         }
         let codes = &self.choices.status_codes;
-        let (effect, status) = match (approval, entry.kind) {
+        let (kind, status) = match (approval, entry.kind) {
             (Err(_), _) => (RequestEffect::Declined, &codes.declined),
             (Ok(()), EntryKind::Authorization) => (RequestEffect::Charged, &codes.authorized),
             (Ok(()), _) => (RequestEffect::Charged, &codes.sale),
@@ -276,8 +287,8 @@ impl TenantService<'_> {
             Ok(()) => envelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => envelope::declined(self.choices.decline_shape, reason, &data),
         };
-        let effect = Effect { tenant: self.tenant, kind: effect, entry, void: None, new_token };
-        Decision { response, effect: Some(effect), reason: approval.err().map(str::to_owned) }
+        let (tenant, decline) = (self.tenant, approval.err());
+        Decision::commit(response, Effect { tenant, kind, entry, decline, void: None, new_token })
     }
 
     fn void(&mut self, void: &Void) -> Decision {
@@ -297,9 +308,8 @@ impl TenantService<'_> {
         entry.state = EntryState::Voided;
         let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
         let response = envelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
-        let kind = RequestEffect::Voided;
-        let effect = Effect { tenant: self.tenant, kind, entry, void, new_token: None };
-        Decision { response, effect: Some(effect), reason: None }
+        let (tenant, kind) = (self.tenant, RequestEffect::Voided);
+        Decision::commit(response, Effect { tenant, kind, entry, decline: None, void, new_token: None })
     }
 
     fn get_transaction(&self, id: &str) -> Decision {
@@ -318,7 +328,7 @@ impl TenantService<'_> {
 
     fn lookup(&self, found: Option<Response<Bytes>>, not_found: &'static str) -> Decision {
         match found {
-            Some(response) => Decision { response, effect: None, reason: None },
+            Some(response) => Decision { response, consequence: Consequence::LookUp },
             None => Decision::refused(&ErrorEnvelope::new(StatusCode::NOT_FOUND, not_found), &self.redaction),
         }
     }

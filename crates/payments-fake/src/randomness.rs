@@ -2,21 +2,22 @@ use payments_core::RandomSource;
 use payments_model::mask;
 use std::borrow::Cow;
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// `SplitMix64`. The outputs of one stream are all different, so identifiers never repeat, and one seed always produces the
 /// same identifiers. None of them is secret.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Randomness {
-    /// Setting it back repeats the numbers since then.
-    pub(crate) state: u64,
-    /// The numbers of identifiers that came from outside, perhaps from an earlier gateway with the same seed.
-    reserved: HashSet<u64>,
+    state: u64,
+    /// The numbers of identifiers that came from outside, perhaps from an earlier gateway with the same seed. Shared, so that a
+    /// clone costs nothing.
+    reserved: Arc<HashSet<u64>>,
 }
 
 impl Randomness {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { state: seed, reserved: HashSet::new() }
+        Self { state: seed, reserved: Arc::default() }
     }
 
     pub(crate) fn next(&mut self) -> u64 {
@@ -43,7 +44,7 @@ impl Randomness {
         let numbers = digits.filter(|digits| digits.len() == 16);
         // A vector has a length, so that the set grows only once.
         let numbers: Vec<_> = numbers.filter_map(|digits| u64::from_str_radix(digits, 16).ok()).collect();
-        self.reserved.extend(numbers);
+        Arc::make_mut(&mut self.reserved).extend(numbers);
     }
 }
 
@@ -74,9 +75,7 @@ mod tests {
     fn an_identifier_has_every_digit_of_the_number() {
         let mut randomness = Randomness::new(7);
         for _ in 0..100 {
-            let state = randomness.state;
-            let number = randomness.next();
-            randomness.state = state;
+            let number = randomness.clone().next();
             assert_eq!(randomness.identifier("txn_"), format!("txn_{number:016x}"));
         }
         // The output of zero is zero, and the state before it is one step back.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::redaction::{RedactedFields, Redaction, lossy};
+use crate::store::Done;
 use crate::{Fault, Reply, document};
 
 /// A received request, without its secrets.
@@ -117,6 +118,11 @@ impl RecordedRequest {
             status: None,
             symptom: None,
         }
+    }
+
+    /// Records what the service did.
+    pub(crate) fn set_done(&mut self, done: Done) {
+        (self.effect, self.transaction_id, self.reason) = done;
     }
 
     /// Records what the client sees.

@@ -15,7 +15,7 @@ use payments_model::unversioned::RequestMembers;
 use payments_model::{TokenId, TransactionId};
 
 use crate::armed_fault::ArmedFaults;
-use crate::decision::{self, Decision};
+use crate::decision::{self, Consequence, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::fixtures::FixturesDocument;
 use crate::gate::Gates;
@@ -78,17 +78,17 @@ impl Shared {
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
-        let Service { stores, randomness, .. } = &mut *service;
-        let unused = randomness.state;
-        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        // Kept only if the request is processed now: one that never arrives or has to wait draws no numbers.
+        let mut randomness = service.randomness.clone();
+        let decision = decision::decide(now, &request, &self.settings, &service.stores, &mut randomness);
         let fault = request.operation.and_then(|operation| {
-            let is_refused = operation.moves_money() && decision.effect.is_none();
+            let is_refused =
+                operation.moves_money() && matches!(decision.consequence, Consequence::Refuse(_));
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
             service.faults.fire(operation, is_refused).or_else(requested)
         });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
-            service.randomness.state = unused;
             return (Reply::Refused, None);
         }
         recorded.received_at = now;
@@ -96,10 +96,10 @@ impl Shared {
         let number;
         (number, _evicted) = service.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
-            service.randomness.state = unused;
             let (request, epoch) = (Box::new(request), service.epoch);
             return (Reply::Held { by, request: HeldRequest { request, number, epoch } }, Some(number));
         }
+        service.randomness = randomness;
         (service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
@@ -198,7 +198,7 @@ pub(crate) struct Service {
     pub(crate) faults: ArmedFaults,
     pub(crate) requests: RequestLog,
     /// The effects that wait for [`deliver_late`](Self::deliver_late), with the numbers of their requests.
-    pub(crate) late: Vec<(u64, Effect)>,
+    pub(crate) late: Vec<(u64, Box<Effect>)>,
     /// The number of resets.
     pub(crate) epoch: u64,
 }
@@ -240,8 +240,8 @@ impl Service {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
         for (number, effect) in late {
-            let done = self.stores[effect.tenant].commit(effect);
-            self.requests.update(number, |request| (request.effect, request.transaction_id) = done);
+            let done = self.stores[effect.tenant].commit(*effect);
+            self.requests.update(number, |request| request.set_done(done));
         }
         count
     }
@@ -254,33 +254,29 @@ impl Service {
         number: u64,
         fault: Option<&Fault>,
     ) -> Reply {
-        let Decision { mut response, effect, reason } = decision;
+        let Decision { mut response, consequence } = decision;
         let Self { stores, randomness, .. } = self;
         let header =
             |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
         response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
         response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
-        let done = match (effect, phase) {
-            (_, Phase::BeforeCommit) => (RequestEffect::Nothing, None),
-            (Some(effect), Phase::AfterCommit) => stores[effect.tenant].commit(effect),
-            (Some(effect), Phase::Late) => {
+        let done = match (consequence, phase) {
+            (_, Phase::BeforeCommit) => (RequestEffect::Nothing, None, None),
+            (Consequence::Refuse(reason), _) => (RequestEffect::Refused, None, Some(reason)),
+            (Consequence::LookUp, _) => (RequestEffect::LookedUp, None, None),
+            (Consequence::Commit(effect), Phase::AfterCommit) => stores[effect.tenant].commit(*effect),
+            (Consequence::Commit(effect), Phase::Late) => {
                 let id = effect.entry.transaction_id().clone();
                 self.late.push((number, effect));
-                (RequestEffect::Late, Some(id))
+                (RequestEffect::Late, Some(id), None)
             }
-            (None, _) if reason.is_none() => (RequestEffect::LookedUp, None),
-            (None, _) => (RequestEffect::Refused, None),
         };
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
-        self.requests.update(number, |request| {
-            let is_no = matches!(done.0, RequestEffect::Refused | RequestEffect::Declined);
-            (request.effect, request.transaction_id) = done;
-            request.reason = reason.filter(|_| is_no);
-        });
+        self.requests.update(number, |request| request.set_done(done));
         reply
     }
 }

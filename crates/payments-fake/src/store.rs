@@ -25,16 +25,21 @@ pub(crate) struct Effect {
     pub(crate) kind: RequestEffect,
     /// The new transaction, or the voided one.
     pub(crate) entry: LedgerEntry,
+    /// Why the payment is declined, if it is.
+    pub(crate) decline: Option<&'static str>,
     /// The void's own entry, if it has one.
     pub(crate) void: Option<LedgerEntry>,
     /// The token that a payment creates.
     pub(crate) new_token: Option<StoredToken>,
 }
 
+/// What a request did, to which transaction, and why not more: its part of the request log.
+pub(crate) type Done = (RequestEffect, Option<TransactionId>, Option<String>);
+
 impl Store {
-    /// Returns what it did, and to which transaction. A late void is refused if another void came first.
-    pub(crate) fn commit(&mut self, effect: Effect) -> (RequestEffect, Option<TransactionId>) {
-        let Effect { tenant: _, kind, entry, void, new_token } = effect;
+    /// A late void is refused if another void came first.
+    pub(crate) fn commit(&mut self, effect: Effect) -> Done {
+        let Effect { tenant: _, kind, entry, decline, void, new_token } = effect;
         let id = entry.transaction_id().clone();
         let stored = self.transactions.get(&id);
         let is_possible = match kind {
@@ -42,7 +47,7 @@ impl Store {
             _ => stored.is_none(),
         };
         if !is_possible {
-            return (RequestEffect::Refused, None);
+            return (RequestEffect::Refused, None, None);
         }
         self.put_transaction(entry);
         if let Some(void) = void {
@@ -51,7 +56,7 @@ impl Store {
         if let Some(token) = new_token {
             self.tokens.insert(token.token_id.clone(), token);
         }
-        (kind, Some(id))
+        (kind, Some(id), decline.map(str::to_owned))
     }
 
     fn put_transaction(&mut self, entry: LedgerEntry) {
