@@ -170,6 +170,13 @@ member_types! {
         |IdText(id)| CustomerId::new(id).ok().filter(|id| id.path_segment().is_ok());
 }
 
+/// `must be a, b or c`.
+pub(crate) fn must_be(names: impl Iterator<Item = &'static str>) -> String {
+    let mut names: Vec<_> = names.collect();
+    let last = names.pop().unwrap_or_default();
+    format!("must be {} or {last}", names.join(", "))
+}
+
 pub(crate) fn text_or_number(json: Value) -> Option<String> {
     match json {
         Value::String(text) => Some(text),

@@ -154,6 +154,25 @@ named! {
     }
 }
 
+impl FaultKind {
+    /// Every kind, with these values in those that have them.
+    pub(crate) fn all(bytes: usize, pause: Duration, status: StatusCode) -> [Self; 11] {
+        [
+            Self::Refuse,
+            Self::Close,
+            Self::Reset,
+            Self::Stall,
+            Self::Drip { bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN), every: pause },
+            Self::Truncate { bytes },
+            Self::Garbage,
+            Self::Html { status },
+            Self::Status { status },
+            Self::Delay { by: pause },
+            Self::WrongShape,
+        ]
+    }
+}
+
 impl Fault {
     /// A fault of one operation; choose the phase next.
     pub fn on(operation: OperationName) -> FaultTarget {

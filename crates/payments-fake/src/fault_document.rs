@@ -1,6 +1,5 @@
 //! A fault as JSON.
 
-use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use http::{HeaderValue, StatusCode};
@@ -9,7 +8,7 @@ use serde::de::{Error as _, IgnoredAny};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use crate::document::{SmallNumber, member_types, text_or_number, whole};
+use crate::document::{SmallNumber, member_types, must_be, text_or_number, whole};
 use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase, header};
 
 /// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
@@ -36,12 +35,10 @@ pub(crate) struct FaultDocument {
 
 member_types! {
     Target(Option<OperationName>) from String,
-        "must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        must_be(OperationName::ALL.iter().map(|name| name.as_str()).chain([ANY])),
         |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
-    /// Its index in [`kinds`].
-    Kind(usize) from String,
-        "must be refuse, close, reset, stall, drip, truncate, garbage, html, status, delay or wrong_shape",
-        |name: String| kinds(0, Duration::ZERO, StatusCode::OK).iter().position(|kind| kind.as_str() == name);
+    /// Its index among [all kinds](FaultKind::all), whose values are in other members.
+    Kind(usize) from String, must_be(kind_names()), |name: String| kind_names().position(|own| own == name);
     Status(StatusCode) from Value, "must be an HTTP status from 200 to 599", |status| {
         let status = whole(status).filter(|status| (200..600).contains(status))?;
         StatusCode::from_u16(status.try_into().ok()?).ok()
@@ -52,21 +49,8 @@ member_types! {
         |value| header(&text_or_number(value).filter(|text| !text.is_empty())?);
 }
 
-/// Every kind, with these values in those that have them.
-fn kinds(bytes: usize, pause: Duration, status: StatusCode) -> [FaultKind; 11] {
-    [
-        FaultKind::Refuse,
-        FaultKind::Close,
-        FaultKind::Reset,
-        FaultKind::Stall,
-        FaultKind::Drip { bytes: NonZeroUsize::new(bytes).unwrap_or(NonZeroUsize::MIN), every: pause },
-        FaultKind::Truncate { bytes },
-        FaultKind::Garbage,
-        FaultKind::Html { status },
-        FaultKind::Status { status },
-        FaultKind::Delay { by: pause },
-        FaultKind::WrongShape,
-    ]
+fn kind_names() -> impl Iterator<Item = &'static str> {
+    FaultKind::all(0, Duration::ZERO, StatusCode::OK).into_iter().map(FaultKind::as_str)
 }
 
 impl From<FaultDocument> for Fault {
@@ -76,7 +60,7 @@ impl From<FaultDocument> for Fault {
             document.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
         let millis = document.delay_ms.map_or(500, |SmallNumber(millis)| millis);
         let status = document.status.map_or(StatusCode::BAD_GATEWAY, |Status(status)| status);
-        let kind = kinds(bytes, Duration::from_millis(millis.into()), status)[kind];
+        let kind = FaultKind::all(bytes, Duration::from_millis(millis.into()), status)[kind];
         let mut fault = FaultTarget { operation }.at(phase).show(kind);
         fault.retry_after = document.retry_after.map(|RetryAfter(value)| value);
         fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);

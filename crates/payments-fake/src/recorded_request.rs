@@ -14,7 +14,7 @@ use serde_json::value::RawValue;
 
 use crate::redaction::{RedactedFields, Redaction, lossy};
 use crate::store::Done;
-use crate::{Fault, Reply, document};
+use crate::{Fault, FaultKind, Reply, document};
 
 /// A received request, without its secrets.
 ///
@@ -26,13 +26,13 @@ use crate::{Fault, Reply, document};
 /// ```
 /// # use payments_core::OperationName;
 /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-/// # use payments_fake::{FakeGateway, Fault, RequestEffect};
+/// # use payments_fake::{FakeGateway, Fault, FaultKind, RequestEffect};
 /// # let gateway = FakeGateway::new();
 /// # let payment = TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
 /// gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
 /// payments_fake::block_on(gateway.client().process_token(&payment)).unwrap_err();
 /// let request = &gateway.requests()[0];
-/// assert_eq!((request.effect, request.symptom), (RequestEffect::Charged, Some("close")));
+/// assert_eq!((request.effect, request.symptom), (RequestEffect::Charged, Some(FaultKind::Close)));
 /// assert_eq!(request.transaction_id.as_ref(), Some(gateway.ledger().entries()[0].transaction_id()));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -62,9 +62,9 @@ pub struct RecordedRequest {
     pub reason: Option<String>,
     /// The HTTP status that was sent to the client; `None` if none was, or not yet.
     pub status: Option<StatusCode>,
-    /// What the client saw instead of a whole response: `close`, `reset`, `stall`, `drip`, `truncate` or `garbage`.
-    /// With `drip` and `truncate` it saw the [status](Self::status) too.
-    pub symptom: Option<&'static str>,
+    /// What the client saw instead of a whole response: a close, a reset, a stall, a drip, a truncated response or garbage.
+    /// With a drip and a truncated response it saw the [status](Self::status) too.
+    pub symptom: Option<FaultKind>,
 }
 
 named! {
@@ -164,7 +164,7 @@ impl RecordedRequest {
 
     /// Everything as one JSON object: `operation` (or `null`), `method`, `path`, `headers` (several values of one name
     /// joined by commas), `fields`, `body_length`, `received_at`, `amount`, `effect`, `transaction_id`, `reason`,
-    /// `fault` (as text), `status` and `symptom`. Absent values are `null`.
+    /// `fault` (as text), `status` and `symptom` (its [name](FaultKind::as_str)). Absent values are `null`.
     pub fn to_json(&self) -> String {
         #[derive(Serialize)]
         struct Document<'a> {
@@ -199,7 +199,7 @@ impl RecordedRequest {
             reason: self.reason.as_deref(),
             fault: self.fault.as_ref().map(Fault::to_string),
             status: self.status.map(|status| status.as_u16()),
-            symptom: self.symptom,
+            symptom: self.symptom.map(FaultKind::as_str),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -41,7 +42,7 @@ pub enum Reply {
         /// The response whose body is sent in pieces.
         response: Response<Bytes>,
         /// The size of a piece.
-        bytes: usize,
+        bytes: NonZeroUsize,
         /// The pause before each piece.
         every: Duration,
         /// Whether the last byte is sent; if not, the connection stays open without it.
@@ -75,9 +76,7 @@ impl Reply {
             FaultKind::Refuse => Self::Refused,
             FaultKind::Close => Self::Closed,
             FaultKind::Reset => Self::Reset,
-            FaultKind::Drip { bytes, every } => {
-                Self::Drip { response, bytes: bytes.get(), every, complete: committed }
-            }
+            FaultKind::Drip { bytes, every } => Self::Drip { response, bytes, every, complete: committed },
             FaultKind::Truncate { bytes } => {
                 let bytes = bytes.min(response.body().len().saturating_sub(1));
                 Self::Truncated { response, bytes }
@@ -118,17 +117,17 @@ impl Reply {
         }
     }
 
-    /// The [name](FaultKind::as_str) of the kind of fault that the client sees instead of a whole response.
-    pub fn symptom(&self) -> Option<&'static str> {
-        match self {
+    /// What the client sees instead of a whole response.
+    pub fn symptom(&self) -> Option<FaultKind> {
+        match *self {
             Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => None,
-            Self::Drip { .. } => Some("drip"),
-            Self::Truncated { .. } => Some("truncate"),
-            Self::Garbage(_) => Some("garbage"),
-            Self::Refused => Some("refuse"),
-            Self::Closed => Some("close"),
-            Self::Reset => Some("reset"),
-            Self::Stalled => Some("stall"),
+            Self::Drip { bytes, every, .. } => Some(FaultKind::Drip { bytes, every }),
+            Self::Truncated { bytes, .. } => Some(FaultKind::Truncate { bytes }),
+            Self::Garbage(_) => Some(FaultKind::Garbage),
+            Self::Refused => Some(FaultKind::Refuse),
+            Self::Closed => Some(FaultKind::Close),
+            Self::Reset => Some(FaultKind::Reset),
+            Self::Stalled => Some(FaultKind::Stall),
         }
     }
 

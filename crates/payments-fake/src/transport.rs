@@ -90,9 +90,9 @@ impl FakeTransport {
             Reply::Drip { response, bytes, every, complete } => {
                 let sent = response.body().len().saturating_sub(usize::from(!complete));
                 *partial = Some(cut(&response, 0));
-                for start in (0..sent).step_by(bytes.max(1)) {
+                for start in (0..sent).step_by(bytes.get()) {
                     self.timer.sleep(every).await;
-                    *partial = Some(cut(&response, sent.min(start.saturating_add(bytes))));
+                    *partial = Some(cut(&response, sent.min(start.saturating_add(bytes.get()))));
                 }
                 if complete { Ok(response) } else { pending().await }
             }

@@ -17,7 +17,7 @@ pub struct Exchange {
     /// The HTTP status of the complete response that the client saw.
     pub status: Option<u16>,
     /// What the client saw instead of one, as in [`RecordedRequest::symptom`]: `close` too if it left first.
-    pub symptom: Option<&'static str>,
+    pub symptom: Option<FaultKind>,
     /// The `x-request-id` of the response, if there was one.
     pub request_id: Option<String>,
     /// The request and what the service did with it, unless it did not reach the service.
@@ -34,7 +34,9 @@ impl Exchange {
         let moved = matches!(recorded.effect, RequestEffect::Charged | RequestEffect::Voided);
         let is_told = match recorded.fault.as_ref().map(|fault| (fault.kind(), fault.phase())) {
             None | Some((FaultKind::Delay { .. }, _)) => self.status.is_some(),
-            Some((FaultKind::Drip { .. }, Phase::AfterCommit)) => self.symptom == Some("drip"),
+            Some((FaultKind::Drip { .. }, Phase::AfterCommit)) => {
+                matches!(self.symptom, Some(FaultKind::Drip { .. }))
+            }
             Some(_) => false,
         };
         moved && !is_told
@@ -53,7 +55,7 @@ impl fmt::Display for Exchange {
         write!(f, "{client} {method} {path} ")?;
         match status {
             Some(status) => write!(f, "{status}")?,
-            None => f.write_str(symptom.unwrap_or("close"))?,
+            None => f.write_str(symptom.map_or("close", FaultKind::as_str))?,
         }
         write!(f, " in {took:.1?}")?;
         match request_id {

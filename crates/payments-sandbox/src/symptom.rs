@@ -31,10 +31,11 @@ pub(crate) async fn write(reply: Reply, has_body: bool, socket: &mut Socket, shu
         _ if written.is_err() => Reply::Closed,
         Reply::Drip { response, bytes, every, complete } => {
             let end = part(response.body().len().saturating_sub(usize::from(!complete)));
-            for start in (0..end).step_by(bytes) {
+            for start in (0..end).step_by(bytes.get()) {
                 // A shutdown ends the pauses.
                 shutdown.sleep(every).await;
-                if socket.send(&response.body()[start..end.min(start.saturating_add(bytes))]).await.is_err() {
+                let piece = start..end.min(start.saturating_add(bytes.get()));
+                if socket.send(&response.body()[piece]).await.is_err() {
                     return Reply::Truncated { response, bytes: start };
                 }
             }

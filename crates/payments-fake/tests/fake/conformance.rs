@@ -2,6 +2,7 @@
 //!
 //! It uses an automatic clock, so no deadline takes real time.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -61,7 +62,8 @@ fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
         Act::Reset => Reply::Reset,
         Act::Silence => Reply::Stalled,
         Act::Drip { answer, bytes, every } => {
-            Reply::Drip { response: answer.clone(), bytes: *bytes, every: *every, complete: false }
+            let bytes = NonZeroUsize::new(*bytes).expect("a piece has at least a byte");
+            Reply::Drip { response: answer.clone(), bytes, every: *every, complete: false }
         }
         Act::Truncate { answer, bytes } => Reply::Truncated { response: answer.clone(), bytes: *bytes },
         Act::Garbage(garbage) => Reply::Garbage(garbage.clone()),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::Request;
 use payments_core::{OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, RecordedRequest, Reply, RequestEffect, VoidResponse};
+use payments_fake::{FakeGateway, Fault, FaultKind, RecordedRequest, Reply, RequestEffect, VoidResponse};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -14,7 +14,8 @@ type Summary = (RequestEffect, Option<u16>, Option<&'static str>, bool);
 
 fn summary(request: &RecordedRequest) -> Summary {
     let status = request.status.map(|status| status.as_u16());
-    (request.effect, status, request.symptom, request.transaction_id.is_some())
+    let symptom = request.symptom.map(FaultKind::as_str);
+    (request.effect, status, symptom, request.transaction_id.is_some())
 }
 
 fn send(gateway: &FakeGateway, request: Request<bytes::Bytes>) -> Summary {

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
-use payments_fake::{RecordedRequest, RequestEffect};
+use payments_fake::{FaultKind, RecordedRequest, RequestEffect};
 use payments_sandbox::{Exchange, IdleClose};
 use serde_json::json;
 
@@ -83,9 +83,9 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     };
     let saw = match (exchange.status, exchange.symptom) {
         (Some(status), _) => format!("saw HTTP {status}"),
-        (None, Some("garbage")) => "saw garbage".to_owned(),
-        (None, Some("truncate")) => "saw half a response".to_owned(),
-        (None, Some("drip")) => "saw a slow response".to_owned(),
+        (None, Some(FaultKind::Garbage)) => "saw garbage".to_owned(),
+        (None, Some(FaultKind::Truncate { .. })) => "saw half a response".to_owned(),
+        (None, Some(FaultKind::Drip { .. })) => "saw a slow response".to_owned(),
         _ => "saw nothing".to_owned(),
     };
     let saw = format!("{saw:19}");
@@ -127,7 +127,7 @@ fn as_json(exchange: &Exchange) -> String {
         "method": exchange.method,
         "path": exchange.path,
         "status": exchange.status,
-        "fault": exchange.symptom,
+        "fault": exchange.symptom.map(FaultKind::as_str),
         "request_id": exchange.request_id,
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
     });
