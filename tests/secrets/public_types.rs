@@ -425,8 +425,7 @@ fn servers(canaries: &Canaries) -> Transcript {
     let builder = |transcript: &Transcript| -> SandboxBuilder {
         let exchanges = transcript.clone();
         Sandbox::builder()
-            .api_key(canaries.key())
-            .seed(7)
+            .fresh_gateway(FakeGateway::builder().api_key(canaries.key()).seed(7))
             .on_exchange(move |exchange| transcribe!(&exchanges, *exchange))
     };
     transcribe!(&transcript, builder(&transcript));

@@ -18,7 +18,7 @@ impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
         let settings = Settings {
             api_keys: Vec::new(),
-            seed: 0,
+            seed: None,
             choices: Choices::default(),
             clock: ManualClock::auto(),
             wall_clock: None,
@@ -46,7 +46,7 @@ impl FakeGatewayBuilder {
     /// The seed of identifiers and garbage; 0 by default. The same seed, requests and clock produce the same replies,
     /// byte for byte.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.settings.seed = seed;
+        self.settings.seed = Some(seed);
         self
     }
 
@@ -81,8 +81,8 @@ impl FakeGatewayBuilder {
         self
     }
 
-    /// Dates responses and ledger entries by this clock instead of [`clock`](Self::clock), for a gateway behind a server;
-    /// pass [`SystemTime::now`] for the system clock. A run then no longer repeats byte for byte.
+    /// Dates responses and ledger entries by this clock instead of [`clock`](Self::clock); pass [`SystemTime::now`] for the
+    /// system clock. A run then no longer repeats byte for byte.
     pub fn wall_clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
         self.settings.wall_clock = Some(Box::new(now));
         self
@@ -106,6 +106,15 @@ impl FakeGatewayBuilder {
             self = self.api_key(FakeGateway::API_KEY);
         }
         FakeGateway::from_builder(self)
+    }
+}
+
+/// For a server of the gateway in this project only: it may change in any version.
+#[doc(hidden)]
+impl FakeGatewayBuilder {
+    /// Sets the seed if it is not set. Returns the seed.
+    pub fn seed_or(&mut self, seed: u64) -> u64 {
+        *self.settings.seed.get_or_insert(seed)
     }
 }
 

@@ -39,7 +39,7 @@ impl Shared {
     pub(crate) fn new(settings: Settings) -> Self {
         let service = Mutex::new(Service {
             stores: settings.api_keys.iter().map(|_| Store::default()).collect(),
-            randomness: Randomness::new(settings.seed),
+            randomness: Randomness::new(settings.seed.unwrap_or_default()),
             faults: ArmedFaults::default(),
             requests: RequestLog::new(settings.recorded_requests),
             late: Vec::new(),

@@ -6,7 +6,8 @@ use crate::{Choices, ManualClock};
 pub(crate) struct Settings {
     /// The accepted keys, one for each tenant; at least one. None of them may be stored from a request.
     pub(crate) api_keys: Vec<String>,
-    pub(crate) seed: u64,
+    /// Zero if it is not set.
+    pub(crate) seed: Option<u64>,
     pub(crate) choices: Choices,
     pub(crate) clock: ManualClock,
     pub(crate) wall_clock: Option<Box<dyn Fn() -> SystemTime + Send + Sync>>,

@@ -51,9 +51,10 @@ impl SandboxBuilder {
     /// accepted.
     ///
     /// ```
+    /// use payments_fake::FakeGateway;
     /// use payments_sandbox::Sandbox;
     ///
-    /// let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    /// let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     /// assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
     /// # Ok::<(), std::io::Error>(())
     /// ```

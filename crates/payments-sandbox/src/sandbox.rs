@@ -62,7 +62,7 @@ macro_rules! accessors {
                 self.info.ca_certificate.as_deref()
             }
 
-            /// The [seed](crate::SandboxBuilder::seed), or `None` if you passed a
+            /// The [seed](payments_fake::FakeGatewayBuilder::seed), or `None` if you passed a
             /// [gateway](crate::SandboxBuilder::gateway).
             pub fn seed(&self) -> Option<u64> {
                 self.info.seed

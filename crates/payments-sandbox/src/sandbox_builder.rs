@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-use payments_fake::{Choices, FakeGateway, FakeGatewayBuilder, Fixtures};
+use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
 
@@ -28,10 +28,7 @@ use crate::wall_clock::WallClock;
 pub struct SandboxBuilder {
     listen: SocketAddr,
     admin_listen: Option<SocketAddr>,
-    seed: Option<u64>,
-    /// What a fresh gateway differs in.
-    fresh: Option<FakeGatewayBuilder>,
-    gateway: Option<FakeGateway>,
+    gateway: Gateway,
     data_file: Option<PathBuf>,
     fixtures: Fixtures,
     encryption: Encryption,
@@ -40,6 +37,13 @@ pub struct SandboxBuilder {
     tls_names: Vec<String>,
     on_exchange: Option<OnExchange>,
     on_idle_close: Option<OnIdleClose>,
+}
+
+#[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "a program has few sandboxes")]
+enum Gateway {
+    Fresh(FakeGatewayBuilder),
+    Given(FakeGateway),
 }
 
 enum Encryption {
@@ -53,9 +57,7 @@ impl SandboxBuilder {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             admin_listen: None,
-            seed: None,
-            fresh: None,
-            gateway: None,
+            gateway: Gateway::Fresh(FakeGateway::builder()),
             data_file: None,
             fixtures: Fixtures::default(),
             encryption: Encryption::None,
@@ -84,56 +86,25 @@ impl SandboxBuilder {
         self
     }
 
-    /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own ledger, tokens and
-    /// customers.
+    /// The settings of the fresh gateway to serve: its keys, its seed, its [`Choices`](payments_fake::Choices). Its time of day
+    /// is the sandbox's. Without a [seed](FakeGatewayBuilder::seed), it has another one at each start.
     ///
-    /// # Panics
-    ///
-    /// If no client could send the key: it is empty, or has anything but visible ASCII.
-    #[track_caller]
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).api_key(key));
+    /// A reset does not restart the sequence of identifiers, and an identifier that was loaded is never given out again.
+    pub fn fresh_gateway(mut self, settings: FakeGatewayBuilder) -> Self {
+        self.gateway = Gateway::Fresh(settings);
         self
     }
 
-    /// The seed of identifiers; another number at each start by default. The same seed and the same requests in the same
-    /// order produce the same identifiers. A reset does not restart the sequence, and an identifier that was loaded is never given
-    /// out again.
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = Some(seed);
-        self
-    }
-
-    /// Changes what the service does where the interface does not say; see [`Choices`].
-    ///
-    /// # Panics
-    ///
-    /// As for [`FakeGatewayBuilder::choices`].
-    #[track_caller]
-    pub fn choices(mut self, change: impl FnOnce(&mut Choices) + Send + 'static) -> Self {
-        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).choices(change));
-        self
-    }
-
-    /// Does not panic at the end if an armed fault never fired. Use it if the faults are not armed by the test that drops the
-    /// sandbox.
-    pub fn ignore_unfired_faults(mut self) -> Self {
-        self.fresh = Some(self.fresh.unwrap_or_else(FakeGateway::builder).ignore_unfired_faults());
-        self
-    }
-
-    /// The gateway to serve, instead of a fresh one. It has its own keys, seed, choices and clock, so the sandbox does not
-    /// start with [`api_key`](Self::api_key), [`seed`](Self::seed), [`choices`](Self::choices) or
-    /// [`ignore_unfired_faults`](Self::ignore_unfired_faults) as well.
+    /// The gateway to serve, instead of a [fresh one](Self::fresh_gateway), with its own seed and clock.
     pub fn gateway(mut self, gateway: FakeGateway) -> Self {
-        self.gateway = Some(gateway);
+        self.gateway = Gateway::Given(gateway);
         self
     }
 
     /// Loads the state from this file at the start, if it exists, and writes it at the [shutdown](Sandbox::shutdown) and at
     /// `POST /_sandbox/save`. Changes after the last save are lost if the process is killed.
     ///
-    /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](Self::api_key) in the order of the keys, and
+    /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](FakeGatewayBuilder::api_key) in the order of the keys, and
     /// no key. So with one key it is a [fixture](Fixtures::from_json), and a fixture can be such a file; armed faults are not
     /// saved. Only its owner may read a file that was saved. It is written to a new file in the same folder, which then replaces
     /// the old one, together with whatever another program wrote to it meanwhile.
@@ -211,8 +182,7 @@ impl SandboxBuilder {
     /// # Errors
     ///
     /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, if a name cannot be in a
-    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause. It is
-    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if a [gateway](Self::gateway) has settings beside it.
+    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause.
     ///
     /// # Panics
     ///
@@ -220,7 +190,15 @@ impl SandboxBuilder {
     pub async fn start(self) -> io::Result<Sandbox> {
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, seed, clock) = gateway(self.gateway, self.fresh, self.seed, any_number)?;
+        let (gateway, seed, clock) = match self.gateway {
+            Gateway::Given(gateway) => (gateway, None, None),
+            Gateway::Fresh(mut settings) => {
+                let seed = settings.seed_or(any_number);
+                let clock = WallClock::default();
+                let wall_clock = clock.clone();
+                (settings.wall_clock(move || wall_clock.now()).build(), Some(seed), Some(clock))
+            }
+        };
         let (certificate, ca_certificate) = match self.encryption {
             Encryption::None => (None, None),
             Encryption::Provided(certificate) => (Some(certificate), None),
@@ -307,30 +285,6 @@ impl fmt::Debug for SandboxBuilder {
             .field("gateway", &self.gateway)
             .field("data_file", &self.data_file)
             .finish_non_exhaustive()
-    }
-}
-
-/// The gateway to serve, and its seed and clock if it is a fresh one.
-fn gateway(
-    given: Option<FakeGateway>,
-    fresh: Option<FakeGatewayBuilder>,
-    seed: Option<u64>,
-    any_number: u64,
-) -> io::Result<(FakeGateway, Option<u64>, Option<WallClock>)> {
-    let has_settings = fresh.is_some() || seed.is_some();
-    match given {
-        Some(_) if has_settings => {
-            let message = "api_key, seed, choices and ignore_unfired_faults are settings of a fresh gateway; \
-                           build the gateway that is served with them";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, message))
-        }
-        Some(gateway) => Ok((gateway, None, None)),
-        None => {
-            let (seed, clock) = (seed.unwrap_or(any_number), WallClock::default());
-            let builder = fresh.unwrap_or_else(FakeGateway::builder).seed(seed);
-            let wall_clock = clock.clone();
-            Ok((builder.wall_clock(move || wall_clock.now()).build(), Some(seed), Some(clock)))
-        }
     }
 }
 

@@ -107,7 +107,7 @@ fn main() -> anyhow::Result<()> {
 
     use payments_core::OperationName;
     use payments_examples::{Program, assert_reports_match, show_ledger};
-    use payments_fake::Fault;
+    use payments_fake::{FakeGateway, Fault};
     use payments_sandbox::{Exchange, Sandbox};
 
     /// The key, token and amount of each invoice.
@@ -124,7 +124,10 @@ invoice-5,tok_approved,50.00
     }
     let (sender, received_charges) = mpsc::channel();
     let notify = move |_: &Exchange| sender.send(()).expect("the receiver outlives the sandbox");
-    let sandbox = Sandbox::builder().seed(7).on_exchange(notify).start_blocking()?;
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().seed(7))
+        .on_exchange(notify)
+        .start_blocking()?;
     let folder = tempfile::tempdir()?;
     fs::write(folder.path().join("invoices.csv"), INVOICES)?;
     let billing_run = || -> anyhow::Result<Program> {

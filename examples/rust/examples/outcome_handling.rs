@@ -170,13 +170,13 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
     use payments_examples::{ClosedPort, Program, assert_reports_match, show_ledger};
-    use payments_fake::Fault;
+    use payments_fake::{FakeGateway, Fault};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
         return program();
     }
-    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     let closed_port = ClosedPort::new()?;
     let token_payment = Fault::on(OperationName::TokenTransaction);
     // The third request is order 4: order 1 was never sent, and order 2 arrived once.

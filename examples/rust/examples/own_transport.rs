@@ -113,13 +113,13 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
 fn main() -> anyhow::Result<()> {
     use payments_core::OperationName;
     use payments_examples::{Program, assert_reports_match, show_ledger};
-    use payments_fake::Fault;
+    use payments_fake::{FakeGateway, Fault};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
         return program();
     }
-    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(2));
     let output = Program::with(&sandbox)?.run()?;
 

@@ -61,12 +61,13 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
 /// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use payments_examples::{Program, show_ledger};
+    use payments_fake::FakeGateway;
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
         return program();
     }
-    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();

@@ -50,13 +50,13 @@ fn main() -> anyhow::Result<()> {
     use http::StatusCode;
     use payments_core::OperationName;
     use payments_examples::{Program, show_ledger};
-    use payments_fake::Fault;
+    use payments_fake::{FakeGateway, Fault};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
         return program();
     }
-    let sandbox = Sandbox::builder().seed(7).start_blocking()?;
+    let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     let lookups = Fault::on(OperationName::GetTransaction).before_commit();
     sandbox.gateway().arm(lookups.status(StatusCode::BAD_GATEWAY).times(3));
     Program::with(&sandbox)?.run()?;

@@ -54,12 +54,13 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
 /// process.
 fn main() -> anyhow::Result<()> {
     use payments_examples::{Program, show_ledger};
+    use payments_fake::FakeGateway;
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
         return program();
     }
-    let sandbox = Sandbox::builder().tls().seed(7).start_blocking()?;
+    let sandbox = Sandbox::builder().tls().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
     let elsewhere = Sandbox::builder().tls().start_blocking()?;
     let folder = tempfile::tempdir()?;
     let authority = folder.path().join("authority.pem");

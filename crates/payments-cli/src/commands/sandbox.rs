@@ -10,7 +10,7 @@ use std::path::Path;
 
 use payments_core::ApiKey;
 use payments_fake::test_values::TEST_VALUES;
-use payments_fake::{Fixtures, UnknownFields};
+use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures, UnknownFields};
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
 use tokio::runtime;
@@ -76,23 +76,25 @@ fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
 async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io::Result<()> {
     // Before the ready line, so that its reader may send a signal at once.
     let mut interrupt = Interrupt::install()?;
+    let mut gateway = FakeGateway::builder().ignore_unfired_faults().choices(|choices| {
+        choices.decline_shape = arguments.decline_shape;
+        choices.unlisted_cards = arguments.unlisted_cards;
+        if arguments.allow_unknown_fields {
+            choices.unknown_fields = UnknownFields::Ignored;
+        }
+    });
+    gateway = arguments.api_keys.into_iter().fold(gateway, FakeGatewayBuilder::api_key);
+    if let Some(seed) = arguments.seed {
+        gateway = gateway.seed(seed);
+    }
     let mut builder = Sandbox::builder()
         .listen(arguments.listen)
         .fixtures(fixtures)
         .control_headers(!arguments.no_control_headers)
-        .ignore_unfired_faults()
-        .choices(move |choices| {
-            choices.decline_shape = arguments.decline_shape;
-            choices.unlisted_cards = arguments.unlisted_cards;
-            if arguments.allow_unknown_fields {
-                choices.unknown_fields = UnknownFields::Ignored;
-            }
-        });
-    builder = arguments.api_keys.into_iter().fold(builder, SandboxBuilder::api_key);
+        .fresh_gateway(gateway);
     builder = arguments.admin_listen.into_iter().fold(builder, SandboxBuilder::admin_listen);
     let saves = arguments.data.is_some();
     builder = arguments.data.into_iter().fold(builder, SandboxBuilder::data_file);
-    builder = arguments.seed.into_iter().fold(builder, SandboxBuilder::seed);
     if arguments.tls {
         builder = arguments.tls_names.into_iter().fold(builder.tls(), SandboxBuilder::tls_name);
     }

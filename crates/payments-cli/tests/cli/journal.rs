@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
+use payments_fake::FakeGateway;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -369,7 +370,11 @@ fn duplicate_transaction_id_is_reported_with_both_keys() {
     let workspace = Workspace::open();
     let mut address = SocketAddr::from(([127, 0, 0, 1], 0));
     let [first, second] = ["one", "two"].map(|key| {
-        let service = Sandbox::builder().api_key(KEY).seed(7).listen(address).start_blocking().unwrap();
+        let service = Sandbox::builder()
+            .fresh_gateway(FakeGateway::builder().api_key(KEY).seed(7))
+            .listen(address)
+            .start_blocking()
+            .unwrap();
         address = service.base_url().split('/').nth(2).unwrap().parse().unwrap();
         let run = payments_at(service.base_url(), CHARGE).with(["--key", key]).stdin(TOKEN_PAYMENT);
         run.env("PAYMENTS_JOURNAL", &workspace.path("billing.db")).end()

@@ -2,6 +2,7 @@
 
 use std::thread;
 
+use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::UnresponsivePort;
 use rcgen::CertifiedKey;
@@ -19,7 +20,9 @@ const IN_300_MS: &str = "no connection was established within the call's deadlin
 fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
-    let sandbox = Sandbox::builder().api_key(KEY).tls_pem(cert.pem(), signing_key.serialize_pem());
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().api_key(KEY))
+        .tls_pem(cert.pem(), signing_key.serialize_pem());
     (sandbox.start_blocking().expect("a loopback port is free"), TemporaryFile::new(cert.pem()))
 }
 

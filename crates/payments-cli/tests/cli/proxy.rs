@@ -1,5 +1,6 @@
 //! The egress proxy: which one is used, what is sent to it, and how a command fails when it refuses.
 
+use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::{ConnectProxy, UnresponsivePort};
 use serde_json::json;
@@ -25,7 +26,11 @@ fn assert_no_credentials(ended: &Ended) {
 
 /// A sandbox with TLS, and a file with its certificate authority.
 fn https_sandbox() -> (BlockingSandbox, TemporaryFile) {
-    let sandbox = Sandbox::builder().api_key(KEY).tls().start_blocking().expect("a loopback port is free");
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().api_key(KEY))
+        .tls()
+        .start_blocking()
+        .expect("a loopback port is free");
     let authority = TemporaryFile::new(sandbox.ca_certificate_pem().expect("it speaks TLS"));
     (sandbox, authority)
 }

@@ -2,7 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
-use payments_fake::Fault;
+use payments_fake::{FakeGateway, Fault};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::json;
 
@@ -122,8 +122,12 @@ fn transaction_is_not_looked_up_at_another_service_d47() {
 fn transaction_ids_of_two_services_do_not_clash_d47() {
     let workspace = Workspace::open();
     let ids = ["one", "two"].map(|key| {
-        let [service, again] =
-            [(); 2].map(|()| Sandbox::builder().api_key(KEY).seed(7).start_blocking().unwrap());
+        let [service, again] = [(); 2].map(|()| {
+            Sandbox::builder()
+                .fresh_gateway(FakeGateway::builder().api_key(KEY).seed(7))
+                .start_blocking()
+                .unwrap()
+        });
         service.gateway().arm(Fault::response_lost(TOKENS));
         workspace.charging(key, TOKEN_PAYMENT).at(service.base_url()).end().failed(5);
         let id = service.gateway().ledger().entries().last().unwrap().transaction_id().to_string();

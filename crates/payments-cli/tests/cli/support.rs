@@ -9,6 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::Value;
 
@@ -67,7 +68,10 @@ pub(crate) const GET: &str = "transaction get txn_1";
 
 /// A sandbox in this process, with the key of the tests.
 pub(crate) fn sandbox() -> BlockingSandbox {
-    Sandbox::builder().api_key(KEY).start_blocking().expect("a loopback port is free")
+    Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().api_key(KEY))
+        .start_blocking()
+        .expect("a loopback port is free")
 }
 
 /// Checks that the text has each of these parts.

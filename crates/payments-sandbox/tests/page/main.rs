@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::time::Duration;
 use std::{env, fs};
 
-use payments_fake::{Fault, Fixtures};
+use payments_fake::{FakeGateway, Fault, Fixtures};
 use payments_model::{AchTransaction, Amount, ConvenienceFee, Payer, TransactionType};
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
@@ -17,7 +17,11 @@ use serde_json::{Value, json};
 use crate::browser::Browser;
 
 async fn start() -> (Sandbox, Browser) {
-    let sandbox = Sandbox::builder().seed(7).ignore_unfired_faults().start().await.unwrap();
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().seed(7).ignore_unfired_faults())
+        .start()
+        .await
+        .unwrap();
     let browser = Browser::open(&sandbox.ui_url()).await;
     (sandbox, browser)
 }

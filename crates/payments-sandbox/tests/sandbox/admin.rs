@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{Choices, DeclineShape, Fault, Fixtures};
-use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
+use payments_fake::{Choices, DeclineShape, FakeGateway, FakeGatewayBuilder, Fault, Fixtures};
+use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::{Value, json};
 
 use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT, start_with};
@@ -29,8 +29,13 @@ const PATHS: [(&str, &str); 14] = [
     ("/events", "GET"),
 ];
 
-fn start(builder: SandboxBuilder) -> (BlockingSandbox, RawClient) {
-    start_with(builder.ignore_unfired_faults())
+/// A builder for a test that may arm faults and not let them fire.
+fn with(settings: FakeGatewayBuilder) -> SandboxBuilder {
+    Sandbox::builder().fresh_gateway(settings.ignore_unfired_faults())
+}
+
+fn builder() -> SandboxBuilder {
+    with(FakeGateway::builder())
 }
 
 fn any_port() -> SocketAddr {
@@ -74,7 +79,7 @@ impl RawClient {
 
 #[test]
 fn a_wrong_method_gets_the_allowed_ones() {
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     for (path, allowed) in PATHS {
         for method in ["GET", "POST", "DELETE", "PUT", "PATCH", "OPTIONS"] {
             if allowed.split(", ").any(|allowed| allowed == method) {
@@ -93,7 +98,7 @@ fn a_wrong_method_gets_the_allowed_ones() {
 
 #[test]
 fn an_unknown_path_lists_the_known_ones() {
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     for path in ["", "/", "/healthz", "/health/", "/state/1", "/api/v1/public/transaction"] {
         let (status, msg) = client.refused("GET", path, "");
         assert_eq!(status, 404, "{path}");
@@ -107,7 +112,7 @@ fn an_unknown_path_lists_the_known_ones() {
 
 #[test]
 fn an_unknown_parameter_is_refused_and_not_ignored() {
-    let (sandbox, mut client) = start(Sandbox::builder());
+    let (sandbox, mut client) = start_with(builder());
     for (path, allowed) in PATHS {
         for method in allowed.split(", ") {
             let known = match (method, path) {
@@ -127,8 +132,8 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
 
 #[test]
 fn health_has_counts_and_settings() {
-    let builder = Sandbox::builder().seed(7).api_key("key_one").api_key("key_two");
-    let (sandbox, mut client) = start(builder);
+    let builder = with(FakeGateway::builder().seed(7).api_key("key_one").api_key("key_two"));
+    let (sandbox, mut client) = start_with(builder);
     client.pay_with_token();
     sandbox.gateway().arm(Fault::request_lost(OperationName::Void));
     let health = client.read("/health");
@@ -142,7 +147,8 @@ fn health_has_counts_and_settings() {
 
 #[test]
 fn the_state_is_that_of_one_tenant() {
-    let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two_"));
+    let (sandbox, mut client) =
+        start_with(with(FakeGateway::builder().api_key("key_one").api_key("key_two_")));
     let paid = client.pay_with_token()["data"]["TransactionId"].clone();
     let state = client.read("/state");
     assert_eq!(state["transactions"][0]["TransactionId"], paid);
@@ -172,7 +178,8 @@ fn the_state_is_that_of_one_tenant() {
 
 #[test]
 fn customers_and_tokens_are_created_for_the_key_in_the_query() {
-    let (sandbox, mut client) = start(Sandbox::builder().api_key("key_one").api_key("key_two"));
+    let (sandbox, mut client) =
+        start_with(with(FakeGateway::builder().api_key("key_one").api_key("key_two")));
     let created =
         client.done("POST", "/customers?api_key=key_two", &json!({"CustomerId": "cus_7", "City": "London"}));
     assert_eq!((&created["City"], &created["StateId"]), (&json!("London"), &json!(0)));
@@ -194,7 +201,7 @@ fn customers_and_tokens_are_created_for_the_key_in_the_query() {
 
 #[test]
 fn a_wrong_document_is_refused_with_its_problem() {
-    let (sandbox, mut client) = start(Sandbox::builder());
+    let (sandbox, mut client) = start_with(builder());
     for (document, problem) in [
         (r#"{"CardNumber":"4242"}"#, "missing field `TokenId`"),
         (r#"{"CardNumber":4242424242424242}"#, "CardNumber: expected a string"),
@@ -226,15 +233,12 @@ fn a_wrong_document_is_refused_with_its_problem() {
         b"POST /_sandbox/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n\xff\xfe",
     );
     assert_eq!(client.response().json()["msg"], "the body must be UTF-8");
-    assert_eq!(
-        sandbox.gateway().first_tenant().state_json(),
-        payments_fake::FakeGateway::new().first_tenant().state_json()
-    );
+    assert_eq!(sandbox.gateway().first_tenant().state_json(), FakeGateway::new().first_tenant().state_json());
 }
 
 #[test]
 fn a_document_of_up_to_one_mebibyte_is_accepted() {
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     let customer = r#"{"CustomerId":"cus_7"}"#;
     let padded = |length: usize| format!("{customer}{}", " ".repeat(length - customer.len()));
     assert_eq!(client.admin("POST", "/customers", &padded(1024 * 1024)).status(), 200);
@@ -244,7 +248,7 @@ fn a_document_of_up_to_one_mebibyte_is_accepted() {
 
 #[test]
 fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     for path in ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund"] {
         client.get(path);
         client.response();
@@ -278,7 +282,7 @@ fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
 
 #[test]
 fn faults_are_armed_counted_listed_and_removed() {
-    let (sandbox, mut client) = start(Sandbox::builder());
+    let (sandbox, mut client) = start_with(builder());
     assert_eq!(client.read("/faults"), json!({"faults": []}));
     let fault = json!({"operation": "token-transaction", "phase": "after_commit", "kind": "wrong_shape", "skip": 1, "times": 2});
     let armed = client.done("POST", "/faults", &fault);
@@ -309,7 +313,7 @@ fn faults_are_armed_counted_listed_and_removed() {
 
 #[test]
 fn late_payments_are_delivered_on_request() {
-    let (sandbox, mut client) = start(Sandbox::builder());
+    let (sandbox, mut client) = start_with(builder());
     client.done("POST", "/faults", &json!({"operation": "any", "phase": "late", "kind": "html"}));
     client.post("/token-transaction", TOKEN_PAYMENT);
     assert_eq!(client.response().status(), 502);
@@ -327,8 +331,8 @@ fn a_reset_starts_over_with_or_without_the_fixtures() {
         "transactions": [{"TransactionId": "txn_7", "Amount": 1, "TransactionType": 2}],
         "faults": [{"operation": "void", "phase": "late", "kind": "close", "skip": 1}]
     }"#;
-    let builder = Sandbox::builder().fixtures(Fixtures::from_json(fixtures).unwrap());
-    let (_sandbox, mut client) = start(builder);
+    let builder = builder().fixtures(Fixtures::from_json(fixtures).unwrap());
+    let (_sandbox, mut client) = start_with(builder);
     let initial = client.read("/state");
     assert_eq!(initial["transactions"][0]["TransactionId"], "txn_7");
     let use_it = |client: &mut RawClient| {
@@ -358,7 +362,7 @@ fn a_reset_starts_over_with_or_without_the_fixtures() {
 
 #[test]
 fn the_tables_and_the_description_are_served() {
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     let magic = client.read("/magic");
     let declined = json!({"field": "CardNumber", "value": "4000000000000002", "effect": "declines", "result": "declined"});
     assert!(magic["values"].as_array().unwrap().contains(&declined));
@@ -369,7 +373,7 @@ fn the_tables_and_the_description_are_served() {
 
 #[test]
 fn it_is_not_under_the_base_path_and_needs_no_key() {
-    let (sandbox, _) = start(Sandbox::builder());
+    let (sandbox, _) = start_with(builder());
     let mut client = RawClient::to(sandbox.base_url(), "wrong").unwrap();
     assert_eq!(client.read("/health")["status"], "ok");
     client.get("/_sandbox/health");
@@ -378,7 +382,7 @@ fn it_is_not_under_the_base_path_and_needs_no_key() {
 
 #[test]
 fn with_its_own_port_it_is_on_no_other() {
-    let (sandbox, mut service) = start(Sandbox::builder().admin_listen(any_port()));
+    let (sandbox, mut service) = start_with(builder().admin_listen(any_port()));
     let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
     assert_eq!(admin.read("/health")["transactions"], 0);
     assert_eq!(admin.read("/health")["base_url"], sandbox.base_url());
@@ -399,12 +403,11 @@ fn with_its_own_port_it_is_on_no_other() {
 fn the_key_in_a_query_is_neither_recorded_nor_logged() {
     let lines = Arc::new(Mutex::new(String::new()));
     let log = Arc::clone(&lines);
-    let builder = Sandbox::builder().api_key("key_of_a_tenant").api_key("key_of_another").on_exchange(
-        move |exchange| {
+    let builder = with(FakeGateway::builder().api_key("key_of_a_tenant").api_key("key_of_another"))
+        .on_exchange(move |exchange| {
             writeln!(log.lock().unwrap(), "{exchange} {exchange:?}").unwrap();
-        },
-    );
-    let (_sandbox, mut client) = start(builder);
+        });
+    let (_sandbox, mut client) = start_with(builder);
     client.read("/state?api_key=key_of_a_tenant");
     client.request("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
     client.request("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
@@ -430,7 +433,7 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
 fn the_sandbox_uses_the_choices_and_the_seed_of_its_builder() {
     let choose = |choices: &mut Choices| choices.decline_shape = DeclineShape::PaymentRequired;
     let declined = || {
-        let (sandbox, mut client) = start(Sandbox::builder().seed(7).choices(choose));
+        let (sandbox, mut client) = start_with(with(FakeGateway::builder().seed(7).choices(choose)));
         client.post("/token-transaction", &TOKEN_PAYMENT.replace("tok_approved", "tok_declined"));
         let status = client.response().status();
         (
@@ -450,7 +453,7 @@ fn a_host_name_is_refused_on_a_loopback_address() {
         client.send(&format!("GET /_sandbox/state HTTP/1.1\r\nhost: {host}\r\n\r\n"));
         client.response().status()
     };
-    let (_sandbox, mut client) = start(Sandbox::builder());
+    let (_sandbox, mut client) = start_with(builder());
     for (host, status) in
         [("127.0.0.1:1", 200), ("[::1]:1", 200), ("localhost", 200), ("evil.example:1", 403), ("", 403)]
     {
@@ -462,17 +465,17 @@ fn a_host_name_is_refused_on_a_loopback_address() {
     assert_eq!(client.response().status(), 401, "the service accepts any host name, with a key");
 
     let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let (_sandbox, mut client) = start(Sandbox::builder().listen(everywhere));
+    let (_sandbox, mut client) = start_with(builder().listen(everywhere));
     assert_eq!(status_for(&mut client, "sandbox.example"), 200);
-    let (sandbox, _) = start(Sandbox::builder().listen(everywhere).admin_listen(any_port()));
+    let (sandbox, _) = start_with(builder().listen(everywhere).admin_listen(any_port()));
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
     assert_eq!(status_for(&mut client, "sandbox.example"), 403);
 }
 
 #[test]
 fn a_full_sandbox_can_be_controlled_on_an_admin_port() {
-    let builder = Sandbox::builder().max_connections(1).admin_listen(any_port());
-    let (sandbox, mut client) = start(builder);
+    let builder = builder().max_connections(1).admin_listen(any_port());
+    let (sandbox, mut client) = start_with(builder);
     client.look_up();
     let mut admin = RawClient::to(sandbox.admin_url(), "").unwrap();
     assert_eq!(admin.admin("GET", "/health", "").status(), 200);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
-use payments_fake::{Fault, Fixtures, block_on};
+use payments_fake::{FakeGateway, Fault, Fixtures, block_on};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -43,8 +43,9 @@ impl Place {
     }
 
     fn start(&self, keys: &[&str]) -> std::io::Result<BlockingSandbox> {
-        let builder = Sandbox::builder().seed(7).data_file(self.file()).ignore_unfired_faults();
-        keys.iter().fold(builder, |builder, key| builder.api_key(*key)).start_blocking()
+        let gateway = FakeGateway::builder().seed(7).ignore_unfired_faults();
+        let gateway = keys.iter().fold(gateway, |gateway, key| gateway.api_key(*key));
+        Sandbox::builder().fresh_gateway(gateway).data_file(self.file()).start_blocking()
     }
 
     #[track_caller]

@@ -8,7 +8,7 @@ use std::time::Duration;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{FakeGateway, Fault, block_on};
-use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
+use payments_sandbox::{BlockingSandbox, Sandbox};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -58,21 +58,6 @@ fn a_graceful_stop_finishes_requests_in_flight() {
 }
 
 #[test]
-fn settings_beside_a_gateway_are_refused() {
-    let gateway = FakeGateway::new();
-    let contradictory: [fn(SandboxBuilder) -> SandboxBuilder; 4] = [
-        |builder| builder.api_key("another_key"),
-        |builder| builder.seed(7),
-        |builder| builder.choices(|_| {}),
-        SandboxBuilder::ignore_unfired_faults,
-    ];
-    for contradict in contradictory {
-        let builder = contradict(Sandbox::builder().gateway(gateway.clone()));
-        assert_eq!(builder.start_blocking().unwrap_err().kind(), ErrorKind::InvalidInput);
-    }
-}
-
-#[test]
 fn a_port_in_use_is_an_error() {
     let taken = BlockingSandbox::start().unwrap();
     let builder = Sandbox::builder().listen(taken.local_addr());
@@ -111,8 +96,11 @@ fn an_unfired_fault_fails_the_test() {
 
 #[test]
 fn debug_shows_no_key() {
-    let sandbox = Sandbox::builder().api_key("key_of_the_test").start_blocking().unwrap();
-    let builder = Sandbox::builder().api_key("key_of_the_test");
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().api_key("key_of_the_test"))
+        .start_blocking()
+        .unwrap();
+    let builder = Sandbox::builder().fresh_gateway(FakeGateway::builder().api_key("key_of_the_test"));
     let shown = format!("{sandbox:?} {builder:?}");
     assert!(shown.contains("127.0.0.1") && !shown.contains("key_of_the_test"), "{shown}");
 }

@@ -141,6 +141,7 @@ mod tests {
     use std::sync::Arc;
     use std::time::UNIX_EPOCH;
 
+    use payments_fake::FakeGateway;
     use payments_sandbox::Sandbox;
 
     use super::*;
@@ -152,11 +153,12 @@ mod tests {
     ) -> Vec<String> {
         let lines = Arc::new(Mutex::new(Vec::new()));
         let log = Arc::clone(&lines);
-        let sandbox = Sandbox::builder().seed(7).on_exchange(move |exchange| {
-            let mut exchange = exchange.clone();
-            exchange.took = Duration::from_micros(1500);
-            log.lock().unwrap().push(line(&exchange));
-        });
+        let sandbox =
+            Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).on_exchange(move |exchange| {
+                let mut exchange = exchange.clone();
+                exchange.took = Duration::from_micros(1500);
+                log.lock().unwrap().push(line(&exchange));
+            });
         let sandbox = sandbox.start_blocking().unwrap();
         for (fault, request, body) in requests {
             let fault = fault.map(|fault| format!("Sandbox-Fault: {fault}\r\n")).unwrap_or_default();
