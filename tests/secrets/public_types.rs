@@ -23,8 +23,8 @@ use payments_core::{
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
-    Choices, FakeGateway, Fault, Fixtures, ManualClock, Phase, Reply, RequestedFault, ScriptedTransport,
-    block_on, test_values,
+    Choices, FakeGateway, Fault, Fixtures, ManualClock, Phase, Reply, ScriptedTransport, block_on,
+    test_values,
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_reqwest::ReqwestTransport;
@@ -390,14 +390,11 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, Phase::Late);
     transcribe!(transcript, Fault::on_any());
     transcribe!(transcript, Fault::on_any().before_commit());
-    transcribe!(transcript, RequestedFault(fault()));
     gateway.arm(fault());
     let request = card_payment(canaries).request(&gateway.endpoint()).unwrap();
-    let mut held = gateway.handle(SystemTime::UNIX_EPOCH, request);
-    transcribe!(transcript, held);
-    assert!(held.response_mut().is_none());
-    let Reply::Held { request, .. } = held else { panic!("the request waits for the fault's delay") };
-    transcribe!(transcript, request);
+    let delayed = gateway.handle(SystemTime::UNIX_EPOCH, request);
+    assert!(matches!(delayed, Reply::Delayed { .. }), "{delayed:?}");
+    transcribe!(transcript, delayed);
     let document = format!(r#"{{"tokens":[{{"TokenId":"tok_own","CardNumber":"{}"}}]}}"#, canaries.card());
     transcribe!(transcript, Fixtures::from_json(&document).unwrap());
     let document = format!(

@@ -55,7 +55,6 @@ secret_types! {
     BodySnippet<'static> of payments_core;
     TransportRequest of payments_core;
     TransportResponse of payments_core;
-    HeldRequest of payments_fake;
     Reply of payments_fake;
     FakeGateway of payments_fake;
     FakeGatewayBuilder of payments_fake;

@@ -7,10 +7,10 @@ use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
 use crate::randomness::SeededSource;
-use crate::service::{Service, Shared};
+use crate::service::{Processed, Service, Shared};
 use crate::{
-    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, HeldRequest, Ledger,
-    ManualClock, Phase, RecordedRequest, Reply, StoredToken, Tenant,
+    ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
+    Phase, RecordedRequest, Reply, StoredToken, Tenant,
 };
 
 /// The payment service as a state machine, for testing programs that take payments.
@@ -121,7 +121,7 @@ impl FakeGateway {
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.
     /// Keys, choices and gates stay. The sequence of identifiers continues, so new records have new identifiers. A request
-    /// that a fault [holds](Reply::Held) has no effect when it is resumed.
+    /// that a delay holds has no effect when its pause ends.
     pub fn reset(&self) {
         self.reset_to(&Fixtures::default());
     }
@@ -255,19 +255,21 @@ impl FakeGateway {
 
     /// The pure core: what the network would carry back for this request at this time of day.
     ///
-    /// It neither waits nor reads a clock. The path decides the operation; scheme and host are ignored.
+    /// It neither waits nor reads a clock: what a delay before the commit would hold is processed at once, and its reply is
+    /// [delayed](Reply::Delayed). The path decides the operation; scheme and host are ignored.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = self.shared.process(now, self.shared.receive(request));
+        let (reply, number) = match self.shared.process(now, self.shared.receive(request)) {
+            Processed::Done(reply, number) => (reply, number),
+            Processed::Held { by, request } => {
+                let (number, reply) = (request.number, self.shared.process_held(now, request));
+                let reply = match reply {
+                    Reply::Response(response) => Reply::Delayed { by, response },
+                    reply => reply,
+                };
+                (reply, Some(number))
+            }
+        };
         self.shared.record_reply(number, &reply);
-        reply
-    }
-
-    /// Processes a request that a fault [held](Reply::Held). If the gateway was [reset](Self::reset) in the meantime, the
-    /// request is [closed](Reply::Closed) without an effect.
-    pub fn resume(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let number = request.number;
-        let reply = self.shared.process_held(now, request);
-        self.shared.record_reply(Some(number), &reply);
         reply
     }
 

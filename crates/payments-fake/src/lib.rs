@@ -113,14 +113,13 @@ pub use builder::FakeGatewayBuilder;
 pub use choices::{Choices, DeclineShape, StatusCodes, UnknownFields, UnlistedCards, VoidResponse};
 pub use clock::{ManualClock, block_on};
 pub use document::DocumentError;
-pub use fault::{Fault, FaultKind, FaultMoment, FaultTarget, Phase, RequestedFault};
+pub use fault::{Fault, FaultKind, FaultMoment, FaultTarget, Phase};
 pub use fixtures::{Fixtures, StoredToken};
 pub use gate::Gate;
 pub use gateway::FakeGateway;
 pub use ledger::{EntryKind, EntryState, Ledger, LedgerEntry, PaymentSource};
 pub use recorded_request::{RecordedRequest, RequestEffect};
 pub use reply::Reply;
-pub use request::HeldRequest;
 pub use tenant::Tenant;
 pub use transport::{FakeTransport, ScriptedTransport};
 
@@ -128,7 +127,7 @@ pub use transport::{FakeTransport, ScriptedTransport};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
-    pub use crate::fault::fault_from_value;
+    pub use crate::fault::{RequestedFault, fault_from_value};
     pub use crate::fixtures::all_fixtures;
     pub use crate::service::Shared;
 }

@@ -9,7 +9,6 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Response, StatusCode};
 
-use crate::HeldRequest;
 use crate::envelope::{ErrorEnvelope, ok, with_body};
 use crate::fault::{Fault, FaultKind, Phase};
 use crate::randomness::Randomness;
@@ -28,14 +27,6 @@ pub enum Reply {
         by: Duration,
         /// The response.
         response: Response<Bytes>,
-    },
-    /// The request waits before it is processed: pass it to [`FakeGateway::resume`](crate::FakeGateway::resume) after
-    /// the pause, unless the client has gone.
-    Held {
-        /// The pause.
-        by: Duration,
-        /// The request to resume.
-        request: HeldRequest,
     },
     /// The head at once, then the body in pieces.
     Drip {
@@ -120,7 +111,7 @@ impl Reply {
     /// What the client sees instead of a whole response.
     pub fn symptom(&self) -> Option<FaultKind> {
         match *self {
-            Self::Response(_) | Self::Delayed { .. } | Self::Held { .. } => None,
+            Self::Response(_) | Self::Delayed { .. } => None,
             Self::Drip { bytes, every, .. } => Some(FaultKind::Drip { bytes, every }),
             Self::Truncated { bytes, .. } => Some(FaultKind::Truncate { bytes }),
             Self::Garbage(_) => Some(FaultKind::Garbage),

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::fmt;
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -123,21 +122,6 @@ fn test_account(members: &RequestMembers<'_>) -> Option<&'static TestValue> {
     members.iter().filter(|(name, _)| request_field(name).is_none()).find_map(|(_, json)| {
         TestValue::find(TestField::AccountField, &serde_json::from_str::<Cow<'_, str>>(json).ok()?)
     })
-}
-
-/// A request that waits before it is processed. It holds card data, so `Debug` shows nothing of it.
-pub struct HeldRequest {
-    pub(crate) request: Box<ParsedRequest>,
-    /// Its number in the request log.
-    pub(crate) number: u64,
-    /// The epoch of the service when the request arrived.
-    pub(crate) epoch: u64,
-}
-
-impl fmt::Debug for HeldRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("HeldRequest([redacted])")
-    }
 }
 
 /// The limit of a request body, chosen by this SDK.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::future::Future;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use http::header::{AUTHORIZATION, DATE};
@@ -25,7 +25,7 @@ use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
 use crate::store::{Effect, Store};
-use crate::{Fault, Fixtures, HeldRequest, Reply, RequestEffect};
+use crate::{Fault, Fixtures, Reply, RequestEffect};
 
 /// What every handle of a gateway, its transports, its tenants and its servers share.
 pub struct Shared {
@@ -33,6 +33,22 @@ pub struct Shared {
     service: Mutex<Service>,
     /// Outside the service and its lock, because every request looks for a closed gate twice.
     gates: Mutex<Gates>,
+}
+
+/// What became of a request.
+pub(crate) enum Processed {
+    /// It has its reply. It is recorded under this number, unless it never arrived.
+    Done(Reply, Option<u64>),
+    /// It waits so long before it is processed.
+    Held { by: Duration, request: HeldRequest },
+}
+
+pub(crate) struct HeldRequest {
+    request: Box<ParsedRequest>,
+    /// Its number in the request log.
+    pub(crate) number: u64,
+    /// The epoch of the service when the request arrived.
+    epoch: u64,
 }
 
 impl Shared {
@@ -68,13 +84,12 @@ impl Shared {
         (request, recorded)
     }
 
-    /// What the network would carry back for this request at this time of day, and the number of the recorded request; `None` if
-    /// it never arrived. It neither waits nor reads a clock.
+    /// Processes the request at this time of day, unless a delay holds it. It neither waits nor reads a clock.
     pub(crate) fn process(
         &self,
         now: SystemTime,
         (request, mut recorded): (ParsedRequest, RecordedRequest),
-    ) -> (Reply, Option<u64>) {
+    ) -> Processed {
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
         let mut service = self.service();
@@ -89,7 +104,7 @@ impl Shared {
         });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
-            return (Reply::Refused, None);
+            return Processed::Done(Reply::Refused, None);
         }
         recorded.received_at = now;
         recorded.fault.clone_from(&fault);
@@ -97,12 +112,13 @@ impl Shared {
         (number, _evicted) = service.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
             let (request, epoch) = (Box::new(request), service.epoch);
-            return (Reply::Held { by, request: HeldRequest { request, number, epoch } }, Some(number));
+            return Processed::Held { by, request: HeldRequest { request, number, epoch } };
         }
         service.randomness = randomness;
-        (service.carry_out(now, decision, number, fault.as_ref()), Some(number))
+        Processed::Done(service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
+    /// Processes a held request after its pause. After a reset, it is closed without an effect.
     pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
         let HeldRequest { request, number, epoch } = request;
         let mut service = self.service();
@@ -115,8 +131,7 @@ impl Shared {
     }
 
     /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
-    /// delayed responses. The reply is neither [`Reply::Held`] nor [`Reply::Delayed`]. Also returns the number of the request
-    /// if it is recorded.
+    /// delayed responses. The reply is never [`Reply::Delayed`]. Also returns the number of the request if it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later
@@ -134,16 +149,16 @@ impl Shared {
         if before(given_up.as_mut(), gate).await.is_none() {
             return (Reply::Closed, None);
         }
-        let (reply, number) = self.process(self.settings.now(), received);
-        let reply = match reply {
-            Reply::Held { by, request } => {
+        let (reply, number) = match self.process(self.settings.now(), received) {
+            Processed::Done(reply, number) => (reply, number),
+            Processed::Held { by, request } => {
+                let number = Some(request.number);
                 if before(given_up, timer.sleep(by)).await.is_none() {
                     self.record_reply(number, &Reply::Closed);
                     return (Reply::Closed, number);
                 }
-                self.process_held(self.settings.now(), request)
+                (self.process_held(self.settings.now(), request), number)
             }
-            reply => reply,
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
         let reply = match reply {

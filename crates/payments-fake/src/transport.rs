@@ -102,7 +102,7 @@ impl FakeTransport {
             Reply::Garbage(_) => Err(TransportError::unknown(Kind::Protocol)),
             Reply::Refused => Err(TransportError::not_processed(Kind::Connect)),
             Reply::Closed | Reply::Reset => Err(TransportError::unknown(Kind::Closed)),
-            Reply::Stalled | Reply::Held { .. } => pending().await,
+            Reply::Stalled => pending().await,
         }
     }
 }

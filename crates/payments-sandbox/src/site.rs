@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
-use payments_fake::unversioned::{ErrorEnvelope, Shared};
-use payments_fake::{Reply, RequestedFault};
+use payments_fake::Reply;
+use payments_fake::unversioned::{ErrorEnvelope, RequestedFault, Shared};
 use tokio::task::yield_now;
 
 use crate::activity::IdleClose;

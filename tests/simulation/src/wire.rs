@@ -12,7 +12,8 @@ use payments_core::{
     Deadlines, Delivery, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
-use payments_fake::{FakeGateway, FakeTransport, ManualClock, RequestedFault};
+use payments_fake::unversioned::RequestedFault;
+use payments_fake::{FakeGateway, FakeTransport, ManualClock};
 
 use crate::plan::Plan;
 use crate::shared::Shared;

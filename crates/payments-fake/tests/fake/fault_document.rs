@@ -5,7 +5,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use payments_core::OperationName;
-use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, Reply, RequestedFault};
+use payments_fake::unversioned::RequestedFault;
+use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, Reply};
 use serde_json::{Value, json};
 
 use crate::support::*;

@@ -1,6 +1,6 @@
 //! Requests that are held in flight, dropped or timed out, without a runtime and without real time.
 
-use std::future::Future;
+use std::future::{Future, pending};
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -117,20 +117,20 @@ fn a_timeout_takes_no_real_time_with_the_automatic_clock_d23() {
 fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let gateway = FakeGateway::new();
     let delay = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1));
+    let (shared, clock) = (gateway.shared(), ManualClock::new());
     let hold = || {
         gateway.arm(delay.clone());
-        match gateway.handle(gateway.clock().wall(), token_request("tok_approved")) {
-            Reply::Held { request, .. } => request,
-            other => panic!("{other:?}"),
-        }
+        let mut held = Box::pin(shared.respond(token_request("tok_approved"), &clock, pending()));
+        assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        held
     };
     let before_reset = hold();
     gateway.reset();
     let after_reset = hold();
-    let now = gateway.clock().wall();
-    assert!(matches!(gateway.resume(now, before_reset), Reply::Closed));
+    clock.advance(Duration::from_secs(1));
+    assert!(matches!(block_on(before_reset).0, Reply::Closed));
     gateway.ledger().assert_nothing_charged();
-    assert!(matches!(gateway.resume(now, after_reset), Reply::Response(_)));
+    assert!(matches!(block_on(after_reset).0, Reply::Response(_)));
     assert_eq!(gateway.ledger().entries().len(), 1);
 }
 

@@ -1,10 +1,14 @@
 //! Recorded requests: what the service did, and what the client saw.
 
+use std::future::{Future as _, pending};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use http::Request;
 use payments_core::{OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, FaultKind, RecordedRequest, Reply, RequestEffect, VoidResponse};
+use payments_fake::{
+    FakeGateway, Fault, FaultKind, ManualClock, RecordedRequest, Reply, RequestEffect, VoidResponse, block_on,
+};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -96,25 +100,42 @@ fn only_one_of_two_late_voids_takes_effect() {
 }
 
 #[test]
-fn a_held_request_has_no_effect_until_it_is_resumed() {
+fn a_held_request_has_no_effect_until_its_pause_ends() {
     let gateway = FakeGateway::builder().recorded_requests(2).build();
-    let arm = || gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
-    arm();
-    let Reply::Held { request, .. } = gateway.handle(noon(), payment()) else { panic!("it waits") };
+    let (shared, clock) = (gateway.shared(), ManualClock::new());
+    let hold = || {
+        gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
+        let mut held = Box::pin(shared.respond(payment(), &clock, pending()));
+        assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        held
+    };
+    let waiting = hold();
     let (nothing, charged) = (RequestEffect::Nothing, RequestEffect::Charged);
     assert_eq!(summary(&gateway.requests()[0]), (nothing, None, None, false));
     send(&gateway, get("/customer/cus_1"));
-    drop(gateway.resume(noon(), request));
+    clock.advance(Duration::from_secs(1));
+    block_on(waiting);
     assert_eq!(summary(&gateway.requests()[0]), (charged, Some(200), None, true));
 
-    // Resuming a request that is no longer stored changes no other.
-    arm();
-    let Reply::Held { request, .. } = gateway.handle(noon(), payment()) else { panic!("it waits") };
+    // The end of a request that is no longer stored changes no other.
+    let waiting = hold();
     send(&gateway, get("/customer/cus_1"));
     send(&gateway, get("/customer/cus_2"));
     let before = gateway.requests();
-    drop(gateway.resume(noon(), request));
+    clock.advance(Duration::from_secs(1));
+    block_on(waiting);
+    assert_eq!(gateway.ledger().entries().len(), 2);
     assert!(gateway.requests() == before);
+}
+
+#[test]
+fn the_pure_core_processes_a_request_with_a_delay_at_once() {
+    let pause = Duration::from_secs(1);
+    let gateway = armed(Fault::on_any().before_commit().delay(pause));
+    let reply = gateway.handle(noon(), payment());
+    assert!(matches!(reply, Reply::Delayed { by, .. } if by == pause), "{reply:?}");
+    assert_eq!(summary(&gateway.requests()[0]), (RequestEffect::Charged, Some(200), None, true));
+    gateway.ledger().assert_charged_once(PRICE);
 }
 
 #[test]

@@ -3,7 +3,8 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use payments_core::OperationName;
 use payments_core::model::CardTransaction;
-use payments_fake::{FakeGateway, Reply, RequestedFault};
+use payments_fake::unversioned::RequestedFault;
+use payments_fake::{FakeGateway, Reply};
 use payments_sandbox::unversioned::fault_from_header;
 
 use crate::digits::has_check_digit;
@@ -44,10 +45,7 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
     let (before, records) = (charged(gateway), gateway.requests().len());
     let state = gateway.first_tenant().state_json();
 
-    let reply = match gateway.handle(now, request) {
-        Reply::Held { request, .. } => gateway.resume(now, request),
-        reply => reply,
-    };
+    let reply = gateway.handle(now, request);
     let arrived = gateway.requests().split_off(records).pop();
     let operation = arrived.and_then(|request| request.operation);
     let after = charged(gateway);
