@@ -129,5 +129,6 @@ pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
     pub use crate::fault::{RequestedFault, fault_from_value};
     pub use crate::fixtures::all_fixtures;
+    pub use crate::request::PATH_PREFIX;
     pub use crate::service::Shared;
 }

@@ -6,7 +6,7 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use payments_core::OperationName;
 use payments_model::unversioned::{
-    CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
+    CARD_FIELDS, MAX_BODY_BYTES, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
 };
 use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void};
 use percent_encoding::percent_decode_str;
@@ -124,9 +124,6 @@ fn test_account(members: &RequestMembers<'_>) -> Option<&'static TestValue> {
     })
 }
 
-/// The limit of a request body, chosen by this SDK.
-const MAX_BODY_BYTES: usize = 64 * 1024;
-
 /// Whether the content type is JSON; parameters such as a charset are ignored.
 fn is_json(headers: &HeaderMap) -> bool {
     let essence = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()?.split(';').next());
@@ -134,7 +131,7 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The path prefix of the interface version. Every base URL ends with it.
-const PATH_PREFIX: &str = "/api/v1/public";
+pub const PATH_PREFIX: &str = "/api/v1/public";
 
 /// The operation for a method and a path, and the id in the path. A query is not part of the path.
 fn route<'a>(method: &Method, path: &'a str) -> Result<(OperationName, Cow<'a, str>), ErrorEnvelope> {

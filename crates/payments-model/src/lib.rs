@@ -158,7 +158,7 @@ pub mod unversioned {
     pub use crate::json::amount_in_json;
     pub use crate::mask::{contains_long_secret, contains_secret, redact, without_half_a_number};
     pub use crate::request::{
-        CARD_FIELDS, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
+        CARD_FIELDS, MAX_BODY_BYTES, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
     };
     pub use crate::response::{
         BAD_REQUEST_PREFIX, Code, Envelope, Status, begins_with_json_object, claims_success,

@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::graceful::Watcher;
 use payments_fake::Reply;
+use payments_model::unversioned::MAX_BODY_BYTES;
 use tokio::sync::Mutex;
 use tokio::task::spawn_blocking;
 use tokio::time::sleep;
@@ -21,7 +22,7 @@ use tokio::time::sleep;
 use crate::activity::Activity;
 use crate::body::{Body, full};
 use crate::shutdown::Shutdown;
-use crate::site::{Answered, LARGEST_ADMIN_BODY, LARGEST_BODY, Site};
+use crate::site::{Answered, LARGEST_ADMIN_BODY, Site};
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -109,7 +110,7 @@ impl ClientConnection {
         }
         let (head, body) = request.into_parts();
         let administers = site.administers(head.uri.path());
-        let largest = if administers { LARGEST_ADMIN_BODY } else { LARGEST_BODY };
+        let largest = if administers { LARGEST_ADMIN_BODY } else { MAX_BODY_BYTES };
         let body = read(body, largest).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";

@@ -4,6 +4,9 @@ use serde_json::json;
 /// The version of this crate, as in the header `Sandbox-Version` and the command's first line.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The header with it, which only a response of hyper itself lacks.
+pub(crate) const VERSION_HEADER: &str = "sandbox-version";
+
 /// The interface as one OpenAPI 3.1 document in JSON, for client generators, validators and mock tools of any language.
 ///
 /// It has the five operations with every field, both envelopes and every error. It says for each fact whether the interface

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use payments_fake::unversioned::PATH_PREFIX;
 use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
 use tokio::task::{JoinSet, spawn_blocking};
@@ -229,7 +230,7 @@ impl SandboxBuilder {
         let (switch, shutdown) = Shutdown::new();
         let feed = Feed::new(shutdown.clone());
         let scheme = if tls.is_some() { "https" } else { "http" };
-        let base_url = format!("{}/api/v1/public", origin(scheme, address));
+        let base_url = format!("{}{PATH_PREFIX}", origin(scheme, address));
         let admin = Admin {
             gateway: gateway.uncounted(),
             clock,

@@ -15,6 +15,7 @@ use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
 use crate::body::{Body, full};
 use crate::control_header::requested_fault;
+use crate::description::{VERSION, VERSION_HEADER};
 use crate::exchange::Exchange;
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
@@ -189,7 +190,7 @@ impl Site {
 
     /// Adds the version and a unique id to a response, even to a proxy's error page. Returns the id.
     fn stamp<'a>(&self, headers: &'a mut HeaderMap) -> &'a HeaderValue {
-        headers.insert(VERSION_HEADER, HeaderValue::from_static(crate::VERSION));
+        headers.insert(VERSION_HEADER, HeaderValue::from_static(VERSION));
         headers.entry(REQUEST_ID).or_insert_with(|| {
             let number = self.next_id.fetch_add(1, Ordering::Relaxed);
             HeaderValue::try_from(format!("sbx_{number:016x}")).expect("digits and letters are visible ASCII")
@@ -197,9 +198,7 @@ impl Site {
     }
 }
 
-/// The limits of request bodies, chosen by this SDK.
+/// The limit of a request to the admin interface, chosen by this SDK.
 pub(crate) const LARGEST_ADMIN_BODY: usize = 1024 * 1024;
-pub(crate) const LARGEST_BODY: usize = 64 * 1024;
 
-const VERSION_HEADER: HeaderName = HeaderName::from_static("sandbox-version");
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");

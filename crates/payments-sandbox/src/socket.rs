@@ -13,6 +13,7 @@ use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
 use crate::activity::Activity;
+use crate::description::VERSION_HEADER;
 
 /// A connection to a client. hyper reads and writes it, the service checks whether the client is still there, and a fault
 /// acts on it after hyper has released it.
@@ -105,17 +106,14 @@ impl Socket {
     }
 }
 
-/// The status of an error response that hyper wrote itself. It lacks the version that every response of a
-/// [site](crate::site::Site) has.
+/// The status of an error response that hyper wrote itself: it lacks the [`VERSION_HEADER`].
 fn refusal(written: &[u8]) -> Option<StatusCode> {
     let status = written.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
     let is_refusal = status.starts_with(b"4")
         && written.ends_with(b"\r\n\r\n")
-        && !written.windows(VERSION_HEADER.len()).any(|name| name == VERSION_HEADER);
+        && !written.windows(VERSION_HEADER.len()).any(|name| name == VERSION_HEADER.as_bytes());
     is_refusal.then(|| StatusCode::from_bytes(status).ok()).flatten()
 }
-
-const VERSION_HEADER: &[u8] = b"sandbox-version:";
 
 impl AsyncRead for Socket {
     fn poll_read(

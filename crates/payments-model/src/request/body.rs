@@ -87,7 +87,8 @@ pub(super) fn check_size(body: &SecretBytes) -> Result<(), ValidationError> {
     Ok(())
 }
 
-const MAX_BODY_BYTES: usize = 64 * 1024;
+/// The limit of a request body, which the interface does not document.
+pub const MAX_BODY_BYTES: usize = 64 * 1024;
 
 /// Enough for nearly every request.
 const TYPICAL_BYTES: usize = 1024;

@@ -16,6 +16,7 @@ mod transaction_request;
 mod void;
 
 pub use ach::{AchTransaction, AchTransactionBuilder};
+pub use body::MAX_BODY_BYTES;
 pub use card::{Card, CardTransaction, CardTransactionBuilder};
 pub use choices::{ConvenienceFee, SuggestedMode, TransactionType};
 pub use contact::{DialPrefix, Email};
