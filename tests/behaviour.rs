@@ -140,7 +140,7 @@ async fn documented_errors_are_rejections_d09() {
 
 #[tokio::test]
 async fn decline_of_any_shape_is_rejected_d06_d09() {
-    for shape in DeclineShape::ALL {
+    for &shape in DeclineShape::ALL {
         let setup = Network::InProcess
             .setup_with(FakeGateway::builder().choices(|choices| choices.decline_shape = shape))
             .await;

@@ -18,7 +18,7 @@ fn calls_with_any_fault_show_no_secret_d62() {
 
 fn every_fault(canaries: &Canaries) -> Transcript {
     let transcript = Transcript::default();
-    for shape in DeclineShape::ALL {
+    for &shape in DeclineShape::ALL {
         let gateway = FakeGateway::builder()
             .api_key(canaries.key())
             .choices(|choices| choices.decline_shape = shape)

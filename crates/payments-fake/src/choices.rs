@@ -71,10 +71,9 @@ pub struct Choices {
 ///
 /// The enum is complete: they are refused or ignored.
 #[expect(clippy::exhaustive_enums, reason = "complete: a field is refused or ignored")]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnknownFields {
     /// The request is refused, as the SDK refuses it before it is sent.
-    #[default]
     Refused,
     /// They are ignored, as a less strict service would. An ACH payment has no unknown fields: every field that the
     /// interface does not name is an account field.
@@ -165,7 +164,8 @@ named! {
 
 impl DeclineShape {
     /// Every shape.
-    pub const ALL: [Self; 4] = [Self::OkFailed, Self::OkError, Self::BadRequest, Self::PaymentRequired];
+    pub const ALL: &'static [Self] =
+        &[Self::OkFailed, Self::OkError, Self::BadRequest, Self::PaymentRequired];
 }
 
 impl fmt::Display for DeclineShape {
@@ -178,7 +178,7 @@ impl FromStr for DeclineShape {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, &'static str> {
-        let shape = Self::ALL.into_iter().find(|shape| shape.as_str() == text);
+        let shape = Self::ALL.iter().copied().find(|shape| shape.as_str() == text);
         shape.ok_or("must be ok-failed, ok-error, bad-request or payment-required")
     }
 }

@@ -161,7 +161,7 @@ fn a_token_belongs_to_its_customer_d40() {
 
 #[test]
 fn a_decline_shape_is_parsed_from_its_name() {
-    for shape in DeclineShape::ALL {
+    for &shape in DeclineShape::ALL {
         assert_eq!(shape.to_string().parse(), Ok(shape));
     }
     let error = "ok_failed".parse::<DeclineShape>().unwrap_err();

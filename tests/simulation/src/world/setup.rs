@@ -13,7 +13,7 @@ use crate::shared::Shared;
 use crate::wire::Wire;
 
 pub(super) fn draw_gateway(rng: &mut fastrand::Rng, clock: &ManualClock) -> FakeGateway {
-    let shape = pick(rng, &DeclineShape::ALL);
+    let shape = pick(rng, DeclineShape::ALL);
     let fee = pick(rng, &[None, Some(Amount::from_cents(1_95))]);
     let token_type = pick(rng, &[TransactionType::Sale, TransactionType::Auth]);
     let void_response = pick(rng, &[VoidResponse::SameTransactionId, VoidResponse::NewTransactionId]);
