@@ -76,7 +76,9 @@ where
             }
         }
         let words = words(error.inner());
-        DocumentError(if place.is_empty() { words } else { format!("{place}: {words}") })
+        // Words that begin with an index name a part of the place.
+        let is_place = place.is_empty() || words.starts_with('[');
+        DocumentError(if is_place { place + &words } else { format!("{place}: {words}") })
     })
 }
 

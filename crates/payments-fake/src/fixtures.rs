@@ -114,7 +114,7 @@ where
     for (index, Identified(id, record)) in list.into_iter().enumerate() {
         // Not the id, which may be a secret.
         if let (first, Some(_)) = records.insert_full(id, record) {
-            return Err(R::Error::custom(format_args!("[{index}] has the same id as [{first}]")));
+            return Err(R::Error::custom(format_args!("[{index}]: has the same id as [{first}]")));
         }
     }
     Ok(records)

@@ -276,12 +276,12 @@ fn the_error_for_a_repeated_id_or_field_names_it() {
     let transactions =
         [("a", 1), ("b", 1), ("a", 2)].map(|(id, amount)| json!({"TransactionId": id, "Amount": amount}));
     for (document, expected) in [
-        (json!({ "transactions": transactions }).to_string(), "transactions: [2] has the same id as [0]"),
+        (json!({ "transactions": transactions }).to_string(), "transactions[2]: has the same id as [0]"),
         (
             r#"{"customers":[{"CustomerId":"a"},{"CustomerId":"a"}]}"#.to_owned(),
-            "customers: [1] has the same id as [0]",
+            "customers[1]: has the same id as [0]",
         ),
-        (r#"{"tokens":[{"TokenId":"a"},{"TokenId":"a"}]}"#.to_owned(), "tokens: [1] has the same id as [0]"),
+        (r#"{"tokens":[{"TokenId":"a"},{"TokenId":"a"}]}"#.to_owned(), "tokens[1]: has the same id as [0]"),
         (r#"{"tokens":[{"TokenId":"tok_1"}],"tokens":[]}"#.to_owned(), "duplicate field `tokens`"),
         (
             r#"{"transactions":[{"TransactionId":"a","TransactionId":"b","Amount":1}]}"#.to_owned(),
