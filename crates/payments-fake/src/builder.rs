@@ -10,8 +10,7 @@ use crate::{Choices, FakeGateway, ManualClock};
 /// Builds a [`FakeGateway`] that differs from [`FakeGateway::new`].
 #[must_use = "a builder does nothing until it is built"]
 pub struct FakeGatewayBuilder {
-    pub(crate) settings: Settings,
-    pub(crate) ignores_unfired_faults: bool,
+    settings: Settings,
 }
 
 impl FakeGatewayBuilder {
@@ -23,8 +22,9 @@ impl FakeGatewayBuilder {
             clock: ManualClock::auto(),
             wall_clock: None,
             recorded_requests: 1000,
+            ignores_unfired_faults: false,
         };
-        Self { settings, ignores_unfired_faults: false }
+        Self { settings }
     }
 
     /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own
@@ -90,7 +90,7 @@ impl FakeGatewayBuilder {
 
     /// Does not panic at the end if an armed fault never fired, for a gateway behind a server.
     pub fn ignore_unfired_faults(mut self) -> Self {
-        self.ignores_unfired_faults = true;
+        self.settings.ignores_unfired_faults = true;
         self
     }
 
@@ -105,7 +105,7 @@ impl FakeGatewayBuilder {
         if self.settings.api_keys.is_empty() {
             self = self.api_key(FakeGateway::API_KEY);
         }
-        FakeGateway::from_builder(self)
+        FakeGateway::with_settings(self.settings)
     }
 }
 

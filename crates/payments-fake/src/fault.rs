@@ -65,15 +65,6 @@ pub struct Fault {
     pub(crate) times: u32,
 }
 
-/// A fault for one request. A server of the gateway puts it into the extensions of the `http::Request` that it passes to
-/// [`FakeGateway::handle`](crate::FakeGateway::handle).
-///
-/// It fires for this request alone, whatever its operation, `skip` and `times` are, and only if no armed fault fires. Like
-/// an armed one, it does not fire `after_commit` or `late` if the service refuses the request.
-#[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::exhaustive_structs, reason = "a wrapper around one value")]
-pub struct RequestedFault(pub Fault);
-
 named! {
     /// When a faulty request takes effect.
     ///

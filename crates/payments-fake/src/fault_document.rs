@@ -15,6 +15,7 @@ use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase, header};
 /// [`ArmedFault::to_json`] adds.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[allow(dead_code, reason = "some members are accepted and ignored")]
 pub(crate) struct FaultDocument {
     operation: Target,
     phase: Phase,
@@ -25,12 +26,9 @@ pub(crate) struct FaultDocument {
     retry_after: Option<RetryAfter>,
     skip: Option<SmallNumber>,
     times: Option<Times>,
-    #[serde(rename = "id")]
-    _id: Option<IgnoredAny>,
-    #[serde(rename = "seen")]
-    _seen: Option<IgnoredAny>,
-    #[serde(rename = "fired")]
-    _fired: Option<IgnoredAny>,
+    id: Option<IgnoredAny>,
+    seen: Option<IgnoredAny>,
+    fired: Option<IgnoredAny>,
 }
 
 member_types! {

@@ -8,6 +8,7 @@ use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, bloc
 
 use crate::randomness::SeededSource;
 use crate::service::{Processed, Service, Shared};
+use crate::settings::Settings;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
     Phase, RecordedRequest, Reply, StoredToken, Tenant,
@@ -53,10 +54,10 @@ impl FakeGateway {
         FakeGatewayBuilder::new()
     }
 
-    pub(crate) fn from_builder(builder: FakeGatewayBuilder) -> Self {
-        let shared = Arc::new(Shared::new(builder.settings));
-        let fault_check =
-            (!builder.ignores_unfired_faults).then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
+    pub(crate) fn with_settings(settings: Settings) -> Self {
+        let checks_faults = !settings.ignores_unfired_faults;
+        let shared = Arc::new(Shared::new(settings));
+        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
         Self { shared, _fault_check: fault_check }
     }
 
@@ -116,7 +117,7 @@ impl FakeGateway {
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.service().load(fixtures);
+        self.service().load(0..self.shared.settings.api_keys.len(), fixtures);
     }
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.
@@ -257,16 +258,18 @@ impl FakeGateway {
     ///
     /// It neither waits nor reads a clock: what a delay before the commit would hold is processed at once, and its reply is
     /// [delayed](Reply::Delayed). The path decides the operation; scheme and host are ignored.
+    ///
+    /// A request can ask for a fault: a [`Fault`] in its extensions fires for this request alone, whatever its operation,
+    /// `skip` and `times` are, and only if no armed fault fires. Like an armed one, it does not fire `after_commit` or `late`
+    /// if the service refuses the request.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
         let (reply, number) = match self.shared.process(now, self.shared.receive(request)) {
             Processed::Done(reply, number) => (reply, number),
-            Processed::Held { by, request } => {
-                let (number, reply) = (request.number, self.shared.process_held(now, request));
-                let reply = match reply {
-                    Reply::Response(response) => Reply::Delayed { by, response },
-                    reply => reply,
-                };
-                (reply, Some(number))
+            Processed::Held { by, request, number, epoch } => {
+                match self.shared.process_held(now, &request, number, epoch) {
+                    Reply::Response(response) => (Reply::Delayed { by, response }, Some(number)),
+                    reply => (reply, Some(number)),
+                }
             }
         };
         self.shared.record_reply(number, &reply);

@@ -127,7 +127,7 @@ pub use transport::{FakeTransport, ScriptedTransport};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
-    pub use crate::fault::{RequestedFault, fault_from_value};
+    pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;
     pub use crate::request::PATH_PREFIX;
     pub use crate::service::Shared;

@@ -13,7 +13,6 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use crate::redaction::{RedactedFields, Redaction, lossy};
-use crate::store::Done;
 use crate::{Fault, FaultKind, Reply, document};
 
 /// A received request, without its secrets.
@@ -118,11 +117,6 @@ impl RecordedRequest {
             status: None,
             symptom: None,
         }
-    }
-
-    /// Records what the service did.
-    pub(crate) fn set_done(&mut self, done: Done) {
-        (self.effect, self.transaction_id, self.reason) = done;
     }
 
     /// Records what the client sees.

@@ -125,10 +125,7 @@ impl RedactedFields {
 
 impl PartialEq for RedactedFields {
     fn eq(&self, other: &Self) -> bool {
-        let (own, others) = (self.by_name(), other.by_name());
-        own.iter()
-            .map(|(name, json)| (name, json.get()))
-            .eq(others.iter().map(|(name, json)| (name, json.get())))
+        to_json(&self.by_name()) == to_json(&other.by_name())
     }
 }
 

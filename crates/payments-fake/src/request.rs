@@ -11,17 +11,16 @@ use payments_model::unversioned::{
 use payments_model::{TokenTransaction, TransactionRequest, ValidationError, Void};
 use percent_encoding::percent_decode_str;
 
-use crate::UnknownFields;
 use crate::envelope::ErrorEnvelope;
-use crate::fault::{Fault, RequestedFault};
 use crate::test_values::{TestField, TestValue};
+use crate::{Fault, UnknownFields};
 
 /// A request, parsed and validated without the service's state. This is most of the work on a request, and it is done before
 /// the gateway's lock is taken.
 pub(crate) struct ParsedRequest {
     /// The operation that the method and the path match.
     pub(crate) operation: Option<OperationName>,
-    /// The fault that the request asks for.
+    /// The fault that the request asks for, which [`FakeGateway::handle`](crate::FakeGateway::handle) describes.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
     pub(crate) action: Action,
@@ -53,7 +52,7 @@ impl ParsedRequest {
         let mut keys = head.headers.get_all(AUTHORIZATION).iter();
         Self {
             operation: route.as_ref().ok().map(|(operation, _)| *operation),
-            fault: head.extensions.get().map(|RequestedFault(fault)| fault.clone()),
+            fault: head.extensions.get().cloned(),
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
             action: match route {

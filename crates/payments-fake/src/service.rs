@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::future::Future;
+use std::ops::Range;
 use std::pin::pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -17,7 +18,6 @@ use payments_model::{TokenId, TransactionId};
 use crate::armed_fault::ArmedFaults;
 use crate::decision::{self, Consequence, Decision};
 use crate::fault::{FaultKind, Phase};
-use crate::fixtures::FixturesDocument;
 use crate::gate::Gates;
 use crate::randomness::Randomness;
 use crate::recorded_request::{RecordedRequest, RequestLog};
@@ -39,16 +39,8 @@ pub struct Shared {
 pub(crate) enum Processed {
     /// It has its reply. It is recorded under this number, unless it never arrived.
     Done(Reply, Option<u64>),
-    /// It waits so long before it is processed.
-    Held { by: Duration, request: HeldRequest },
-}
-
-pub(crate) struct HeldRequest {
-    request: Box<ParsedRequest>,
-    /// Its number in the request log.
-    pub(crate) number: u64,
-    /// The epoch of the service when the request arrived.
-    epoch: u64,
+    /// It waits before it is [processed](Shared::process_held). The epoch is the service's when it arrived.
+    Held { by: Duration, request: Box<ParsedRequest>, number: u64, epoch: u64 },
 }
 
 impl Shared {
@@ -111,22 +103,26 @@ impl Shared {
         let number;
         (number, _evicted) = service.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
-            let (request, epoch) = (Box::new(request), service.epoch);
-            return Processed::Held { by, request: HeldRequest { request, number, epoch } };
+            return Processed::Held { by, request: Box::new(request), number, epoch: service.epoch };
         }
         service.randomness = randomness;
         Processed::Done(service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
     /// Processes a held request after its pause. After a reset, it is closed without an effect.
-    pub(crate) fn process_held(&self, now: SystemTime, request: HeldRequest) -> Reply {
-        let HeldRequest { request, number, epoch } = request;
+    pub(crate) fn process_held(
+        &self,
+        now: SystemTime,
+        request: &ParsedRequest,
+        number: u64,
+        epoch: u64,
+    ) -> Reply {
         let mut service = self.service();
         if service.epoch != epoch {
             return Reply::Closed;
         }
         let Service { stores, randomness, .. } = &mut *service;
-        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        let decision = decision::decide(now, request, &self.settings, stores, randomness);
         service.carry_out(now, decision, number, None)
     }
 
@@ -151,13 +147,12 @@ impl Shared {
         }
         let (reply, number) = match self.process(self.settings.now(), received) {
             Processed::Done(reply, number) => (reply, number),
-            Processed::Held { by, request } => {
-                let number = Some(request.number);
+            Processed::Held { by, request, number, epoch } => {
                 if before(given_up, timer.sleep(by)).await.is_none() {
-                    self.record_reply(number, &Reply::Closed);
-                    return (Reply::Closed, number);
+                    self.record_reply(Some(number), &Reply::Closed);
+                    return (Reply::Closed, Some(number));
                 }
-                (self.process_held(self.settings.now(), request), number)
+                (self.process_held(self.settings.now(), &request, number, epoch), Some(number))
             }
         };
         self.pass_gate(operation, Phase::AfterCommit).await;
@@ -219,23 +214,15 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Adds the records of the fixtures that each tenant does not have yet, and arms their faults.
-    pub(crate) fn load(&mut self, Fixtures(fixtures): &Fixtures) {
-        for tenant in 0..self.stores.len() {
-            self.load_records(tenant, fixtures.clone());
-        }
-        self.arm_faults(&fixtures.faults);
-    }
-
-    /// Adds the records that one tenant does not have yet. No later record gets one of their ids, not even after a reset.
-    pub(crate) fn load_records(&mut self, tenant: usize, fixtures: FixturesDocument) {
+    /// Adds the records of the fixtures that each of these tenants does not have yet, and arms their faults. No later record
+    /// gets one of their ids, not even after a reset.
+    pub(crate) fn load(&mut self, tenants: Range<usize>, Fixtures(fixtures): &Fixtures) {
         self.randomness.reserve(fixtures.transactions.keys().map(TransactionId::as_str));
         self.randomness.reserve(fixtures.tokens.keys().map(TokenId::as_str));
-        self.stores[tenant].add_missing(fixtures);
-    }
-
-    pub(crate) fn arm_faults(&mut self, faults: &[Fault]) {
-        for fault in faults {
+        for store in &mut self.stores[tenants] {
+            store.add_missing(fixtures.clone());
+        }
+        for fault in &fixtures.faults {
             self.faults.arm(fault.clone());
         }
     }
@@ -247,7 +234,7 @@ impl Service {
         self.faults.list.clear();
         self.requests.clear();
         self.stores.fill_with(Store::default);
-        self.load(fixtures);
+        self.load(0..self.stores.len(), fixtures);
     }
 
     /// Commits the late effects, in the order of their requests.
@@ -256,7 +243,8 @@ impl Service {
         let count = late.len();
         for (number, effect) in late {
             let done = self.stores[effect.tenant].commit(*effect);
-            self.requests.update(number, |request| request.set_done(done));
+            self.requests
+                .update(number, |request| (request.effect, request.transaction_id, request.reason) = done);
         }
         count
     }
@@ -291,7 +279,8 @@ impl Service {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
-        self.requests.update(number, |request| request.set_done(done));
+        self.requests
+            .update(number, |request| (request.effect, request.transaction_id, request.reason) = done);
         reply
     }
 }

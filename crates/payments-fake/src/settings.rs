@@ -12,6 +12,7 @@ pub(crate) struct Settings {
     pub(crate) clock: ManualClock,
     pub(crate) wall_clock: Option<Box<dyn Fn() -> SystemTime + Send + Sync>>,
     pub(crate) recorded_requests: usize,
+    pub(crate) ignores_unfired_faults: bool,
 }
 
 impl Settings {

@@ -21,7 +21,7 @@ pub(crate) struct Store {
 pub(crate) struct Effect {
     /// The index of the tenant.
     pub(crate) tenant: usize,
-    /// Its kind in the request log.
+    /// What it does, as in the request log.
     pub(crate) kind: RequestEffect,
     /// The new transaction, or the voided one.
     pub(crate) entry: LedgerEntry,
@@ -33,12 +33,12 @@ pub(crate) struct Effect {
     pub(crate) new_token: Option<StoredToken>,
 }
 
-/// What a request did, to which transaction, and why not more: its part of the request log.
-pub(crate) type Done = (RequestEffect, Option<TransactionId>, Option<String>);
-
 impl Store {
-    /// A late void is refused if another void came first.
-    pub(crate) fn commit(&mut self, effect: Effect) -> Done {
+    /// Returns what it did, to which transaction, and why not more. A late void is refused if another void came first.
+    pub(crate) fn commit(
+        &mut self,
+        effect: Effect,
+    ) -> (RequestEffect, Option<TransactionId>, Option<String>) {
         let Effect { tenant: _, kind, entry, decline, void, new_token } = effect;
         let id = entry.transaction_id().clone();
         let stored = self.transactions.get(&id);
@@ -49,18 +49,11 @@ impl Store {
         if !is_possible {
             return (RequestEffect::Refused, None, None);
         }
-        self.put_transaction(entry);
-        if let Some(void) = void {
-            self.put_transaction(void);
+        for entry in [Some(entry), void].into_iter().flatten() {
+            self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
         }
-        if let Some(token) = new_token {
-            self.tokens.insert(token.token_id.clone(), token);
-        }
+        self.tokens.extend(new_token.map(|token| (token.token_id.clone(), token)));
         (kind, Some(id), decline.map(str::to_owned))
-    }
-
-    fn put_transaction(&mut self, entry: LedgerEntry) {
-        self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
     }
 
     /// Adds the records of the fixtures whose ids are new.

@@ -102,10 +102,8 @@ impl Tenant {
 
     /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
     /// keys share.
-    pub fn load(&self, Fixtures(fixtures): Fixtures) {
-        let mut service = self.gateway.service();
-        service.arm_faults(&fixtures.faults);
-        service.load_records(self.index, fixtures);
+    pub fn load(&self, fixtures: &Fixtures) {
+        self.gateway.service().load(self.index..self.index + 1, fixtures);
     }
 
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {

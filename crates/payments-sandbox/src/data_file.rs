@@ -93,7 +93,7 @@ fn load(text: &[u8], tenants: &[Tenant]) -> Result<(), String> {
         let (found, expected) = (states.len(), tenants.len());
         return Err(format!("states in the file: {found}, API keys of this sandbox: {expected}"));
     }
-    tenants.iter().zip(states).for_each(|(tenant, state)| tenant.load(state));
+    tenants.iter().zip(states).for_each(|(tenant, state)| tenant.load(&state));
     Ok(())
 }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::Reply;
-use payments_fake::unversioned::{ErrorEnvelope, RequestedFault, Shared};
+use payments_fake::unversioned::{ErrorEnvelope, Shared};
 use tokio::task::yield_now;
 
 use crate::activity::IdleClose;
@@ -177,7 +177,7 @@ impl Site {
         }
         if self.control_headers {
             match requested_fault(request.headers()) {
-                Ok(Some(fault)) => _ = request.extensions_mut().insert(RequestedFault(fault)),
+                Ok(Some(fault)) => _ = request.extensions_mut().insert(fault),
                 Ok(None) => {}
                 Err(problem) => {
                     let response = self.bad_request(&format!("Sandbox-Fault: {problem}"));

@@ -12,7 +12,6 @@ use payments_core::{
     Deadlines, Delivery, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
-use payments_fake::unversioned::RequestedFault;
 use payments_fake::{FakeGateway, FakeTransport, ManualClock};
 
 use crate::plan::Plan;
@@ -136,7 +135,7 @@ impl Wire {
         let repeated = self.repeated(&request);
         let requested = fault.as_ref().map(|fault| Cause::Gateway(fault.kind().into(), fault.phase().into()));
         if let Some(fault) = fault {
-            request.extensions_mut().insert(RequestedFault(fault));
+            request.extensions_mut().insert(fault);
         }
         let request = TransportRequest::new(request, operation, deadlines, cap);
         let mut result = pin!(self.transport.send(request));

@@ -5,7 +5,6 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{Request, StatusCode};
 use payments_core::OperationName;
-use payments_fake::unversioned::RequestedFault;
 use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, Reply};
 use serde_json::{Value, json};
 
@@ -84,7 +83,7 @@ fn omitted_members_have_defaults_and_unused_members_are_accepted() {
 }
 
 fn asking_for(fault: Fault, mut request: Request<Bytes>) -> Request<Bytes> {
-    request.extensions_mut().insert(RequestedFault(fault));
+    request.extensions_mut().insert(fault);
     request
 }
 

@@ -36,7 +36,7 @@ fn a_loaded_id_is_never_given_out_again() {
     };
 
     let gateway = two_tenants(3);
-    gateway.first_tenant().load(state.clone());
+    gateway.first_tenant().load(&state);
     assert_eq!(gateway.tenant(KEYS[1]).unwrap().transaction_count(), 0);
     assert_new(&gateway, KEYS[0], &loaded, "to the same key");
     assert_new(&gateway, KEYS[1], &loaded, "to another key");

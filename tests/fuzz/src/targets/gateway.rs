@@ -3,8 +3,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use payments_core::OperationName;
 use payments_core::model::CardTransaction;
-use payments_fake::unversioned::RequestedFault;
-use payments_fake::{FakeGateway, Reply};
+use payments_fake::{FakeGateway, Fault, Reply};
 use payments_sandbox::unversioned::fault_from_header;
 
 use crate::digits::has_check_digit;
@@ -38,9 +37,9 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
     let body = request.body().clone();
     let fault = request.headers().get("sandbox-fault").and_then(|text| text.to_str().ok());
     if let Some(Ok(fault)) = fault.map(fault_from_header) {
-        request.extensions_mut().insert(RequestedFault(fault));
+        request.extensions_mut().insert(fault);
     }
-    let has_fault = request.extensions().get::<RequestedFault>().is_some();
+    let has_fault = request.extensions().get::<Fault>().is_some();
     let (_, shown_path) = gateway.shared().loggable(&request);
     let (before, records) = (charged(gateway), gateway.requests().len());
     let state = gateway.first_tenant().state_json();
