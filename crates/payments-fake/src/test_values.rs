@@ -4,6 +4,8 @@
 //! account number that of an ACH payment, and a named token exists for each kind of card. If several values of one request conflict, the precedence is: an armed fault,
 //! then the token, the card number or the account number, then the postal code, then approval.
 
+use serde_json::json;
+
 /// One row of the table of test values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -129,6 +131,14 @@ test_values! {
     INVALID_POSTAL_CODE = BillingPostalCode "00000" Invalid "refused: invalid postal code"
     CUSTOMER = CustomerId "cus_1" Exists "the customer that is always there"
     GATEWAY_CUSTOMER = GatewayCustomerId "gc_1" Exists "the owner of every named token"
+}
+
+/// [`TEST_VALUES`] as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.
+pub fn test_values_json() -> String {
+    let rows = TEST_VALUES.iter().map(|TestValue { field, value, effect, result }| {
+        json!({"field": field.as_str(), "value": value, "effect": effect.as_str(), "result": result})
+    });
+    json!({"values": rows.collect::<Vec<_>>()}).to_string()
 }
 
 impl TestValue {

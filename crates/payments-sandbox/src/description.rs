@@ -1,6 +1,3 @@
-use payments_fake::test_values::{TEST_VALUES, TestValue};
-use serde_json::json;
-
 /// The version of this crate, as in the header `Sandbox-Version` and the command's first line.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -13,11 +10,3 @@ pub(crate) const VERSION_HEADER: &str = "sandbox-version";
 /// states it or this SDK chose it. Its server is the relative address `/api/v1/public`: pass the
 /// [base URL](crate::Sandbox::base_url) of a running sandbox to a tool. The responses of armed faults are not in it.
 pub const OPENAPI: &str = include_str!("../openapi.json");
-
-/// The table of [test values](payments_fake::test_values) as JSON: `{"values": [{"field", "value", "effect", "result"}]}`.
-pub fn magic_json() -> String {
-    let rows = TEST_VALUES.iter().map(|TestValue { field, value, effect, result, .. }| {
-        json!({"field": field.as_str(), "value": value, "effect": effect.as_str(), "result": result})
-    });
-    json!({"values": rows.collect::<Vec<_>>()}).to_string()
-}

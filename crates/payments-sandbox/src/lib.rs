@@ -120,7 +120,7 @@ mod wall_clock;
 
 pub use activity::IdleClose;
 pub use blocking_sandbox::BlockingSandbox;
-pub use description::{OPENAPI, VERSION, magic_json};
+pub use description::{OPENAPI, VERSION};
 pub use exchange::Exchange;
 pub use sandbox::Sandbox;
 pub use sandbox_builder::SandboxBuilder;

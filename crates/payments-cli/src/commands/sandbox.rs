@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use payments_core::ApiKey;
-use payments_fake::test_values::TEST_VALUES;
+use payments_fake::test_values::{TEST_VALUES, test_values_json};
 use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures, UnknownFields};
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
@@ -184,7 +184,7 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
 /// The table of test values: text for people, JSON for programs.
 fn test_values(output: Output) -> String {
     if !output.is_text() {
-        return payments_sandbox::magic_json() + "\n";
+        return test_values_json() + "\n";
     }
     let rows = TEST_VALUES.iter().map(|row| (row.field.as_str(), row.value, row.result));
     let rows = iter::once(("field", "value", "result")).chain(rows);

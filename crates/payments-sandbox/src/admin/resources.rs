@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::header::CONTENT_TYPE;
 use http::{Method, Response, StatusCode};
 use payments_core::OperationName;
+use payments_fake::test_values::test_values_json;
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{ArmedFault, DocumentError, Fault, RecordedRequest, Tenant};
 use serde::{Deserialize, Deserializer};
@@ -45,7 +46,7 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::POST, "/deliver-late", &[], |admin, _| {
         done(json!({"delivered": admin.gateway.deliver_late()}).to_string())
     }),
-    (Method::GET, "/magic", &[], |_, _| done(crate::magic_json())),
+    (Method::GET, "/magic", &[], |_, _| done(test_values_json())),
     (Method::GET, "/openapi.json", &[], |_, _| done(crate::OPENAPI)),
     (Method::GET, "/clock", &[], |admin, _| shown(admin.clock()?)),
     (Method::POST, "/clock", &[], Admin::set_clock),
