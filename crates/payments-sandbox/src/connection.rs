@@ -41,13 +41,13 @@ pub(crate) struct ClientConnection {
 
 impl ClientConnection {
     /// Serves the connection until it ends, or until the server stops and the client's grace period is over.
-    pub(crate) async fn serve(self, graceful: Watcher) {
+    pub(crate) async fn run(self, graceful: Watcher) {
         tokio::select! {
             biased;
             () = self.serve_requests(graceful) => {}
             () = self.grace_period_over() => {}
         }
-        self.report_newest().await;
+        self.report_last().await;
     }
 
     /// Ready when the server stops and the client has had its time to finish a request or to read a response.
@@ -75,7 +75,7 @@ impl ClientConnection {
         let (reply, has_body) = match self.socket.take_end() {
             None => return,
             Some(End::Unreadable(status)) => {
-                self.report_newest().await;
+                self.report_last().await;
                 (Reply::Response(self.site.unreadable(status)), true)
             }
             Some(End::Reply { reply, has_body }) => (reply, has_body),
@@ -84,30 +84,31 @@ impl ClientConnection {
         let _handling = self.activity.handle_request();
         let mut socket = self.socket.clone();
         let seen = symptom::write(reply, has_body, &mut socket, &self.shutdown).await;
-        if let Some(mut answered) = self.newest.lock().await.take() {
-            self.site.report(&mut answered, Some(&seen));
-        }
+        self.report_newest(Some(&seen)).await;
         // An error means that the client left first.
         let _ = symptom::end(&seen, has_body, socket, &self.shutdown).await;
     }
 
-    /// Reports the newest response, if the client had closed its side of the connection before it was written, or did not
+    /// Reports the last response, if the client had closed its side of the connection before it was written, or did not
     /// accept it.
-    async fn report_newest(&self) {
-        let Some(mut newest) = self.newest.lock().await.take() else { return };
-        if !newest.is_reported {
+    async fn report_last(&self) {
+        if self.newest.lock().await.as_ref().is_some_and(|last| !last.is_reported) {
             sleep(TIME_TO_REFUSE).await;
         }
-        let lost = self.socket.is_broken().then_some(&Reply::Closed);
-        self.site.report(&mut newest, lost);
+        self.report_newest(self.socket.is_broken().then_some(&Reply::Closed)).await;
+    }
+
+    /// Reports the newest request once, unless it was reported and the client saw nothing `instead`.
+    async fn report_newest(&self, instead: Option<&Reply>) {
+        if let Some(mut newest) = self.newest.lock().await.take() {
+            self.site.report(&mut newest, instead);
+        }
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
         let Self { client, socket, activity, site, shutdown, processing, newest } = self;
         // hyper has written the response before it reads another request.
-        if let Some(mut previous) = newest.lock().await.take() {
-            site.report(&mut previous, None);
-        }
+        self.report_newest(None).await;
         let (head, body) = request.into_parts();
         let administers = site.administers(head.uri.path());
         let largest = if administers { LARGEST_ADMIN_BODY } else { MAX_BODY_BYTES };

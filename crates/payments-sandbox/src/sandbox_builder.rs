@@ -244,7 +244,7 @@ impl SandboxBuilder {
         };
         let site = Site {
             service: gateway.shared(),
-            serves: true,
+            has_service: true,
             admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,
             on_exchange: self.on_exchange,
@@ -253,14 +253,14 @@ impl SandboxBuilder {
             next_id: Arc::new(AtomicU64::new(any_number)),
         };
         let mut servers = JoinSet::new();
-        let mut serve = |listener, site| {
-            servers.spawn(server::serve(listener, tls.clone(), site, self.max_connections, shutdown.clone()));
+        let mut open = |listener, site| {
+            servers.spawn(server::run(listener, tls.clone(), site, self.max_connections, shutdown.clone()));
         };
         if let Some(admin_listener) = admin_listener {
-            serve(admin_listener, Site { serves: false, ..site.clone() });
-            serve(listener, Site { admin: None, ..site });
+            open(admin_listener, Site { has_service: false, ..site.clone() });
+            open(listener, Site { admin: None, ..site });
         } else {
-            serve(listener, site);
+            open(listener, site);
         }
         let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
         let info = SandboxInfo {

@@ -18,7 +18,7 @@ use crate::socket::Socket;
 
 /// Accepts connections, at most `max_connections` at once, and serves each on its own task. When the shutdown begins, it
 /// finishes the open connections. Dropping the future drops them.
-pub(crate) async fn serve(
+pub(crate) async fn run(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     site: Site,
@@ -109,9 +109,7 @@ async fn serve_client(
     };
     if let Ok(socket) = socket {
         let (processing, newest) = (Mutex::default(), Mutex::default());
-        ClientConnection { client, socket, activity, site, shutdown, processing, newest }
-            .serve(watcher)
-            .await;
+        ClientConnection { client, socket, activity, site, shutdown, processing, newest }.run(watcher).await;
     }
 }
 

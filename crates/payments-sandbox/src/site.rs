@@ -24,8 +24,8 @@ use crate::shutdown::Shutdown;
 #[derive(Clone)]
 pub(crate) struct Site {
     pub(crate) service: Arc<Shared>,
-    /// Whether this port serves the service.
-    pub(crate) serves: bool,
+    /// Whether this port has the service.
+    pub(crate) has_service: bool,
     /// The admin interface, if this port serves it.
     pub(crate) admin: Option<Arc<Admin>>,
     /// Whether a request may ask for its own fault.
@@ -79,34 +79,34 @@ impl Site {
         Some(response)
     }
 
-    /// The reply to a request to the service. The pauses of faults use `time`; `given_up` is ready when the client has gone.
+    /// The reply to a request to the service. A `shutdown` ends the pauses of faults; `given_up` is ready when the client has gone.
     pub(crate) async fn reply_to(
         &self,
         request: Request<Bytes>,
         client: SocketAddr,
-        time: &Shutdown,
+        shutdown: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> (Reply, Answered) {
         let begun = Instant::now();
         let logged = self.on_exchange.is_some().then(|| self.service.loggable(&request));
-        let mut serving = pin!(self.serve(request, time, given_up));
+        let mut processing = pin!(self.process(request, shutdown, given_up));
         let (mut reply, number) = tokio::select! {
             biased;
-            served = &mut serving => served,
+            processed = &mut processing => processed,
             () = ready(()) => {
                 // It waits, perhaps after it was charged.
                 self.feed.send(Event::Change);
-                let served = serving.await;
+                let processed = processing.await;
                 // Lets the runtime see whether the client has left meanwhile.
                 yield_now().await;
-                served
+                processed
             }
         };
         let request_id = reply.response_mut().map(|response| self.stamp(response.headers_mut()).clone());
         let exchange = logged.map(|(method, path)| {
             let mut exchange = Exchange {
                 client,
-                method: method.to_string(),
+                method,
                 path,
                 status: None,
                 symptom: None,
@@ -164,13 +164,13 @@ impl Site {
     }
 
     /// The reply, and the number of the request if it is recorded.
-    async fn serve(
+    async fn process(
         &self,
         mut request: Request<Bytes>,
-        time: &Shutdown,
+        shutdown: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> (Reply, Option<u64>) {
-        if !self.serves {
+        if !self.has_service {
             let msg = "Path not found: this port is for /_sandbox alone";
             let error = ErrorEnvelope::new(StatusCode::NOT_FOUND, msg);
             return (Reply::Response(self.error(&error)), None);
@@ -185,7 +185,7 @@ impl Site {
                 }
             }
         }
-        self.service.respond(request, time, given_up).await
+        self.service.respond(request, shutdown, given_up).await
     }
 
     /// Adds the version and a unique id to a response, even to a proxy's error page. Returns the id.

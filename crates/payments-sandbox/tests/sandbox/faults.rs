@@ -195,7 +195,7 @@ fn a_client_that_leaves_or_half_closes_while_its_request_is_held_is_never_charge
     let (sandbox, log) = logging(Sandbox::builder().max_connections(1));
     let seen = || {
         let exchange = log.recv_timeout(Duration::from_secs(30)).unwrap();
-        (exchange.status, exchange.symptom.map(FaultKind::as_str))
+        (exchange.status.map(|status| status.as_u16()), exchange.symptom.map(FaultKind::as_str))
     };
     for how in ["closes", "closes its side", "closes with a request more", "resets"] {
         sandbox.gateway().reset();
@@ -225,7 +225,7 @@ fn left(sandbox: &BlockingSandbox, log: &Receiver<Exchange>) -> (Option<u16>, Op
     assert_eq!(recorded.effect, RequestEffect::Charged);
     assert_eq!(exchange.recorded.as_ref(), Some(&recorded));
     let symptom = recorded.symptom.map(FaultKind::as_str);
-    (recorded.status.map(|status| status.as_u16()), symptom, exchange.is_untold())
+    (recorded.status.map(|status| status.as_u16()), symptom, exchange.moved_without_response())
 }
 
 #[test]

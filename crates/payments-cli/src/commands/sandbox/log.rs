@@ -82,14 +82,14 @@ fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
         _ => style.paint(Tone::Dim, &did),
     };
     let saw = match (exchange.status, exchange.symptom) {
-        (Some(status), _) => format!("saw HTTP {status}"),
+        (Some(status), _) => format!("saw HTTP {}", status.as_u16()),
         (None, Some(FaultKind::Garbage)) => "saw garbage".to_owned(),
         (None, Some(FaultKind::Truncate { .. })) => "saw half a response".to_owned(),
         (None, Some(FaultKind::Drip { .. })) => "saw a slow response".to_owned(),
         _ => "saw nothing".to_owned(),
     };
     let saw = format!("{saw:19}");
-    let saw = if exchange.is_untold() { style.paint(Tone::Warning, &saw) } else { saw };
+    let saw = if exchange.moved_without_response() { style.paint(Tone::Warning, &saw) } else { saw };
     let took = format!("{:>9}", format!("{:.1} ms", exchange.took.as_secs_f64() * 1000.0));
     let took = style.paint(Tone::Dim, &took);
     let fault = recorded.and_then(|request| request.fault.as_ref()).map(|fault| {
@@ -124,9 +124,9 @@ fn subject(exchange: &Exchange) -> String {
 fn as_json(exchange: &Exchange) -> String {
     let line = json!({
         "client": exchange.client.to_string(),
-        "method": exchange.method,
+        "method": exchange.method.as_str(),
         "path": exchange.path,
-        "status": exchange.status,
+        "status": exchange.status.map(|status| status.as_u16()),
         "fault": exchange.symptom.map(FaultKind::as_str),
         "request_id": exchange.request_id,
         "took_us": u64::try_from(exchange.took.as_micros()).unwrap_or(u64::MAX),
