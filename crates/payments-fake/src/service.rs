@@ -109,7 +109,8 @@ impl Shared {
         Processed::Done(service.carry_out(now, decision, number, fault.as_ref()), Some(number))
     }
 
-    /// Processes a held request after its pause. After a reset, it is closed without an effect.
+    /// Processes a held request after its pause. It is decided anew, because the service may have changed. After a reset, it is
+    /// closed without an effect.
     pub(crate) fn process_held(
         &self,
         now: SystemTime,
@@ -126,8 +127,9 @@ impl Shared {
         service.carry_out(now, decision, number, None)
     }
 
-    /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer` for held requests and
-    /// delayed responses. The reply is never [`Reply::Delayed`]. Also returns the number of the request if it is recorded.
+    /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer`
+    /// for held requests and delayed responses. The reply is never [`Reply::Delayed`]. Also returns the number of the request if
+    /// it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
     /// `given_up` while the request waits to be processed: it is then [closed](Reply::Closed) without an effect. Later

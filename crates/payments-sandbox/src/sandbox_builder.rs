@@ -105,10 +105,10 @@ impl SandboxBuilder {
     /// Loads the state from this file at the start, if it exists, and writes it at the [shutdown](Sandbox::shutdown) and at
     /// `POST /_sandbox/save`. Changes after the last save are lost if the process is killed.
     ///
-    /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](FakeGatewayBuilder::api_key) in the order of the keys, and
-    /// no key. So with one key it is a [fixture](Fixtures::from_json), and a fixture can be such a file; armed faults are not
-    /// saved. Only its owner may read a file that was saved. It is written to a new file in the same folder, which then replaces
-    /// the old one, together with whatever another program wrote to it meanwhile.
+    /// The file has the JSON documents of `GET /_sandbox/state`, one for each [key](FakeGatewayBuilder::api_key) in the order
+    /// of the keys, and no key. So with one key it is a [fixture](Fixtures::from_json), and a fixture can be such a file; armed
+    /// faults are not saved. Only its owner may read a file that was saved. It is written to a new file in the same folder, which
+    /// then replaces the old one, together with whatever another program wrote to it meanwhile.
     ///
     /// Anything else, or a file for another number of keys, is refused and left as it is. Only one sandbox at a time can use a
     /// file: another one does not start.
