@@ -6,6 +6,7 @@ use std::time::SystemTime;
 
 use payments_journal::{Intent, IntentState, StateName, Verdict};
 
+use crate::format::timestamp;
 use crate::report::intent::{state, tone};
 use crate::report::intent_sum::IntentSum;
 use crate::style::{Style, Tone, for_terminal};
@@ -139,6 +140,5 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
 
 /// The time in UTC to the minute, in the form of RFC 3339: `2026-11-26T01:58Z`.
 fn minute(time: SystemTime) -> String {
-    let seconds = humantime::format_rfc3339_seconds(time).to_string();
-    seconds.get(.."2026-11-26T01:58".len()).map_or_else(|| seconds.clone(), |minute| format!("{minute}Z"))
+    format!("{}Z", &timestamp(time)[.."2026-11-26T01:58".len()])
 }
