@@ -24,8 +24,7 @@ pub(super) fn check_file(path: &Path, found: &Metadata) -> Result<(), StoreError
     check_kind(path, found)?;
     #[cfg(unix)]
     if found.nlink() > 1 {
-        let why = "has a second name, under which it would have another log: remove its other hard links, or make a \
-                   separate copy with cp";
+        let why = "has a second name, under which it would have another log: remove the other hard link";
         return Err(refused(path, why));
     }
     check_owner(path, found)
