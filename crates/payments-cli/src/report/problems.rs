@@ -184,9 +184,12 @@ impl Problems {
         self.count == 0
     }
 
-    /// Sorts by line and keeps the first ones.
+    /// Sorts by line and keeps the first ones. A row may be found wrong in two ways that are one problem.
     pub(crate) fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.line);
+        let found = self.kept.len();
+        self.kept.dedup();
+        self.count -= (found - self.kept.len()) as u64;
         self.kept.truncate(MOST_KEPT);
     }
 
