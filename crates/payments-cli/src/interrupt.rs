@@ -9,6 +9,8 @@ use std::task::Poll;
 
 use crate::abandoned::Abandoned;
 use crate::failure::Failure;
+#[cfg(unix)]
+use crate::spare;
 
 /// Catches signals that would end the process, from the moment it is created.
 ///
@@ -33,6 +35,8 @@ impl Interrupt {
         use rustix::process::Signal;
         use tokio::signal::unix::{SignalKind, signal};
 
+        // Without descriptors, tokio panics.
+        spare::require_descriptors()?;
         let mut caught = Vec::new();
         for (name, number, counts_once) in [
             ("SIGINT", Signal::INT, false),
@@ -85,6 +89,7 @@ impl FileLimit {
     pub(crate) fn catch() -> Option<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
+        spare::require_descriptors().ok()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
         let kind = SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw());
         let signal = runtime.block_on(async { signal(kind) }).ok()?;

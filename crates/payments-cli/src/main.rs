@@ -65,6 +65,7 @@ mod report;
 mod row_file;
 mod run_to_report;
 mod settings;
+mod spare;
 mod stderr;
 mod stdout;
 mod style;

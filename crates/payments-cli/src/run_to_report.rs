@@ -20,8 +20,8 @@ use crate::output::{Output, not_written};
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::{Effect, Processed};
-use crate::stderr;
 use crate::style::Style;
+use crate::{spare, stderr};
 
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
 /// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
@@ -51,6 +51,7 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 }
 
 fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
+    spare::require_all().map_err(|error| cannot_start(&error))?;
     let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
     let ended = runtime.block_on(future);
     // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
@@ -69,8 +70,9 @@ pub(crate) async fn catch_panic<T>(future: impl Future<Output = T>) -> Option<T>
 }
 
 pub(crate) fn cannot_start(error: &io::Error) -> Failure {
-    Failure::not_processed("internal", "this process cannot wait for sockets and signals; nothing was sent")
-        .with_cause(error)
+    let message = "this process has no thread or file descriptor left, or cannot wait for signals; nothing was sent: \
+                   look at the limits of `ulimit -u` and `ulimit -n`";
+    Failure::not_processed("internal", message).with_cause(error)
 }
 
 /// How long the report may take after the user has abandoned the command.

@@ -59,7 +59,7 @@ pub(crate) fn finish_on_a_terminal() {
     }
 }
 
-/// `None` if the thread could not be started: nothing can be shown, but the command goes on.
+/// `None` if the thread could not be started: then text is written at once, and there is no bar.
 static STDERR: OnceLock<Option<Queue>> = OnceLock::new();
 
 fn push(item: Item, most: usize) {
@@ -67,8 +67,10 @@ fn push(item: Item, most: usize) {
         let width = || terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| width.0.into());
         Queue::start(Screen::new(io::stderr(), ProgressDrawTarget::stderr, width)).ok()
     };
-    if let Some(queue) = STDERR.get_or_init(start) {
-        queue.push(item, most);
+    match (STDERR.get_or_init(start), item) {
+        (Some(queue), item) => queue.push(item, most),
+        (None, Item::Text(text)) => drop(io::stderr().write_all(text.as_bytes())),
+        (None, _) => {}
     }
 }
 

@@ -9,7 +9,7 @@ use payments_fake::block_on;
 use serde_json::Value;
 
 use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Peer, TOKEN_PAYMENT, Then, begins, has, message, payments_at,
+    CARD_PAYMENT, CHARGE, CREATE, Peer, Run, TOKEN_PAYMENT, Then, begins, has, message, payments_at,
 };
 use crate::workspace::{TOKENS, Workspace};
 
@@ -175,4 +175,43 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
     ended.failed_as(5, "journal");
     assert_eq!(ended.stderr, FILE_LIMIT);
     workspace.charge("single").processed();
+}
+
+/// Where the system has no thread or file descriptor left, a command says so and sends nothing.
+#[test]
+fn command_without_threads_or_descriptors_sends_nothing_and_says_why() {
+    let workspace = Workspace::open();
+    workspace.good(2);
+    workspace.bills("").exits(0);
+    workspace.good(3);
+    let sent = workspace.requests();
+    let runs = || {
+        [
+            workspace.run(CHARGE).env("PAYMENTS_JOURNAL", "").stdin(TOKEN_PAYMENT),
+            workspace.charging("k", TOKEN_PAYMENT),
+            workspace.billing(""),
+            workspace.run("journal list"),
+            workspace.run("check"),
+        ]
+    };
+    let fails = |run: Run, what: &str| {
+        let (code, shown) = run.start().wait_reading_stdout();
+        assert_eq!(code, Some(3), "{what}: {shown}");
+        let text = "this process has no thread or file descriptor left";
+        has(&shown, [text]);
+    };
+    for (number, run) in runs().into_iter().enumerate() {
+        // No thread has so much room.
+        fails(run.env("RUST_MIN_STACK", "100000000000000"), &format!("{number} without threads"));
+    }
+    for descriptors in 4..16 {
+        for (number, run) in runs().into_iter().enumerate() {
+            let script = format!("ulimit -n {descriptors}; exec \"$0\" \"$@\"");
+            fails(run.started_by(["sh", "-c", &script]), &format!("{number} with {descriptors}"));
+        }
+    }
+    assert_eq!(workspace.requests(), sent);
+    // People are told too, although no thread writes to stderr.
+    let run = workspace.run("journal list --output text").env("RUST_MIN_STACK", "100000000000000");
+    has(run.end().exits(3).stderr, ["this process has no thread"]);
 }

@@ -1,0 +1,47 @@
+//! Whether this process can get the threads and file descriptors that every command needs. Where the system has none left, the
+//! libraries below panic or wait for ever.
+
+use std::io;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::{self, JoinHandle};
+
+/// Starts threads and opens descriptors, and gives them back.
+pub(crate) fn require_all() -> io::Result<()> {
+    require_descriptors()?;
+    // A billing run has a thread for each processor.
+    let count = THREADS + thread::available_parallelism().map_or(1, Into::into);
+    let wait = |waiting: Receiver<()>| {
+        thread::Builder::new().spawn(move || {
+            let _ = waiting.recv();
+        })
+    };
+    let mut threads: Vec<(_, JoinHandle<()>)> = Vec::with_capacity(count);
+    let started = (0..count).try_for_each(|_| {
+        let (end, waiting) = channel();
+        wait(waiting).map(|thread| threads.push((end, thread)))
+    });
+    for (end, thread) in threads {
+        drop(end);
+        let _ = thread.join();
+    }
+    started
+}
+
+/// Chosen by this command: the journal, the reports, the lines on stderr and a few lookups of names, each on a thread of its own.
+const THREADS: usize = 10;
+
+/// Opens descriptors, and closes them again.
+#[cfg(unix)]
+pub(crate) fn require_descriptors() -> io::Result<()> {
+    // Chosen by this command: twice this for the journal's files, a connection, and what waits for signals and sockets.
+    const PAIRS: usize = 12;
+
+    let pairs = (0..PAIRS).map(|_| std::os::unix::net::UnixStream::pair());
+    pairs.collect::<io::Result<Vec<_>>>().map(drop)
+}
+
+#[cfg(not(unix))]
+#[allow(clippy::unnecessary_wraps, reason = "as on Unix")]
+pub(crate) fn require_descriptors() -> io::Result<()> {
+    Ok(())
+}
