@@ -100,6 +100,9 @@ async fn send<C: Call>(
     let dry_run = options.dry_run;
     let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
+    if C::PURPOSE == Purpose::MoveMoney {
+        settings.require_one_key()?;
+    }
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&settings, async |client| call.send(client).await).await?));
     }

@@ -119,6 +119,7 @@ async fn send_once<C: Charge>(
     let ClientOptions { dry_run, verbose, .. } = options;
     let prepared = Prepared::new(options, output, read).await?;
     let Prepared { settings, client, call, mut interrupt } = prepared;
+    settings.require_one_key()?;
     trace::introduce(place, output, verbose);
     // A new key that looks like a card number is refused, without creating a journal.
     let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());

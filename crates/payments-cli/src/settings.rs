@@ -41,6 +41,7 @@ pub(crate) struct Settings {
     proxy: Option<Proxy>,
     /// To show before money moves: others can read the key's file.
     pub(crate) warning: Option<String>,
+    is_key_ambiguous: bool,
 }
 
 /// An additional certificate authority to trust.
@@ -65,7 +66,7 @@ impl Settings {
         match (endpoint(options, api_key), key, merchant, timeout(options), extra_ca, proxy) {
             (
                 Ok((endpoint, base_url_source)),
-                Ok((api_key, Key { source: key_source, warning, .. })),
+                Ok((api_key, Key { source: key_source, warning, is_ambiguous: is_key_ambiguous, .. })),
                 Ok(merchant),
                 Ok((timeout, timeout_source)),
                 Ok(extra_ca),
@@ -87,6 +88,7 @@ impl Settings {
                 };
                 Ok(Self {
                     warning,
+                    is_key_ambiguous,
                     shown_base_url: keys.mask(endpoint.base_url()),
                     endpoint,
                     base_url_source,
@@ -106,6 +108,17 @@ impl Settings {
                 Err(all.expect("at least one of the six failed"))
             }
         }
+    }
+
+    /// Refuses two keys, of which one may be another merchant's. Whatever moves money or decides about it calls this first.
+    pub(crate) fn require_one_key(&self) -> Result<(), Failure> {
+        if !self.is_key_ambiguous {
+            return Ok(());
+        }
+        Err(Failure::configuration(format!(
+            "{API_KEY} and {API_KEY_FILE} are both set and have two keys, and one may be another merchant's; nothing was sent: \
+             unset one of them, or give --api-key-file"
+        )))
     }
 
     /// Every API key in the settings, whatever else is missing or wrong: a person's text may contain one.

@@ -87,6 +87,7 @@ async fn charge_file(
     };
     let Prepared { settings, client, call: file, mut interrupt } =
         Prepared::new(options, output, read).await?;
+    settings.require_one_key()?;
     let client = client.build();
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });

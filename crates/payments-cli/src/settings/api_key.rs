@@ -17,11 +17,17 @@ pub(super) fn chosen(options: &ClientOptions) -> Result<Key, Failure> {
     if let Some(path) = &options.api_key_file {
         key_file(path, Source::FileOf("--api-key-file"))
     } else if let Some(key) = text_variable(API_KEY)? {
-        let source = Source::Variable(API_KEY);
-        let warning = variable(API_KEY_FILE).is_some().then(|| {
+        let (source, key) = (Source::Variable(API_KEY), Zeroizing::new(key));
+        // A pipe can be read only once, and whoever made it may need it.
+        let is_same = |path: PathBuf| {
+            let other = path.is_file().then(|| key_file(&path, Source::FileOf(API_KEY_FILE)).ok()).flatten();
+            other.is_some_and(|other| other.text == key)
+        };
+        let is_ambiguous = variable(API_KEY_FILE).map(PathBuf::from).is_some_and(|path| !is_same(path));
+        let warning = is_ambiguous.then(|| {
             format!("{API_KEY} is used, and {API_KEY_FILE}, which is set too, is not: another key may be another merchant's")
         });
-        Ok(Key { text: Zeroizing::new(key), source, warning })
+        Ok(Key { text: key, source, warning, is_ambiguous })
     } else if let Some(path) = variable(API_KEY_FILE).map(PathBuf::from) {
         key_file(&path, Source::FileOf(API_KEY_FILE))
     } else {
@@ -37,6 +43,8 @@ pub(super) struct Key {
     pub(super) source: Source,
     /// If others can read the key's file, or if another key is set and not used.
     pub(super) warning: Option<String>,
+    /// Whether another key is set too.
+    pub(super) is_ambiguous: bool,
 }
 
 impl Key {
@@ -72,7 +80,7 @@ fn key_file(path: &Path, source: Source) -> Result<Key, Failure> {
         .ok_or_else(|| refused("is too large to hold a key"))?;
     let key = std::str::from_utf8(&bytes).map_err(|_| refused("is not text"))?;
     let text = Zeroizing::new(without_final_newline(key).to_owned());
-    Ok(Key { text, source, warning })
+    Ok(Key { text, source, warning, is_ambiguous: false })
 }
 
 /// Removes the one newline that editors and `echo` add. A second one makes the key invalid.

@@ -1,8 +1,10 @@
 //! Where the settings come from, and which are refused.
 
 use crate::support::{
-    Ended, GET, KEY, Peer, Run, TemporaryFile, Then, begins, has, payments, payments_at, responses,
+    CHARGE, Ended, GET, KEY, Peer, Run, TOKEN_PAYMENT, TemporaryFile, Then, begins, has, message, payments,
+    payments_at, responses,
 };
+use crate::workspace::Workspace;
 
 /// Checks that the call succeeded and was sent with `key`.
 #[track_caller]
@@ -179,4 +181,38 @@ fn key_file_that_others_can_write_is_refused_and_one_they_can_read_is_warned_abo
     }
     permit(0o600);
     by_option().text().quiet(0);
+}
+
+/// One of two keys is another merchant's, and no program can tell which one was meant.
+#[test]
+fn money_moves_with_no_key_of_two_d25_d47() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.lose_response("lost");
+    let sent = workspace.requests();
+    let other = TemporaryFile::new("sk_of_somebody_else");
+    let missing = "/nonexistent";
+    let found = workspace.write("found.csv", "Key,TransactionId,Note\nlost,txn_1,\n");
+    for line in [
+        format!("{CHARGE} --key k"),
+        "void txn_1 --key v".to_owned(),
+        format!("batch run {}", workspace.path("rows.csv")),
+        "journal resolve lost --processed txn_1".to_owned(),
+        format!("journal resolve --from {found}"),
+    ] {
+        for file in [other.path(), missing] {
+            let run = workspace.run(&line).stdin(TOKEN_PAYMENT).env("PAYMENTS_API_KEY_FILE", file);
+            let error = run.end().failed_as(2, "configuration");
+            let text = "PAYMENTS_API_KEY and PAYMENTS_API_KEY_FILE are both set and have two keys";
+            has(message(&error), [text, "unset one of them"]);
+        }
+    }
+    assert_eq!(workspace.requests(), sent);
+    let same = TemporaryFile::new(format!("{KEY}\n"));
+    let run = || workspace.run(CHARGE).with("--key k").stdin(TOKEN_PAYMENT);
+    run().env("PAYMENTS_API_KEY_FILE", same.path()).end().processed();
+    // The option says which.
+    let flag = TemporaryFile::new(KEY);
+    let run = run().env("PAYMENTS_API_KEY_FILE", other.path()).with(["--api-key-file", flag.path()]);
+    assert_eq!(run.end().exits(0).json()["recorded"], true);
 }

@@ -202,6 +202,7 @@ async fn resolve_as_said(
             let message = format!("{SERVICE_IS_LOST}: {}", error.message);
             Failure { message, ..error }
         })?;
+        settings.require_one_key()?;
         journal.resolve_of_service(&read, resolution, settings.endpoint.service()).await
     } else {
         // The other settings are not needed, and any of them may be missing.
@@ -220,6 +221,7 @@ async fn look_up_and_resolve(
 ) -> Result<(Intent, Option<TransactionRecord>), CommandError> {
     let prepared = Prepared::new(options, output, || Ok(())).await?;
     let Prepared { settings, client, call: (), mut interrupt } = prepared;
+    settings.require_one_key()?;
     let said = said.without(&settings.keys)?;
     let resolving = async {
         let (journal, read) = read(place, key).await?;

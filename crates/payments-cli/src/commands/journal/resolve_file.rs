@@ -40,6 +40,7 @@ pub(super) async fn run(
     drop(file);
     let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
+        prepared.settings.require_one_key()?;
         let keys = prepared.settings.keys.clone();
         (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
