@@ -178,7 +178,8 @@ pub(crate) struct ResolveArguments {
     #[arg(long, value_name = "TEXT", conflicts_with = "from")]
     pub(crate) note: Option<String>,
 
-    #[arg(long, requires = "from", help = KEYS_ARE_NOT_CARDS)]
+    /// Accept keys and ids that look like card numbers and are not in the journal
+    #[arg(long)]
     pub(crate) ids_are_not_cards: bool,
 
     /// Who resolves it [default: the login name; required where there is none, as in a container]

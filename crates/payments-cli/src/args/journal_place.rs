@@ -28,7 +28,7 @@ pub(crate) struct IntentOptions {
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
 
-    /// Accept a key that looks like a card number
+    /// Accept a key, or the id of a void, that looks like a card number
     #[arg(long, requires = "key")]
     pub(crate) ids_are_not_cards: bool,
 

@@ -7,12 +7,17 @@ use payments_model::{
 };
 
 use crate::call::Call;
+use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::failure::{Failure, Purpose};
 use crate::journaled_call::{Attempt, Charge};
 use crate::report::processed::{Effect, Processed};
 
 /// Builds a void.
-pub(super) fn void(id: String, reason: Option<String>) -> Result<Void, Failure> {
+pub(super) fn void(id: String, reason: Option<String>, may_be_like_a_card: bool) -> Result<Void, Failure> {
+    if !may_be_like_a_card && is_like_a_card(&id) {
+        let rule = card_like_ids::rule("TransactionId");
+        return Err(Failure::usage(format!("the id {rule}; nothing was sent; {NOT_CARDS}")));
+    }
     let void = Void::new(TransactionId::new(id)?);
     Ok(match reason {
         Some(reason) => void.with_reason(reason)?,

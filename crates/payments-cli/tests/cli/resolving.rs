@@ -417,3 +417,46 @@ fn api_key_or_card_number_is_in_no_name_or_note_that_the_journal_keeps() {
         ended.hides([KEY]);
     }
 }
+
+/// A lookup would send it in a path, and the journal would keep it.
+#[test]
+fn typed_id_that_looks_like_a_card_number_is_refused_d52() {
+    let workspace = Workspace::open();
+    workspace.lose_response("k");
+    let sent = workspace.requests();
+    for verdict in [
+        "--rejected=4242424242424242 --note n",
+        "--processed 4242424242424242",
+        "--processed 4242424242424242 --unverified",
+        "--processed '4242 4242 4242 4242' --unverified",
+    ] {
+        for output in ["json", "text"] {
+            let ended = workspace.journals(format!("resolve k {verdict} --output {output}")).exits(2);
+            has(
+                ended.shown(),
+                [
+                    "must not be a card number; nothing was changed; if it only looks like one, give --ids-are-not-cards",
+                ],
+            );
+            ended.hides(["4242424242424242", "4242 4242"]);
+        }
+    }
+    {
+        let ended = workspace.does("void 4242424242424242 --key v");
+        has(
+            ended.refusal(),
+            [
+                "must not be a card number; nothing was sent; if it only looks like one, give --ids-are-not-cards",
+            ],
+        );
+        ended.hides(["4242424242424242"]);
+    }
+    assert_eq!(workspace.requests(), sent);
+    workspace.assert_not_stored("4242424242424242");
+    let said = "resolve k --rejected=4242424242424242 --note n --ids-are-not-cards";
+    workspace.journals(said).exits(0);
+    assert_eq!(workspace.shown("k", "transaction_id"), "4242424242424242");
+    // An id that the journal has is accepted as it is.
+    let again = "resolve k --processed 4242424242424242 --unverified --replace rejected";
+    workspace.journals(again).exits(0);
+}

@@ -4,17 +4,18 @@ use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
 };
-use payments_model::TransactionRecord;
+use payments_model::{TransactionRecord, mask};
 
 use super::resolution::{
-    RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, may_be_sent_too_early, needs_service,
-    person, resolution,
+    RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, is_written_as, may_be_sent_too_early,
+    needs_service, person, resolution,
 };
 use super::{CommandError, resolve_file, show};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::Prepared;
+use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
 use crate::output::Output;
@@ -58,7 +59,7 @@ pub(super) async fn run(
         (None, Some(id)) => TypedVerdict::Rejected(id),
         (None, None) => TypedVerdict::NotProcessed,
     };
-    let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by };
+    let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by, ids_are_not_cards };
     let (intent, record) = if is_looked_up {
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
@@ -90,6 +91,7 @@ struct Said {
     is_unverified: bool,
     note: Option<String>,
     by: String,
+    ids_are_not_cards: bool,
 }
 
 impl Said {
@@ -106,6 +108,12 @@ impl Said {
     /// The resolution of this intent, if the command line shows that the person has seen what the journal knows.
     fn about(self, intent: &Intent) -> Result<Resolution, Failure> {
         let Intent { key, attempts, .. } = intent;
+        let is_known = |id| intent.transaction_id().is_some_and(|known| is_written_as(known, id));
+        if self.verdict.id().is_some_and(|id| is_like_a_card(id) && !self.ids_are_not_cards && !is_known(id))
+        {
+            let rule = card_like_ids::rule("TransactionId");
+            return Err(Failure::usage(format!("the id {rule}; nothing was changed; {NOT_CARDS}")));
+        }
         let verdict = self.verdict.about(Some(intent))?;
         let number = self.attempt.unwrap_or(*attempts);
         let refused = |kind: &str, why: String, what_to_do: String| {
@@ -152,7 +160,10 @@ impl Said {
                 let by = decided.map(|decided| format!(", by {}", decided.by)).unwrap_or_default();
                 return refused(
                     "changed_meanwhile",
-                    format!("attempt {number} of {key} is {known}{by}, and --replace names {named}"),
+                    format!(
+                        "attempt {number} of {key} is {known}{by}, and --replace names {}",
+                        mask(named, &[])
+                    ),
                     look_at_it(),
                 );
             }
