@@ -483,7 +483,9 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
     let refused = workspace.journals(format!("export {of_run}"));
     has(refused.refusal(), ["line 2", rule]);
     refused.hides([LIKE_A_CARD]);
-    assert_eq!(workspace.exported(&format!("{of_run} --ids-are-not-cards")), [""; 0]);
+    let lacking = workspace.journals(format!("export {of_run} --ids-are-not-cards")).exits(0);
+    assert_eq!(lacking.stdout, "");
+    begins(&lacking.stderr, "1 key of the file is not in the journal, such as that in line 2:");
 
     let resolutions = format!("Key,TransactionId,Note,Verdict\n{LIKE_A_CARD},,not there,not processed\n");
     let ended = workspace.resolving(&resolutions).end();

@@ -1,10 +1,10 @@
 //! `payments journal export`.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io::Write as _;
 use std::path::Path;
 
-use payments_journal::{Intent, IntentKey};
+use payments_journal::{Intent, IntentKey, StateName};
 use serde::Deserialize;
 
 use super::list::for_each_page;
@@ -13,19 +13,22 @@ use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;
 use crate::failure::Failure;
+use crate::format::counted;
 use crate::report::intent::{self, IntentObject};
 use crate::report::problems::{Problem, Role};
 use crate::row_file::RowFile;
 use crate::settings::{JournalPlace, OpenFor};
-use crate::stdout;
+use crate::{stderr, stdout};
 
 /// Writes every selected intent as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), CommandError> {
     let keys = asked.run.as_deref().map(|path| keys_of(path, place)).transpose()?;
     let (keys, like_cards) = keys.unzip();
+    let states = asked.states.asked();
     let is_selected = |intent: &&Intent| {
-        asked.since.is_none_or(|since| intent.begun_at >= since)
-            && keys.as_ref().is_none_or(|keys| keys.contains(&intent.key))
+        states.contains(&intent.state.name())
+            && asked.since.is_none_or(|since| intent.begun_at >= since)
+            && keys.as_ref().is_none_or(|keys| keys.contains_key(&intent.key))
     };
     let journal = place.open(OpenFor::Reading).await?;
     // A key that is in the journal was accepted before.
@@ -37,7 +40,12 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     }
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(intent::names);
-    for_each_page(&journal, asked.states.asked(), |intents| {
+    // Whichever state a key of the file is in, the journal has it.
+    let mut lacking = keys.clone().unwrap_or_default();
+    for_each_page(&journal, if keys.is_some() { StateName::ALL } else { states }, |intents| {
+        for intent in intents {
+            lacking.remove(&intent.key);
+        }
         if let Some(names) = heading.take() {
             out.write_all(&csv_file::record(&names)?)?;
         }
@@ -50,24 +58,34 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
         })
     })
     .await?;
-    out.flush().map_err(|error| unwritten(READ, &error))
+    out.flush().map_err(|error| unwritten(READ, &error))?;
+    if let Some(first) = lacking.values().min() {
+        let (count, are) = (lacking.len() as u64, if lacking.len() == 1 { "is" } else { "are" });
+        stderr::write_last(format!(
+            "{} of the file {are} not in the journal, such as that in line {first}: a spreadsheet may have changed the file, or nothing \
+             was sent with {}\n",
+            counted(count, "key"),
+            if count == 1 { "it" } else { "them" }
+        ));
+    }
+    Ok(())
 }
 
-/// The keys of a file, and the lines of those that look like card numbers.
-type Keys = (HashSet<IntentKey>, Vec<(IntentKey, u64)>);
+/// The keys of a file with their lines, and those that look like card numbers.
+type Keys = (HashMap<IntentKey, u64>, Vec<(IntentKey, u64)>);
 
 /// The keys of a billing run, from its file or from the file of its results.
 fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
     let file = RowFile::read(path, Role::Run, place)?;
     let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
-    let (mut keys, mut like_cards) = (HashSet::new(), Vec::new());
+    let (mut keys, mut like_cards) = (HashMap::new(), Vec::new());
     let mut keep = |line: u64, key: Option<&str>, reference: Option<&str>| {
         let text = key.filter(|text| !text.is_empty()).or(reference).unwrap_or_default();
         let key = IntentKey::new(text).map_err(|error| refused(line, error.rule()))?;
         if is_like_a_card(text) {
             like_cards.push((key.clone(), line));
         }
-        keys.insert(key);
+        keys.entry(key).or_insert(line);
         Ok::<_, Failure>(())
     };
     if file.is_json_lines {
