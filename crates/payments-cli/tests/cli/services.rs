@@ -260,3 +260,15 @@ fn summary_has_every_state_with_exact_sums() {
     let is_unknown = |line: &str| line.starts_with("unknown ") && line.contains("45.00  oldest ");
     assert!(text.lines().any(is_unknown), "{text}");
 }
+
+#[test]
+fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
+    let workspace = Workspace::open();
+    workspace.lose_response("lost");
+    let service = workspace.sandbox.base_url();
+    let ended = workspace.journals(format!("forget-service {service} --output text")).exits(0);
+    has(&ended.stdout, ["has 1 unknown, and no key of it can be changed before"]);
+    assert!(!ended.stdout.contains("add --count"), "{ended:?}");
+    let ended = workspace.journals(format!("rename-service {service} https://new.example.com --output text"));
+    has(&ended.exits(0).stdout, ["add --count 1"]);
+}

@@ -2,7 +2,7 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use payments_journal::{ServiceError, ServiceIntents, Summary};
+use payments_journal::{ServiceError, ServiceIntents, StateName, Summary};
 use serde::Serialize;
 
 use super::{CommandError, READ, summary};
@@ -49,24 +49,45 @@ fn write(
 ) -> Result<(), CommandError> {
     let ServiceIntents { service, intents, .. } = found;
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
-    let (states, code) = (summary::states(intents), code(intents));
-    let document = Document { service, to, count, shown: &code, states, is_done: by.is_some() };
-    super::write(what, output, &document, |_| {
-        let (shown, to, counted) = (for_terminal(service), to.map(for_terminal), counted(count, "intent"));
-        let end = match (by, &to) {
-            (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
-            (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
-            (None, Some(to)) => format!(
-                "nothing was changed: to rename {shown} to {to}, add --count {count} --shown {code} --by NAME; calls to {to} then get \
-                 these outcomes"
-            ),
-            (None, None) => format!(
-                "nothing was changed: to forget {shown}, add --count {count} --shown {code} --by NAME; its keys are then new, and a \
-                 call with one charges"
-            ),
-        };
-        format!("{}\n{end}\n", summary::lines(intents))
-    })
+    let (states, shown) = (summary::states(intents), code(intents));
+    let document = Document { service, to, count, shown: &shown, states, is_done: by.is_some() };
+    super::write(what, output, &document, |_| text(found, to, by))
+}
+
+fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
+    let ServiceIntents { service, intents, .. } = found;
+    let (count, code) = (intents.count(), code(intents));
+    let (shown, to) = (for_terminal(service), to.map(for_terminal));
+    let lines = summary::lines(intents);
+    let counted = counted(count, "intent");
+    // No code makes these change.
+    let refused = intents.states.iter().filter(|of| match of.state {
+        StateName::Sending => true,
+        StateName::Unknown => to.is_none(),
+        _ => false,
+    });
+    let refused: Vec<_> = refused.filter(|of| of.count > 0).collect();
+    if by.is_none() && !refused.is_empty() {
+        let states: Vec<_> = refused.iter().map(|of| format!("{} {}", of.count, of.state.as_str())).collect();
+        return format!(
+            "{lines}\nnothing was changed: {shown} has {}, and no key of it can be changed before these are resolved: see \
+             `payments journal list --unresolved`\n",
+            states.join(" and ")
+        );
+    }
+    let end = match (by, &to) {
+        (Some(by), Some(to)) => format!("renamed by {by}: {counted} of {shown} to {to}"),
+        (Some(by), None) => format!("forgotten by {by}: {counted} of {shown}; their keys are new again"),
+        (None, Some(to)) => format!(
+            "nothing was changed: to rename {shown} to {to}, add --count {count} --shown {code} --by NAME; calls to {to} then get these \
+             outcomes"
+        ),
+        (None, None) => format!(
+            "nothing was changed: to forget {shown}, add --count {count} --shown {code} --by NAME; its keys are then new, and a call \
+             with one charges"
+        ),
+    };
+    format!("{lines}\n{end}\n")
 }
 
 #[derive(Serialize)]
