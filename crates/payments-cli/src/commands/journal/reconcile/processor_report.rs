@@ -27,25 +27,14 @@ pub(super) struct ProcessorReport {
     pub(super) unreadable: BTreeMap<u64, String>,
 }
 
-/// Headings that are understood without `--column`, in lower case and without white space and signs.
-const KNOWN: [&[&str]; 6] = [
+/// Headings that are understood without `--column`, in lower case and without white space and signs. A status has many.
+const KNOWN: [&[&str]; 5] = [
     &["transactionid", "transaction", "txnid", "paymentid", "id"],
     &["amount", "gross", "grossamount"],
     &["reference", "referenceno", "referencenumber", "merchantreference", "order", "orderid", "ordernumber"],
     &["card", "cardnumber", "last4", "lastfour", "card4", "cardending", "cardlast4", "cardlastfour"],
     &["date", "time", "created", "createdat", "datetime", "timestamp", "transactiondate"],
-    &["status", "state", "result"],
 ];
-
-/// Whether a heading is that of a status where none has a [`KNOWN`] one: `Payment Status`. A status of refunds says nothing of other
-/// payments, and that of a customer nothing of any.
-fn is_like_a_status(heading: &str) -> bool {
-    let heading = heading.to_lowercase();
-    let of_others = ["avs", "cvv", "cvc", "3d", "customer", "order", "shipping", "fulfil"];
-    heading.contains("status")
-        && !of_others.iter().any(|word| heading.contains(word))
-        && status_words::of_undoing(&heading).is_none()
-}
 
 impl ProcessorReport {
     pub(super) fn read(
@@ -163,14 +152,13 @@ fn cell(table: &Table<'_>, column: Option<usize>) -> ReportCell<String> {
     }
 }
 
-/// The word that is a whole cell of another column, and says that the payment of a row was not made or was given back. If the report
-/// has a status, that column says whether it was made. A word in a longer text, such as a remark, decides nothing.
+/// The word of another column that says that the payment of a row was not made or was given back, whatever its status is.
 fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<&'static str> {
-    let words =
-        if columns[STATUS].is_some() { status_words::of_undoing } else { status_words::against_a_charge };
-    let word_in = |cell: &str| words(cell).filter(|word| cell.trim().eq_ignore_ascii_case(word));
-    let others = (0..table.headings().len()).filter(|index| !columns.contains(&Some(*index)));
-    others.filter_map(|index| table.cell(index).ok()).find_map(word_in)
+    let headings = table.headings();
+    let others = (0..headings.len()).filter(|index| !columns.contains(&Some(*index)));
+    let cells = others.filter_map(|index| Some((index, table.cell(index).ok()?)));
+    let mut words = cells.filter_map(|(index, cell)| status_words::against_in_column(&headings[index], cell));
+    words.next()
 }
 
 fn read_text(cell: &ReportCell<String>) -> Option<&str> {
@@ -244,16 +232,16 @@ fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<us
     let plain =
         |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
     let mut columns = [None; 6];
-    for ((field, known), column) in FIELDS.into_iter().zip(KNOWN).zip(&mut columns) {
+    for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().find(|(name, _)| name == field).map(|(_, heading)| heading);
         let is_it = |heading: &String| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
-            None => known.contains(&&*plain(heading)),
+            None => match KNOWN.get(number) {
+                Some(known) => known.contains(&&*plain(heading)),
+                None => status_words::is_status_column(heading),
+            },
         };
-        let mut found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
-        if field == FIELDS[STATUS] && asked.is_none() && found.is_empty() {
-            found.extend((0..headings.len()).filter(|index| is_like_a_status(&headings[*index])));
-        }
+        let found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
         let shown = |indexes: &[usize]| {
             let shown = indexes.iter().map(|index| printable_field_name(&headings[*index]));
             shown.collect::<Vec<_>>().join(", ")

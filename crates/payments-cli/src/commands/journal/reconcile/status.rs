@@ -6,6 +6,7 @@ use payments_journal::{ReportCell, RowStatus};
 use payments_model::mask;
 
 use crate::args::reconcile::ReconcileArguments;
+use crate::commands::journal::status_words;
 use crate::failure::Failure;
 use crate::report::problems::Role;
 use crate::style::for_terminal;
@@ -18,9 +19,16 @@ pub(super) struct StatusWords<'a> {
 }
 
 impl<'a> StatusWords<'a> {
-    /// Refuses a word that is in both lists.
+    /// Refuses a word that is in both lists, and one of a payment that was not made or not kept among the charged ones.
     pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
         let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
+        if let Some(word) = this.charged.iter().find(|word| status_words::is_no_charge(word)) {
+            let word = for_terminal(&mask(word.trim(), &[]));
+            let message = format!(
+                "\"{word}\" of --charged-status says that no money moved, or was given back; nothing was changed: leave it out"
+            );
+            return Err(Failure::usage(message));
+        }
         let mut declined = this.declined.iter().map(|word| word.trim());
         if let Some(word) = declined.find(|word| is_one_of(word, this.charged)) {
             let word = for_terminal(&mask(word, &[]));
