@@ -229,7 +229,7 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
     let lines = format!(
         "  one    45.00 processed as {one}; found: 45.00, card 4242, Status 1, Grace Example\n  \
            two    45.00 not processed: in no report\n  \
-           three  45.00 rejected as {three}: declined\n"
+           three  45.00 rejected as {three}; found: 45.00, card 4242, Status 1, Grace Example: declined\n"
     );
     let sums = "resolved as processed: 1 intent, 45.00; as rejected: 1 intent, 45.00; as not processed, may be sent again: 1 intent, 45.00\n\
                 compare each record with its intent, and its time and reference in the service's records";
@@ -699,4 +699,145 @@ fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
         assert_eq!(workspace.export(), before, "{line}");
     }
     assert_eq!(workspace.requests(), 1);
+}
+
+/// Two journals have the same key, and a person mixes up the files or the shells.
+#[test]
+fn row_of_another_journal_or_service_is_refused_d47_d48() {
+    let filled = |workspace: &Workspace| {
+        let exported =
+            workspace.filled(&[("one", "note", "in no report"), ("one", "verdict", "not processed")]);
+        let out = workspace.path("found-by-report.csv");
+        let (id, time) = (workspace.last_id(), workspace.shown("one", "begun_at"));
+        let time = time.as_str().unwrap();
+        let report = format!("Id,Amount,Reference,Date,Status\n{id},45.00,one,{time},Declined\n");
+        let report = workspace.write("report.csv", report);
+        let words = "--charged-status Settled --declined-status Declined";
+        workspace.journals(format!("reconcile {report} {words} --out {out}")).exits(0);
+        [exported, workspace.read("found-by-report.csv")]
+    };
+    let lose = |workspace: &Workspace| {
+        let request = TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"one"}"#);
+        workspace.arm(Fault::response_lost(TOKENS));
+        workspace.charging("one", &request).end().exits(5);
+    };
+    let (here, there) = (Workspace::open(), Workspace::open());
+    lose(&here);
+    lose(&there);
+    let files = filled(&there);
+    for file in &files {
+        let wrong = wrong_rows(&here.resolving(file).end());
+        let service = format!("2 one: Service is not that of the key, which is {}:", here.sandbox.base_url());
+        begins(&wrong[0], service);
+        begins(&wrong[1], "2 one: BegunAt is not that of the key, which was sent at ");
+        assert_eq!(here.shown("one", "state"), "unknown");
+    }
+    // The right journal takes both.
+    for file in &files {
+        there.resolving(file).with("--dry-run").end().exits(0);
+    }
+    // Another journal of the same service.
+    there.remove_journal();
+    lose(&there);
+    for file in &files {
+        let wrong = wrong_rows(&there.resolving(file).end());
+        begins(&wrong[0], "2 one: BegunAt is not that of the key, which was sent at ");
+        // Without the column only the person can know.
+        let (headings, rows) = file.split_once('\n').unwrap();
+        let without = headings.replace("begun_at", "sent").replace("BegunAt", "Sent");
+        there.resolving(format!("{without}\n{rows}")).with("--dry-run").end().exits(0);
+    }
+}
+
+/// A declined payment that is booked as paid is missed by nobody but the payee.
+#[test]
+fn id_beside_words_against_it_needs_a_verdict_d48() {
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    for (headings, cells) in [
+        ("Key,TransactionId,Note", "ID,declined says the portal"),
+        ("Key,TransactionId,Note,Verdict", "ID,DECLINED (05),"),
+        ("key,transaction_id,note,verdict", "ID,the portal: refunded,"),
+        ("Key,TransactionId,Note", "ID,unsuccessful"),
+        ("Key,TransactionId,Note,Verdikt", "ID,,rejectd"),
+        ("Key,TransactionId,Note,Veredict", "ID,,no"),
+        ("Key,TransactionId,Note,Outcome", "ID,,Unsuccessful"),
+        ("Key,TransactionId,Note,Result", "ID,,anything"),
+        ("Key,TransactionId,Note,Estado", "ID,,Rechazado"),
+        ("Key,TransactionId,Note,Approved", "ID,,No"),
+        ("Key,TransactionId,Note,Failure Message", "ID,,Insufficient funds"),
+        ("Key,TransactionId,Note,Type", "ID,,Refund of sale"),
+    ] {
+        let rows =
+            |headings: &str, more: &str| format!("{headings}\none,{}{more}\n", cells.replace("ID", &one));
+        let wrong = wrong_rows(&workspace.resolving(rows(headings, "")).end());
+        has(&wrong[0], ["an id without a verdict is a payment that was made"]);
+        // A person who says so knows it.
+        if !headings.to_lowercase().contains("verdict") {
+            let said = rows(&format!("{headings},Verdict"), ",processed");
+            workspace.resolving(said).with("--dry-run").end().exits(0);
+        }
+    }
+    for (headings, cells) in [
+        ("Key,TransactionId,Note", "ID,on the statement of 21 November"),
+        ("Key,TransactionId,Note,Paid", "ID,,yes"),
+        ("Key,TransactionId,Note,Error", "ID,,none"),
+        ("Key,TransactionId,Note,Customer", "ID,,Ada"),
+    ] {
+        let rows = format!("{headings}\none,{}\n", cells.replace("ID", &one));
+        workspace.resolving(rows).with("--dry-run").end().exits(0);
+    }
+    // What the journal itself exports, with the notes of before, still says nothing.
+    let id = workspace.charge("paid").paid_id();
+    assert_ne!(id, one);
+    assert_eq!(workspace.shown("one", "state"), "unknown");
+}
+
+/// An id that shows a decline must be the key's own payment.
+#[test]
+fn rejected_id_of_a_file_is_looked_up_d48() {
+    let workspace = Workspace::open();
+    let [one] = workspace.lose_responses(["one"]);
+    let larger = payments_at(workspace.sandbox.base_url(), CHARGE);
+    let larger = larger.stdin(TOKEN_PAYMENT.replace("45.00", "46.00")).end().paid_id();
+    let file = |id: &str| format!("Key,TransactionId,Verdict,Note\none,{id},rejected,the portal\n");
+    for (id, rule) in [
+        ("other_merchants_txn", "TransactionId is not known to the service (HTTP 404)"),
+        (&*larger, "TransactionId cannot belong to this intent: its amount is 46.00"),
+        ("a/../b", "TransactionId cannot be looked up"),
+    ] {
+        let wrong = wrong_rows(&workspace.resolving(file(id)).end());
+        begins(&wrong[0], format!("2 one: {rule}"));
+        has(&wrong[0], ["; the id of a rejected payment may be left empty"]);
+    }
+    assert_eq!(workspace.shown("one", "state"), "unknown");
+    workspace.resolving(file(&one)).with("--dry-run").end().exits(0);
+    workspace.resolving(file("")).end().exits(0);
+    assert_eq!(workspace.shown("one", "state"), "rejected");
+}
+
+#[test]
+fn export_of_a_run_counts_the_keys_that_the_journal_lacks() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["0017"]);
+    for (keys, expected) in [
+        ("0017", ""),
+        ("17", "1 key of the file is not in the journal, such as that in line 2"),
+        ("0017\n18\n19", "2 keys of the file are not in the journal, such as that in line 3"),
+    ] {
+        let file = workspace.write("run.csv", format!("Key\n{keys}\n"));
+        let ended = workspace.journals(format!("export --run {file} --state unknown --format csv")).exits(0);
+        has(&ended.stderr, [expected]);
+        assert_eq!(ended.stderr.is_empty(), expected.is_empty(), "{ended:?}");
+    }
+}
+
+#[test]
+fn problem_of_a_row_is_reported_once() {
+    let workspace = Workspace::open();
+    workspace.rows("INV-5,tok_approved,1.00,false,INV-5\n");
+    workspace.bills("").exits(0);
+    workspace.rows("inv-5,tok_approved,1.00,false,INV-5\n");
+    let error = workspace.bills("").failed(2);
+    assert_eq!(error["violations"].as_array().unwrap().len(), 1, "{error}");
 }

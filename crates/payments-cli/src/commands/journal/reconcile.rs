@@ -20,6 +20,7 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::csv_file;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
+use crate::format::timestamp;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_history::in_words;
@@ -56,8 +57,15 @@ pub(super) async fn run(
     Ok(ExitCode::of_keys(found.leaves_unknown(), is_unexplained))
 }
 
-/// The headings of the file of `--out`, which `resolve --from` reads.
-pub(super) const HEADINGS: [&str; 6] = ["Key", "Attempt", "Revision", "TransactionId", "Verdict", "Note"];
+/// The headings of the file of `--out`, which `resolve --from` reads. The last two show whose key it is, in case the file is read
+/// with another journal.
+pub(super) const HEADINGS: [&str; 8] =
+    ["Key", "Attempt", "Revision", "TransactionId", "Verdict", "Note", "Service", "BegunAt"];
+
+/// Whether a file has the headings of one that `--out` wrote. In older ones the note is last.
+pub(super) fn is_of_out(headings: &[String]) -> bool {
+    headings == HEADINGS || headings == &HEADINGS[..6]
+}
 
 /// Writes a new file with every proposal, and returns its name.
 fn write_proposals(
@@ -84,7 +92,7 @@ fn write_proposals(
     let mut write = || {
         let mut bytes = csv_file::record(&HEADINGS)?;
         for proposal in found.all_proposals() {
-            let ReconciledAttempt { key, attempt, revision, .. } = &proposal.attempt;
+            let ReconciledAttempt { key, attempt, revision, begun_at, .. } = &proposal.attempt;
             let name = report.name.as_deref().unwrap_or("the report");
             let note = format!("{name}, {}", lines_of(&proposal.lines));
             let cells = [
@@ -94,6 +102,8 @@ fn write_proposals(
                 proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned(),
                 in_words(&proposal.verdict),
                 note,
+                found.service.clone().unwrap_or_default(),
+                timestamp(*begun_at),
             ];
             bytes.extend(csv_file::record(&cells)?);
         }

@@ -31,23 +31,28 @@ impl TypedVerdict {
 
     /// The verdict about this intent. An id that the intent holds is accepted as the service returned it.
     pub(super) fn about(&self, intent: Option<&Intent>) -> Result<Verdict, ValidationError> {
-        let held = |text: &str| {
-            let intent = intent?;
-            let voided = match &intent.request.subject {
-                Subject::Transaction(id) => Some(id),
-                _ => None,
-            };
-            let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
-            let mut ids = intent.transaction_id().into_iter().chain(voided).chain(said);
-            ids.find(|id| is_written_as(id, text)).cloned()
+        let id = |text: &str| match intent.and_then(|intent| held(intent, text)) {
+            Some(id) => Ok(id.clone()),
+            None => TransactionId::new(text),
         };
-        let id = self.id().map(|text| held(text).map_or_else(|| TransactionId::new(text), Ok)).transpose()?;
+        let id = self.id().map(id).transpose()?;
         Ok(match (self, id) {
             (Self::Processed(_), Some(id)) => Verdict::Processed(id),
             (Self::Rejected(_), id) => Verdict::Rejected(id),
             _ => Verdict::NotProcessed,
         })
     }
+}
+
+/// The id of this intent, of one of its resolutions or of what it voids that is written as this text.
+pub(super) fn held<'a>(intent: &'a Intent, text: &str) -> Option<&'a TransactionId> {
+    let voided = match &intent.request.subject {
+        Subject::Transaction(id) => Some(id),
+        _ => None,
+    };
+    let said = intent.resolutions().filter_map(|said| said.resolution.verdict.transaction_id());
+    let mut ids = intent.transaction_id().into_iter().chain(voided).chain(said);
+    ids.find(|id| is_written_as(id, text))
 }
 
 /// Whether a text is this id, as the service returned it or as this command shows it.

@@ -3,17 +3,18 @@
 use std::collections::HashMap;
 
 use payments_core::{Client, ErrorKind, LookupError};
-use payments_journal::{Intent, IntentState, Journal, StateName, Verdict};
+use payments_journal::{HistoryEvent, Intent, IntentState, Journal, StateName, Verdict};
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
 use super::super::CommandError;
 use super::super::list::for_each_page;
-use super::super::resolution::{SERVICE_IS_LOST, is_written_as, needs_service};
+use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
 use super::rows::Row;
 use crate::abandoned::Abandoned;
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::format::timestamp;
 use crate::hints;
 use crate::report::advice::journal_command;
 use crate::report::intent::state;
@@ -21,6 +22,7 @@ use crate::report::intent_history;
 use crate::report::problems::{Problem, Problems};
 use crate::row_file::NO_API_KEY;
 use crate::settings::{KnownKeys, Settings};
+use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
 pub(super) struct CheckedRow {
@@ -86,16 +88,29 @@ impl Check<'_> {
         if found.is_some_and(|intent| row.says_nothing(intent)) {
             return Ok(None);
         }
+        if let Some((column, word)) = &row.against {
+            let rule = format!(
+                "has the word {word} in the column {column}, and an id without a verdict is a payment that was made: write the \
+                 verdict into a column Verdict"
+            );
+            return Err(problem("row", rule));
+        }
         let verdict = row.verdict.about(found).map_err(|error| {
             let rule = error.violations().first().map_or("is invalid", |it| it.rule());
             problem("TransactionId", rule.to_owned())
         })?;
-        if let Verdict::Processed(id) = &verdict
+        if let Some(id) = to_look_up(&verdict, found)
             && id.path_segment().is_err()
         {
-            let rule = "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
-                        resolve KEY --processed ID --unverified`";
-            return Err(problem("TransactionId", rule.to_owned()));
+            let rule = match verdict {
+                Verdict::Processed(_) => {
+                    "cannot be looked up: remove this row from the file, and resolve the key alone with `payments journal \
+                     resolve KEY --processed ID --unverified`"
+                        .to_owned()
+                }
+                _ => format!("cannot be looked up{MAY_BE_EMPTY}"),
+            };
+            return Err(problem("TransactionId", rule));
         }
         let Some(intent) = found else { return Err(problem("Key", "is not in the journal".to_owned())) };
         match self.why_not(row, intent, &verdict) {
@@ -199,6 +214,20 @@ impl Check<'_> {
     }
 }
 
+/// The transaction to look up. Of a declined payment, an id that the journal already has for the key is the key's own.
+fn to_look_up<'a>(verdict: &'a Verdict, intent: Option<&Intent>) -> Option<&'a TransactionId> {
+    match verdict {
+        Verdict::Processed(id) => Some(id),
+        Verdict::Rejected(id) => {
+            id.as_ref().filter(|id| intent.is_none_or(|intent| held(intent, id.as_str()).is_none()))
+        }
+        Verdict::NotProcessed => None,
+    }
+}
+
+/// Ends the rule that the id of a rejected payment breaks.
+const MAY_BE_EMPTY: &str = "; the id of a rejected payment may be left empty";
+
 /// What the person who wrote the row did not see, because the key has changed since, or mixed up.
 fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
     let Intent { key, attempts, revision, .. } = intent;
@@ -231,12 +260,28 @@ fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
             format!("is not {revision}: the key has changed since this file was exported, export it again");
         add("Revision", rule);
     }
+    if row.service.as_ref().is_some_and(|service| *service != for_terminal(&intent.service)) {
+        let rule = format!("is not that of the key, which is {}: {ANOTHER_JOURNAL}", intent.service);
+        add("Service", rule);
+    }
+    let history = intent.history();
+    let begun = history.iter().filter_map(|event| match event {
+        HistoryEvent::Begun { at, .. } => Some(*at),
+        _ => None,
+    });
+    let mut begun = begun.chain([intent.begun_at]).map(timestamp);
+    if row.begun_at.as_ref().is_some_and(|seen| begun.all(|at| at != *seen)) {
+        let at = timestamp(intent.begun_at);
+        add("BegunAt", format!("is not that of the key, which was sent at {at}: {ANOTHER_JOURNAL}"));
+    }
     if row.amount.is_some() && row.amount != intent.request.amount {
         let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
         add("amount", rule.to_owned());
     }
     found
 }
+
+const ANOTHER_JOURNAL: &str = "the row is of another journal, or was changed since it was exported";
 
 /// Chosen by this command: fast enough for a person, and little load for the service.
 const LOOKED_UP_AT_ONCE: usize = 4;
@@ -248,11 +293,10 @@ pub(super) async fn look_up(
     rows: &mut [CheckedRow],
     problems: &mut Problems,
 ) -> Result<(), Failure> {
-    let processed = rows.iter().enumerate().filter_map(|(index, checked)| match &checked.verdict {
-        Verdict::Processed(id) => Some((index, id.clone())),
-        Verdict::Rejected(_) | Verdict::NotProcessed => None,
+    let named = rows.iter().enumerate().filter_map(|(index, CheckedRow { verdict, intent, .. })| {
+        Some((index, to_look_up(verdict, Some(intent))?.clone()))
     });
-    let mut waiting = processed.collect::<Vec<_>>().into_iter();
+    let mut waiting = named.collect::<Vec<_>>().into_iter();
     let mut lookups = JoinSet::new();
     loop {
         for (index, id) in waiting.by_ref().take(LOOKED_UP_AT_ONCE - lookups.len()) {
@@ -261,7 +305,7 @@ pub(super) async fn look_up(
         }
         let Some(ended) = lookups.join_next().await else { return Ok(()) };
         let (index, found, id) = ended.map_err(|_| Abandoned::Panic.harmless("; nothing was changed"))?;
-        let CheckedRow { row, intent, record, .. } = &mut rows[index];
+        let CheckedRow { row, intent, record, verdict } = &mut rows[index];
         let rule = match found {
             // Another server's 404 says nothing about the transaction.
             Err(error) if error.kind() == ErrorKind::NotFound => {
@@ -282,6 +326,7 @@ pub(super) async fn look_up(
                 format!("cannot belong to this intent: {}", contradictions.join("; "))
             }
         };
+        let rule = if matches!(verdict, Verdict::Rejected(_)) { rule + MAY_BE_EMPTY } else { rule };
         problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
     }
 }

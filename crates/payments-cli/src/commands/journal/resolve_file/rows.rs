@@ -6,7 +6,7 @@ use payments_journal::{Intent, IntentKey, IntentState};
 use payments_model::Amount;
 use payments_model::unversioned::printable_field_name;
 
-use super::super::reconcile::HEADINGS as PROPOSALS;
+use super::super::reconcile::{HEADINGS as PROPOSALS, is_of_out};
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::csv_file::Table;
@@ -28,12 +28,17 @@ pub(super) struct Row {
     pub(super) revision: Option<u64>,
     /// From an exported file, if the column is still there.
     pub(super) amount: Option<Amount>,
+    /// The service and the time of the key that the person saw, if the columns are there: another journal may have the same key.
+    pub(super) service: Option<String>,
+    pub(super) begun_at: Option<String>,
+    /// The column and the word by which an id without a verdict may be that of a payment that was not made.
+    pub(super) against: Option<(String, &'static str)>,
 }
 
 impl Row {
-    /// Whether its transaction is looked up.
+    /// Whether its transaction is looked up: also the declined one that it names, which must be the key's own.
     pub(super) fn is_looked_up(&self) -> bool {
-        matches!(self.verdict, TypedVerdict::Processed(_))
+        self.verdict.id().is_some()
     }
 
     /// Whether it names a transaction of an attempt that moved no money, as far as the journal knows, or of an earlier one. The row
@@ -83,7 +88,7 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
         }
     };
     let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
-    table.is_escaped = columns.is_exported || table.headings() == PROPOSALS;
+    table.is_escaped = columns.is_exported || is_of_out(table.headings());
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
     let mut is_empty = true;
     while let Some(read) = table.next() {
@@ -123,9 +128,12 @@ struct Columns {
     note: usize,
     attempt: Option<usize>,
     revision: Option<usize>,
+    service: Option<usize>,
+    begun_at: Option<usize>,
     /// An export has an empty one, and a person may add another. The one that is filled in counts.
     verdicts: Vec<usize>,
-    /// Those that no export has. Under a misspelt heading could be the verdict that a payment was declined.
+    /// Those that no export has, or in a person's file all others. Under a misspelt heading could be the verdict that a payment was
+    /// declined.
     foreign: Vec<usize>,
     /// In an exported file the amount shows if the cells of several rows were mixed up.
     amount: Option<usize>,
@@ -157,29 +165,44 @@ impl Columns {
             }
         };
         let verdicts = columns("Verdict");
-        let foreign =
-            columns_of(&|heading| intent::names().iter().all(|member| plain(member) != plain(heading)));
         // Under any other heading could be the id of a payment that was made.
-        let is_proposal = |heading: &String| PROPOSALS.iter().any(|name| plain(name) == plain(heading));
-        let needs_id = verdicts.is_empty() || !headings.iter().all(is_proposal);
+        let is_proposal = |heading: &str| PROPOSALS.iter().any(|name| plain(name) == plain(heading));
+        let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_proposal(heading));
         let [key, id, note] = [("Key", true), ("TransactionId", needs_id), ("Note", true)]
             .map(|(name, is_required)| column(name, is_required));
-        let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
+        let [attempt, revision, service, begun_at] =
+            ["Attempt", "Revision", "Service", "BegunAt"].map(|name| column(name, false));
         let has = |name: &str| headings.iter().any(|heading| heading == name);
         // A database client or a person may have changed the headings.
         let is_of_an_export = |heading: &String| {
             let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
-            heading.trim().contains('_') && is_in(&intent::names()) && !is_in(&PROPOSALS)
+            heading.trim().contains('_') && is_in(&intent::names()) && !is_in(&PROPOSALS[..6])
         };
         let is_exported =
             ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
+        let is_member = |heading: &str| intent::names().iter().any(|name| plain(name) == plain(heading));
+        let foreign =
+            columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_proposal(heading) }));
         let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
         let (key, note) = (key?, note?);
         if needs_id {
             id?;
         }
         let decimal_mark = if separator == b';' { ',' } else { '.' };
-        Some(Self { key, id, note, attempt, revision, verdicts, foreign, amount, is_exported, decimal_mark })
+        Some(Self {
+            key,
+            id,
+            note,
+            attempt,
+            revision,
+            service,
+            begun_at,
+            verdicts,
+            foreign,
+            amount,
+            is_exported,
+            decimal_mark,
+        })
     }
 
     /// The verdict of the row, and its word; `None` if it says nothing.
@@ -202,18 +225,6 @@ impl Columns {
         let verdicts =
             self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
         let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
-        if word.is_none() && id.is_some() {
-            for index in &self.foreign {
-                if let Some(word) = status_words::against_a_charge(&cell("row", *index)?) {
-                    let name = shown(*index);
-                    let rule = format!(
-                        "has the word {word} in the column {name}, and an id without a verdict is a payment that was made: add a \
-                         column Verdict"
-                    );
-                    return Err(("row", rule));
-                }
-            }
-        }
         let verdict = match (word, id) {
             (None, None) => return Ok(None),
             (None | Some(Word::Processed), Some(id)) => TypedVerdict::Processed(id),
@@ -231,6 +242,23 @@ impl Columns {
             return Err(("Note", format!("is required where the verdict is {what}: say how you know")));
         }
         Ok(Some((verdict, word)))
+    }
+
+    /// The column and the word that say something else than that a payment was made. What stands in a column of statuses means
+    /// something else to each processor.
+    fn against(&self, table: &Table<'_>) -> Result<Option<(String, &'static str)>, Broken> {
+        for index in self.foreign.iter().chain([&self.note]) {
+            let (heading, cell) =
+                (&table.headings()[*index], table.text(*index).map_err(|rule| ("row", rule))?);
+            let is_status = status_words::is_status_column(heading) && !cell.trim().is_empty();
+            let word = status_words::against_a_charge(&cell)
+                .or_else(|| status_words::against_in_column(heading, &cell))
+                .or_else(|| is_status.then_some("status"));
+            if let Some(word) = word {
+                return Ok(Some((printable_field_name(heading).to_string(), word)));
+            }
+        }
+        Ok(None)
     }
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
@@ -254,9 +282,28 @@ impl Columns {
             text.trim().replace(self.decimal_mark, ".").parse().map_err(unreadable)
         });
         let amount = amount.transpose()?;
+        let text = |field, index: Option<usize>| {
+            let text = index.map(|index| cell(field, index)).transpose()?;
+            Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+        };
+        let (service, begun_at) = (text("Service", self.service)?, text("BegunAt", self.begun_at)?);
+        let is_found = word.is_none() && verdict.id().is_some();
+        let against = if is_found { self.against(table)? } else { None };
         let (line, key) = (table.line(), key.clone());
         let is_decided = word.is_some() || !self.is_exported;
-        Ok(Some(Row { line, key, verdict, is_decided, note, attempt, revision, amount }))
+        Ok(Some(Row {
+            line,
+            key,
+            verdict,
+            is_decided,
+            note,
+            attempt,
+            revision,
+            amount,
+            service,
+            begun_at,
+            against,
+        }))
     }
 }
 
