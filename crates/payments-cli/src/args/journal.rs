@@ -242,6 +242,10 @@ pub(crate) struct AcceptHistoryArguments {
     #[arg(long, requires = "sent", help = KEYS_ARE_NOT_CARDS)]
     pub(crate) ids_are_not_cards: bool,
 
+    /// Accept keys that look as if a spreadsheet had changed them and are not in the journal
+    #[arg(long, requires = "sent")]
+    pub(crate) keys_are_exact: bool,
+
     /// Who says so
     #[arg(long, value_name = "NAME")]
     pub(crate) by: String,

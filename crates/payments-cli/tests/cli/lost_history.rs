@@ -172,3 +172,48 @@ fn variant_of_a_lost_key_is_not_charged_again_d49() {
         ["which may have been sent in a lost time, is in the journal under the key Inv-7:"],
     );
 }
+
+/// A key that is named wrongly is new to the journal, and the right one is charged again.
+#[test]
+fn keys_that_a_spreadsheet_has_changed_are_not_accepted_d49_d53() {
+    let workspace = Workspace::open();
+    workspace.charge("1234567890123450").processed();
+    let charged = charges(&workspace);
+    for wrong in [
+        "1234567890123460",
+        "\"1,843\"",
+        "\"1.843.000\"",
+        "1843.0",
+        "1843.00",
+        "1.23457E+15",
+        "1e5",
+        "'inv-5",
+        "'17",
+        "\"\"\"inv-5\"\"\"",
+        "`inv-5`",
+    ] {
+        let refused = workspace.accept(format!("Key\nright\n{wrong}\n")).exits(2);
+        has(refused.shown(), ["\"line\":3"]);
+    }
+    assert_eq!(workspace.journals("show right").code, Some(2), "nothing was written");
+    for right in [
+        "0017",
+        "1234567890123456",
+        "inv-1,843",
+        "2026.10",
+        "1e5a",
+        "E5",
+        "1.84",
+        "12345678901234567a",
+        "inv'5",
+    ] {
+        workspace.accept(format!("Key\n\"{right}\"\n")).exits(0);
+    }
+    // The journal has it exactly so.
+    workspace.accept("Key\n1234567890123450\n").exits(0);
+    // A shop may have such keys, and says so.
+    let file = workspace.write("sent.csv", "Key\n1234567890123460\n\"1,843\"\n");
+    let line = format!("accept-history --by ada --sent {file} --keys-are-exact");
+    assert_eq!(workspace.journals(line).exits(0).json()["unknown"], 2);
+    assert_eq!(charges(&workspace), charged);
+}
