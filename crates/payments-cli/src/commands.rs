@@ -46,7 +46,9 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Void(VoidArguments { id, reason, intent }) => {
             // The journal keeps the id.
             let may_be_like_a_card = intent.key.is_none() || intent.ids_are_not_cards;
-            journaled_call::run(options, output, &intent, move || operations::void(id, reason, may_be_like_a_card))
+            journaled_call::run(options, output, &intent, move || {
+                operations::void(id, reason, may_be_like_a_card)
+            })
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(options, output, batch),
         Command::Journal(arguments) => journal::run(options, output, arguments),

@@ -18,7 +18,9 @@ pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::source::Source;
-use self::source::{BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable};
+use self::source::{
+    API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,
+};
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};

@@ -260,8 +260,9 @@ fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
             format!("is not {revision}: the key has changed since this file was exported, export it again");
         add("Revision", rule);
     }
-    if row.service.as_ref().is_some_and(|service| *service != for_terminal(&intent.service)) {
-        let rule = format!("is not that of the key, which is {}: {ANOTHER_JOURNAL}", intent.service);
+    let service = intent.service.as_deref().map_or_else(|| "not known".to_owned(), for_terminal);
+    if row.service.as_ref().is_some_and(|written| *written != service) {
+        let rule = format!("is not that of the key, which is {service}: {ANOTHER_JOURNAL}");
         add("Service", rule);
     }
     let history = intent.history();
