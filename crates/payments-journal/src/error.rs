@@ -136,6 +136,20 @@ impl Error {
         matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
     }
 
+    /// Whether the service declined the payment itself, in the response to this call or to an earlier one with the key, or as a
+    /// person has found out: another card may help, with an explicit call
+    /// [after the rejection](crate::JournaledClient::after_rejection). It is false for HTTP 401, 403 and 429, which are about the API
+    /// key, and for what something in front of the service says: no other card helps there.
+    pub fn is_decline(&self) -> bool {
+        match (&self.0.cause, self.intent().map(|intent| &intent.state)) {
+            (Cause::Call(error), _) => {
+                error.outcome() == Outcome::Rejected && Failure::from(error).is_decline()
+            }
+            (_, Some(IntentState::Rejected(failure))) => failure.is_decline(),
+            _ => false,
+        }
+    }
+
     /// The key of the call.
     pub fn key(&self) -> &IntentKey {
         &self.0.key

@@ -325,6 +325,12 @@ impl Failure {
         self.kind == FailureKind::REOPENED || self.kind == FailureKind::REOPENED_BY_NAME
     }
 
+    /// Of a rejection: whether it is about the payment, and not about the API key or the number of requests.
+    pub(crate) fn is_decline(&self) -> bool {
+        ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
+            && !self.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
+    }
+
     /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than
     /// [`ErrorKind`] if the transport failed.
     pub fn kind_of(call: &FailedCall) -> &'static str {

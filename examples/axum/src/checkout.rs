@@ -8,9 +8,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt};
 use payments_core::{CallerHeaders, Outcome};
-use payments_journal::{
-    Error, Failure, FailureKind, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName,
-};
+use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -144,22 +142,22 @@ fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
             StatusCode::ACCEPTED,
             json!({"order": "unknown", "next": "do not pay again: the payment is being checked"}),
         ),
-        Outcome::Rejected if is_decline(&error) => (
+        Outcome::Rejected if error.is_decline() => (
             StatusCode::PAYMENT_REQUIRED,
             json!({"order": "declined", "recorded": error.is_from_the_journal(), "next": WITH_ANOTHER_CARD}),
         ),
         // No repeat of this request helps, because a plain call never tries another card.
-        Outcome::NotProcessed if error.is_key_reused() && is_decline(&error) => (
+        Outcome::NotProcessed if error.is_key_reused() && error.is_decline() => (
             StatusCode::PAYMENT_REQUIRED,
             json!({"order": "declined", "recorded": true, "next": WITH_ANOTHER_CARD}),
         ),
-        Outcome::NotProcessed if error.is_key_reused() && rejection(&error).is_none() => {
+        Outcome::NotProcessed if error.is_key_reused() && !is_rejected(&error) => {
             (StatusCode::PAYMENT_REQUIRED, json!({"order": "not paid", "next": WITH_ANOTHER_CARD}))
         }
         Outcome::NotProcessed if error.is_no_such_intent() => {
             (StatusCode::BAD_REQUEST, json!({"order": "not paid", "next": "POST /orders/{order}/pay"}))
         }
-        Outcome::NotProcessed if rejection(&error).is_none() => {
+        Outcome::NotProcessed if !is_rejected(&error) => {
             (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "not paid", "next": "repeat the same request"}))
         }
         // The service refuses the shop. A person fixes the cause, and allows the order to be sent again.
@@ -177,22 +175,12 @@ fn paid(transaction_id: &TransactionId, is_recorded: bool) -> Response {
 
 const WITH_ANOTHER_CARD: &str = "offer another card: POST /orders/{order}/pay-with-another-card";
 
-/// Why the order was rejected, by this call or by an earlier one, if it was.
-fn rejection(error: &Error) -> Option<Failure> {
-    match (error.call_error(), error.intent().map(|intent| &intent.state)) {
-        (Some(call), _) => Some(call).filter(|call| call.outcome() == Outcome::Rejected).map(Failure::from),
-        (None, Some(IntentState::Rejected(failure))) => Some(failure.clone()),
-        _ => None,
+/// Whether the service rejected the order, in this call or an earlier one.
+fn is_rejected(error: &Error) -> bool {
+    match error.call_error() {
+        Some(call) => call.outcome() == Outcome::Rejected,
+        None => error.intent().is_some_and(|intent| matches!(intent.state, IntentState::Rejected(_))),
     }
-}
-
-/// Whether the service rejected this card, as it said itself or as a person has found out. HTTP 401, 403 and 429 are about the
-/// shop, and so is what something in front of the service says: another card does not help.
-fn is_decline(error: &Error) -> bool {
-    rejection(error).is_some_and(|failure| {
-        ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&failure.kind.as_str())
-            && !failure.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
-    })
 }
 
 /// A request that is refused without a charge.

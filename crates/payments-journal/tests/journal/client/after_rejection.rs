@@ -52,6 +52,31 @@ async fn rejection_never_advises_a_new_key_d44() {
 }
 
 #[tokio::test]
+async fn only_what_is_about_the_payment_is_a_decline() {
+    let fault = || Fault::on(OperationName::TokenTransaction).before_commit();
+    for (refusal, is_decline) in [
+        (None, true),
+        (Some(fault().status(StatusCode::UNPROCESSABLE_ENTITY)), true),
+        (Some(fault().status(StatusCode::UNAUTHORIZED)), false),
+        (Some(fault().status(StatusCode::FORBIDDEN)), false),
+        (Some(fault().status(StatusCode::TOO_MANY_REQUESTS)), false),
+        (Some(fault().status(StatusCode::BAD_GATEWAY)), false),
+        (Some(fault().close()), false),
+    ] {
+        let (world, shown) = (World::new().await, format!("{refusal:?}"));
+        if let Some(refusal) = refusal {
+            world.gateway.arm(refusal);
+        }
+        // In this call, from the journal, and for another request.
+        for token in ["tok_declined", "tok_declined", "tok_approved"] {
+            let error = plain(&world, token).await.unwrap_err();
+            assert_eq!(error.is_decline(), is_decline, "{shown} {error}");
+        }
+        assert_eq!(world.sent(), 1);
+    }
+}
+
+#[tokio::test]
 async fn another_card_after_a_decline_is_sent_only_by_the_explicit_call_d44() {
     let world = declined().await;
     // A plain repeat gets the recorded rejection, and a plain call with another card is key_reused.
