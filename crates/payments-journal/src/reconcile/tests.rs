@@ -204,21 +204,16 @@ impl World {
         let mut intent: Option<Intent> = None;
         let attempts = 1 + u32::from(random.percent(30));
         for number in 1..=attempts {
-            let (attempt, owner) = (AttemptId::new(), OwnerId::new());
-            let begin = if number == 1 { Begin::First } else { Begin::AfterRejection };
-            let sent = request.clone();
-            let begun = Change::begin(
-                name.clone(),
-                NewAttempt {
-                    begin,
-                    service: SERVICE.to_owned(),
-                    request: sent,
-                    attempt_id: attempt.clone(),
-                    owner,
-                },
-                begun_at,
-            );
-            let begun = begun.decide(intent.as_ref()).expect("it begins");
+            let attempt = AttemptId::new();
+            let new = NewAttempt {
+                begin: if number == 1 { Begin::First } else { Begin::AfterRejection },
+                service: SERVICE.to_owned(),
+                request: request.clone(),
+                attempt_id: attempt.clone(),
+                owner: OwnerId::new(),
+            };
+            let begin = Change::begin(name.clone(), new, begun_at);
+            let begun = begin.decide(intent.as_ref()).expect("it begins");
 
             let happened = random.below(10);
             let id = self.new_id();
