@@ -67,9 +67,9 @@ impl Report {
         self.verdicts.iter().filter(|verdict| verdict.is_broken())
     }
 
-    /// Whether nothing is broken. Deviations and contracts that do not apply are declared by the stack: read the report.
+    /// Whether nothing is broken, and at least one contract is kept. Deviations and contracts that do not apply are declared by the stack: read the report.
     pub fn is_clean(&self) -> bool {
-        self.broken().next().is_none()
+        self.broken().next().is_none() && self.verdicts.iter().any(Verdict::is_kept)
     }
 }
 

@@ -37,6 +37,13 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
 }
 
 #[test]
+fn a_report_in_which_nothing_is_kept_is_not_clean() {
+    let contract = "the_proxy_of_the_environment_is_ignored";
+    let report = check_only(&PlainStack(None), |name| name == contract);
+    assert!(report.broken().next().is_none() && !report.is_clean(), "{report}");
+}
+
+#[test]
 fn a_report_has_its_contracts_below_their_numbered_themes() {
     let wanted = |contract: &str| {
         ["a_payment_arrives_byte_for_byte", "refused_is_not_processed", "folded_headers_are_an_answer"]
