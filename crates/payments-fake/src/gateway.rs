@@ -9,6 +9,7 @@ use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, bloc
 use crate::randomness::SeededSource;
 use crate::service::{Processed, Service, Shared};
 use crate::settings::Settings;
+use crate::store::Store;
 use crate::{
     ArmedFault, FakeGatewayBuilder, FakeTransport, Fault, FaultId, Fixtures, Gate, Ledger, ManualClock,
     Phase, RecordedRequest, Reply, StoredToken, Tenant,
@@ -106,7 +107,7 @@ impl FakeGateway {
         (0..self.shared.settings.api_keys.len()).map(|index| self.tenant_at(index))
     }
 
-    /// The tenant of the first key, which [`ledger`](Self::ledger) and [`tokens`](Self::tokens) use.
+    /// The tenant of the first key, and the only one unless the builder was given several keys.
     pub fn first_tenant(&self) -> Tenant {
         self.tenant_at(0)
     }
@@ -234,14 +235,15 @@ impl FakeGateway {
         self.shared.gates().close(operation, Phase::AfterCommit)
     }
 
-    /// What the service did so far.
+    /// What the service did so far for all keys, those of the first key first. [`Tenant::ledger`] is that of one key.
     pub fn ledger(&self) -> Ledger {
-        self.first_tenant().ledger()
+        Ledger { entries: self.service().stores.iter().flat_map(Store::entries).collect() }
     }
 
-    /// The tokens that payments created so far, oldest first, without the named tokens of the test values.
+    /// The tokens that payments or tests created so far for all keys, without the named tokens of the test values: those of the
+    /// first key first, and of each the oldest first. [`Tenant::tokens`] are those of one key.
     pub fn tokens(&self) -> Vec<StoredToken> {
-        self.first_tenant().tokens()
+        self.service().stores.iter().flat_map(|store| store.tokens.values().cloned()).collect()
     }
 
     /// The newest requests without their secrets, newest last.

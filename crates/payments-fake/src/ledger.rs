@@ -4,7 +4,8 @@ use std::time::SystemTime;
 use payments_core::OperationName;
 use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 
-/// What the service really did, at the time of the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger).
+/// What the service really did, at the time of the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger), or what it did for
+/// one key, at that to [`Tenant::ledger`](crate::Tenant::ledger).
 ///
 /// A failed assertion prints what was expected and the whole ledger, and reports the line of the test that called it.
 /// A payment counts as **charged** if it was approved and not voided, whether it is a sale or an authorization: in both
@@ -143,12 +144,14 @@ impl fmt::Display for LedgerEntry {
 }
 
 impl Ledger {
-    /// Every transaction in the order in which it was committed, declined and voided ones included.
+    /// Every transaction of a key in the order in which it was committed, declined and voided ones included. Those of several keys
+    /// are in the order of the keys.
     pub fn entries(&self) -> &[LedgerEntry] {
         &self.entries
     }
 
-    /// The transaction with this id.
+    /// The transaction with this id, of the first key that has one: two keys can have the same id only from
+    /// [fixtures](crate::Fixtures).
     pub fn entry(&self, id: &TransactionId) -> Option<&LedgerEntry> {
         self.entries.iter().find(|entry| entry.transaction_id() == id)
     }

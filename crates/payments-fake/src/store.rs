@@ -34,6 +34,11 @@ pub(crate) struct Effect {
 }
 
 impl Store {
+    /// Copies of its entries, voided and declined ones included.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = LedgerEntry> {
+        self.transactions.values().map(|entry| LedgerEntry::clone(entry))
+    }
+
     /// Returns what it did, to which transaction, and why not more. A late void is refused if another void came first.
     pub(crate) fn commit(
         &mut self,

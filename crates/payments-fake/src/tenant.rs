@@ -24,9 +24,7 @@ pub struct Tenant {
 impl Tenant {
     /// What the service did for this key so far.
     pub fn ledger(&self) -> Ledger {
-        let entries =
-            |store: &Store| store.transactions.values().map(|entry| LedgerEntry::clone(entry)).collect();
-        Ledger { entries: self.with(entries) }
+        Ledger { entries: self.with(|store| store.entries().collect()) }
     }
 
     /// The entry of one transaction, without reading the whole ledger.

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Method;
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{FakeGateway, Fault, Reply};
+use payments_fake::{FakeGateway, Fault, Ledger, Reply};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -37,10 +37,26 @@ fn the_records_of_one_key_are_invisible_to_another() {
     assert_eq!(statuses(KEYS[0]), [404, 404, 200, 400, 400]);
     assert_eq!(statuses(KEYS[1]), [200, 200, 200, 200, 200]);
 
-    gateway.ledger().assert_nothing_charged();
-    assert_eq!(gateway.tokens(), []);
+    let first = gateway.first_tenant();
+    first.ledger().assert_nothing_charged();
+    assert_eq!(first.tokens(), []);
     second.ledger().assert_charged_total(Amount::from_cents(11_50));
-    assert_eq!(gateway.first_tenant().state_json(), FakeGateway::new().first_tenant().state_json());
+    assert_eq!(first.state_json(), FakeGateway::new().first_tenant().state_json());
+}
+
+#[test]
+fn the_ledger_and_the_tokens_of_a_gateway_are_those_of_all_its_keys() {
+    let gateway = two_tenants(0);
+    let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
+    for key in [KEYS[1], KEYS[0]] {
+        assert_eq!(json(&gateway, with_key(key, card_request(&payment))).0, 200);
+    }
+    let (ledgers, tokens): (Vec<_>, Vec<_>) =
+        gateway.tenants().map(|tenant| (tenant.ledger(), tenant.tokens())).unzip();
+    assert!(ledgers.iter().all(|ledger| ledger.charged().count() == 1), "{ledgers:?}");
+    let entries: Vec<_> = ledgers.iter().flat_map(Ledger::entries).cloned().collect();
+    assert_eq!(gateway.ledger().entries(), entries);
+    assert_eq!(gateway.tokens(), tokens.concat());
 }
 
 #[test]
@@ -72,8 +88,9 @@ fn a_late_payment_takes_effect_for_its_own_key() {
     gateway.arm(Fault::on_any().late().close());
     gateway.handle(noon(), with_key(KEYS[1], card_request(&sale())));
     assert_eq!(gateway.deliver_late(), 1);
-    gateway.ledger().assert_nothing_charged();
+    gateway.first_tenant().ledger().assert_nothing_charged();
     gateway.tenant(KEYS[1]).unwrap().ledger().assert_charged_once(PRICE);
+    gateway.ledger().assert_charged_once(PRICE);
 }
 
 #[test]
