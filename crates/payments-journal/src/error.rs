@@ -307,12 +307,12 @@ impl fmt::Display for Error {
             Cause::Panicked => write!(
                 f,
                 "{key}: the transport panicked after the request may have been sent; \
-                 it may have been processed: do not send it again, reconcile it with the service"
+                 it may have been processed: do not send it again, reconcile it with the service, then resolve the key"
             ),
             Cause::Lost => write!(
                 f,
                 "{key}: the runtime ended while it was being sent; \
-                 it may have been processed: do not send it again, open the journal again and look at the key"
+                 it may have been processed: do not send it again, open the journal again, reconcile it with the service, then resolve the key"
             ),
         }?;
         if let Some(error) = write_error {

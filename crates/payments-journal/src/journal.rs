@@ -237,16 +237,18 @@ impl Journal {
     /// that the journal lacks, each that a call could send, and each that is unknown already, becomes
     /// [`Unknown`](IntentState::Unknown), kind `lost_history`, so that a person resolves it; its time is the one at which the
     /// journal's entries end, or an earlier one at which it became unknown. What a person found out about it before the loss is
-    /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key that was rejected before this may have been sent once more by an explicit
-    /// call: the next call [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends
-    /// nothing and makes it unknown too. A key that is rejected later is one as any other.
+    /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
+    /// that was rejected before this may have been sent once more by an explicit call: the next call
+    /// [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends nothing and makes it
+    /// unknown too. A key that is rejected later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
     /// it, also in the [history](Intent::history) of each key that became unknown.
     ///
     /// # Errors
     ///
-    /// If `by` has more than [`Resolution::MAX_TEXT_BYTES`], or if the journal cannot be read or written: nothing begins until the call is repeated.
+    /// If `by` has more than [`Resolution::MAX_TEXT_BYTES`], or if the journal cannot be read or written: nothing begins until the
+    /// call is repeated.
     pub async fn accept_history(&self, lost: SentSince<'_>, by: &str) -> Result<u64, StoreError> {
         check_texts(by, None)?;
         let by = &*mask(by, &[]);
