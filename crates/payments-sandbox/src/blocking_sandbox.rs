@@ -34,15 +34,15 @@ impl BlockingSandbox {
     ///
     /// # Errors
     ///
-    /// If the [data file](SandboxBuilder::data_file) could not be written. It then still has the state that was saved before.
+    /// As for [`Sandbox::shutdown`].
     pub fn shutdown(mut self) -> io::Result<()> {
         self.stop()
     }
 
     fn stop(&mut self) -> io::Result<()> {
         self.info.switch.send_replace(true);
-        // A panic of that thread was already printed.
-        self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap_or(Ok(())))
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        thread.join().unwrap_or_else(|_panic| Err(io::Error::other("the sandbox's thread panicked")))
     }
 }
 
@@ -93,5 +93,18 @@ impl Drop for BlockingSandbox {
     fn drop(&mut self) {
         // A drop cannot return the error.
         let _ = self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_of_the_thread_is_reported_by_the_shutdown() {
+        let mut sandbox = BlockingSandbox::start().unwrap();
+        sandbox.stop().unwrap();
+        sandbox.thread = Some(thread::spawn(|| panic!("the thread broke")));
+        assert_eq!(sandbox.shutdown().unwrap_err().to_string(), "the sandbox's thread panicked");
     }
 }

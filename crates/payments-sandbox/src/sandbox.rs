@@ -139,14 +139,33 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// If the data file could not be written. It then still has the state that was saved before.
+    /// If the data file could not be written. It then still has the state that was saved before. Or if the server panicked, which
+    /// is a bug of this crate, or its runtime has ended; the state is saved nevertheless.
     pub async fn shutdown(mut self) -> io::Result<()> {
         self.info.switch.send_replace(true);
-        // An error would be a panic of the server, which does not panic, or the end of the runtime.
-        while self.servers.join_next().await.is_some() {}
+        let mut served = Ok(());
+        while let Some(ended) = self.servers.join_next().await {
+            if let Err(error) = ended {
+                served = Err(io::Error::other(error));
+            }
+        }
         // This clone is not the last one, so that a panic about unfired faults stays on this thread.
         let info = Arc::clone(&self.info);
         let save = move || info.data_file.as_ref().map_or(Ok(()), |file| file.save(&info.gateway));
-        spawn_blocking(save).await.map_err(io::Error::other)?
+        // After a panic of the server too: the charges before it took place.
+        spawn_blocking(save).await.map_err(io::Error::other)?.and(served)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_of_the_server_is_reported_by_the_shutdown() {
+        let mut sandbox = Sandbox::start().await.unwrap();
+        sandbox.servers.spawn(async { panic!("the server broke") });
+        let error = sandbox.shutdown().await.unwrap_err();
+        assert!(error.to_string().contains("the server broke"), "{error}");
     }
 }
