@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicU64;
 use payments_fake::unversioned::PATH_PREFIX;
 use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::task::{JoinSet, spawn_blocking};
 
 use crate::Sandbox;
@@ -123,13 +124,14 @@ impl SandboxBuilder {
         self
     }
 
-    /// How many connections are served at once; 1024 by default.
+    /// How many connections are served at once; 1024 by default. Zero counts as one, and a number above
+    /// `tokio::sync::Semaphore::MAX_PERMITS` as that.
     ///
     /// If one more client connects, the connection that has been idle for longest is closed, if that is at least a second. If none
     /// is idle, the client waits. On the service's port, that includes the admin interface: give it
     /// [its own](Self::admin_listen) to control a sandbox whose connections are all in use.
     pub fn max_connections(mut self, count: usize) -> Self {
-        self.max_connections = count;
+        self.max_connections = count.clamp(1, Semaphore::MAX_PERMITS);
         self
     }
 

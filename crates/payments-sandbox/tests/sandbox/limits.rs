@@ -57,6 +57,16 @@ fn a_connection_over_the_limit_waits_until_another_is_closed() {
     assert_eq!(second.response().status(), 200);
 }
 
+#[test]
+fn every_limit_serves_at_least_one_connection_and_starts() {
+    for limit in [0, usize::MAX] {
+        let sandbox = Sandbox::builder().max_connections(limit).start_blocking().unwrap();
+        RawClient::connect(&sandbox).look_up();
+        assert_eq!(sandbox.gateway().requests().len(), 1, "{limit}");
+        sandbox.shutdown().unwrap();
+    }
+}
+
 /// A client that sends only these bytes, and reads nothing.
 async fn a_client_that_sends(sandbox: &Sandbox, bytes: &str) -> TcpStream {
     let client = connect(sandbox, bytes).await;
