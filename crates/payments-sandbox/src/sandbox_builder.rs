@@ -153,7 +153,8 @@ impl SandboxBuilder {
     }
 
     /// Another host name or IP address for the [generated certificate](Self::tls), such as the name of a container; call it again for
-    /// more. `*.example.test` stands for every name with one more label.
+    /// more. `*.example.test` stands for every name with one more label. Without a generated certificate, [`start`](Self::start)
+    /// refuses a name.
     pub fn tls_name(mut self, name: impl Into<String>) -> Self {
         self.tls_names.push(name.into());
         self
@@ -185,12 +186,16 @@ impl SandboxBuilder {
     /// # Errors
     ///
     /// If it cannot listen on an address, if the certificate and the key are not a pair in PEM, if a name cannot be in a
-    /// certificate, or if the [data file](Self::data_file) cannot be used. The error has the cause.
+    /// certificate or is not for a generated one, or if the [data file](Self::data_file) cannot be used. The error has the cause.
     ///
     /// # Panics
     ///
     /// Outside a tokio runtime.
     pub async fn start(self) -> io::Result<Sandbox> {
+        if !self.tls_names.is_empty() && !matches!(self.encryption, Encryption::Generated) {
+            let message = "a name is only for a generated certificate: call `tls` too, and not `tls_pem`, or leave the name out";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, seed, clock) = match self.gateway {

@@ -152,6 +152,17 @@ async fn a_name_that_cannot_be_in_a_certificate_is_refused() {
     }
 }
 
+#[tokio::test]
+async fn a_name_without_a_generated_certificate_is_refused() {
+    let named = || Sandbox::builder().tls().tls_name("sandbox");
+    let plain = Sandbox::builder().tls_name("sandbox");
+    for builder in [plain, named().tls_pem("a chain", "a key")] {
+        let error = builder.start().await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
+        assert!(error.to_string().starts_with("a name is only for a generated certificate"), "{error}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn an_unfinished_handshake_does_not_delay_the_shutdown() {
     let sandbox = Sandbox::builder().tls().start().await.unwrap();
