@@ -6,7 +6,6 @@ use std::time::SystemTime;
 use payments_core::{Client, ClientBuilder, Facts};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
-use tokio::runtime;
 use tokio::task::spawn_blocking;
 
 use crate::abandoned::Abandoned;
@@ -19,7 +18,7 @@ use crate::report::Report;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, cannot_start, catch_panic};
+use crate::run_to_report::{self, Threads, cannot_start, catch_panic};
 use crate::settings::Settings;
 use crate::trace::{self, Trace};
 
@@ -46,11 +45,9 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let call = async |has_begun: &Cell<bool>| send(options, output, read, has_begun).await;
-    run_to_report::run(output, C::PURPOSE, runtime::Builder::new_current_thread(), call, |has_begun| {
-        match C::PURPOSE {
-            Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
-            _ => Abandoned::Panic.before_sending(),
-        }
+    run_to_report::run(output, C::PURPOSE, Threads::One, call, |has_begun| match C::PURPOSE {
+        Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
+        _ => Abandoned::Panic.before_sending(),
     })
 }
 

@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
 use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
-use tokio::runtime;
 use tokio::time::timeout;
 
 use crate::abandoned::Abandoned;
@@ -24,7 +23,7 @@ use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, catch_panic};
+use crate::run_to_report::{self, Threads, catch_panic};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
@@ -77,8 +76,7 @@ pub(crate) fn run<C: Charge>(
         let _ = catch_panic(place.close(!is_interrupted)).await;
         ended
     };
-    let runtime = runtime::Builder::new_current_thread();
-    run_to_report::run(output, C::PURPOSE, runtime, call, |has_begun| {
+    run_to_report::run(output, C::PURPOSE, Threads::One, call, |has_begun| {
         if has_begun {
             Abandoned::Panic.after_sending(None, Some(&key))
         } else {

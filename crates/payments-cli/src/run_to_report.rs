@@ -23,18 +23,25 @@ use crate::report::processed::{Effect, Processed};
 use crate::style::Style;
 use crate::{spare, stderr};
 
+/// On how many threads the futures of a command run.
+#[derive(Clone, Copy)]
+pub(crate) enum Threads {
+    One,
+    OneForEachProcessor,
+}
+
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
 /// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
 pub(crate) fn run(
     output: Output,
     purpose: Purpose,
-    runtime: runtime::Builder,
+    threads: Threads,
     command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
     on_panic: impl FnOnce(bool) -> Failure,
 ) -> ExitCode {
     let has_begun = Cell::new(false);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = block_on_runtime(runtime, command(&has_begun)).and_then(|ended| ended);
+        let ended = block_on_runtime(threads, command(&has_begun)).and_then(|ended| ended);
         finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
     }));
     ended.unwrap_or_else(|_| {
@@ -47,11 +54,17 @@ pub(crate) fn run(
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    block_on_runtime(runtime::Builder::new_current_thread(), future)
+    block_on_runtime(Threads::One, future)
 }
 
-fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> Result<F::Output, Failure> {
-    spare::require_all().map_err(|error| cannot_start(&error))?;
+fn block_on_runtime<F: Future>(threads: Threads, future: F) -> Result<F::Output, Failure> {
+    let (mut runtime, workers) = match threads {
+        Threads::One => (runtime::Builder::new_current_thread(), 0),
+        Threads::OneForEachProcessor => {
+            (runtime::Builder::new_multi_thread(), thread::available_parallelism().map_or(1, Into::into))
+        }
+    };
+    spare::require_all(workers).map_err(|error| cannot_start(&error))?;
     let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
     let ended = runtime.block_on(future);
     // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.

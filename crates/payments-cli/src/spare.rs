@@ -5,11 +5,10 @@ use std::io;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread::{self, JoinHandle};
 
-/// Starts threads and opens descriptors, and gives them back.
-pub(crate) fn require_all() -> io::Result<()> {
+/// Starts threads, so many more than every command needs, and opens descriptors, and gives them back.
+pub(crate) fn require_all(more_threads: usize) -> io::Result<()> {
     require_descriptors()?;
-    // A billing run has a thread for each processor.
-    let count = THREADS + thread::available_parallelism().map_or(1, Into::into);
+    let count = THREADS + more_threads;
     let wait = |waiting: Receiver<()>| {
         thread::Builder::new().spawn(move || {
             let _ = waiting.recv();

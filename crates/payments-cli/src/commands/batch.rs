@@ -18,7 +18,6 @@ use std::path::Path;
 use std::sync::Arc;
 
 use payments_journal::JournaledClient;
-use tokio::runtime;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
@@ -44,7 +43,7 @@ use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
-use crate::run_to_report::{self, catch_panic};
+use crate::run_to_report::{self, Threads, catch_panic};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::trace;
 
@@ -57,8 +56,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
         let _ = catch_panic(place.close(true)).await;
         ended
     };
-    let runtime = runtime::Builder::new_multi_thread();
-    run_to_report::run(output, Purpose::MoveMoney, runtime, charge, |has_begun| {
+    run_to_report::run(output, Purpose::MoveMoney, Threads::OneForEachProcessor, charge, |has_begun| {
         if has_begun { lost() } else { with_earlier_runs(Abandoned::Panic.before_sending()) }
     })
 }

@@ -44,7 +44,7 @@ impl Forms {
         if let Some(time) = time(&words) {
             forms.exact.extend(time);
         }
-        forms.date = Date::read(&text, &words);
+        forms.date = Date::read_with_time(&words);
         forms.exact.extend(forms.date.iter().flat_map(Date::forms));
         forms
     }
@@ -52,7 +52,9 @@ impl Forms {
     fn is_exact_variant(&self, other: &Self) -> bool {
         match (&self.date, &other.date) {
             // `1-2` and `2-1` are two keys.
-            (Some(one), Some(other)) if one.style == other.style => one.numbers == other.numbers,
+            (Some(one), Some(other)) if one.style == other.style => {
+                (&one.numbers, &one.time) == (&other.numbers, &other.time)
+            }
             _ => share(&self.exact, &other.exact),
         }
     }
@@ -149,7 +151,7 @@ fn numbers(text: &str, words: &[Word<'_>]) -> Vec<String> {
     let mut found = Vec::new();
     let joined = |groups: &[Word<'_>]| {
         let are_groups = groups.iter().all(|group| {
-            group.text.len() == 3 && group.before == groups[0].before && ".,' _".contains(group.before)
+            group.text.len() == 3 && group.before == groups[0].before && ".,' ".contains(group.before)
         });
         are_groups.then(|| groups.iter().fold(first.text.to_owned(), |whole, group| whole + group.text))
     };
@@ -184,11 +186,17 @@ fn with_exponent(text: &str) -> Option<String> {
     let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
     let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
-    let places: usize = exponent.parse().ok().filter(|places| *places <= 30)?;
-    if whole.is_empty() || !is_number(whole) || !is_number(decimals) || !is_number(exponent) {
+    let (exponent, zeros) = match exponent.strip_prefix('-') {
+        Some(places) => ("0", places),
+        None => (exponent, "0"),
+    };
+    if whole.is_empty() || ![whole, decimals, exponent, zeros].into_iter().all(is_number) {
         return None;
     }
-    let mut digits = format!("{whole}{decimals}");
+    let [places, zeros] = [exponent, zeros].map(|text| text.parse().ok().filter(|places| *places <= 30));
+    let (places, zeros): (usize, usize) = (places?, zeros?);
+    // The point moves to the right by the places, or to the left, behind zeros.
+    let mut digits = format!("{}{whole}{decimals}", "0".repeat(zeros));
     let end = whole.len() + places;
     while digits.len() < end {
         digits.push('0');
@@ -226,19 +234,23 @@ fn time(words: &[Word<'_>]) -> Option<[String; 2]> {
         _ => (words, None),
     };
     let (first, others) = words.split_first().filter(|(_, others)| (1..=2).contains(&others.len()))?;
-    if !first.is_number || others.iter().any(|word| word.before != ":" || word.text.len() != 2) {
+    if !first.is_number
+        || others.iter().any(|word| word.before != ":" || !word.is_number || word.text.len() > 2)
+    {
         return None;
     }
     let number = |word: &Word<'_>| word.text.parse::<u32>().ok();
     let hours = number(first)?;
     let hours = half_day.map_or(hours, |after| hours % 12 + after);
     let (minutes, seconds) = (number(&others[0])?, others.get(1).map_or(Some(0), number)?);
-    if hours > 23 || minutes > 59 || seconds > 59 {
+    // Spreadsheets keep more hours than a day has.
+    if hours > 9999 || minutes > 59 || seconds > 59 {
         return None;
     }
     let seconds = hours * 3600 + minutes * 60 + seconds;
-    let part = format!("{:.*}", DIGITS, f64::from(seconds) / 86_400.0);
-    Some([format!("time {seconds}"), decimal("0", part.split_once('.')?.1)])
+    let days = format!("{:.*}", DIGITS, f64::from(seconds) / 86_400.0);
+    let (days, part) = days.split_once('.')?;
+    Some([format!("time {seconds}"), decimal(days, part)])
 }
 
 /// A key that a spreadsheet reads as a date and writes in another way: it makes `02-Jan` of `1-2`, `Feb-43` of `2043-2`, and `1-Mar`
@@ -249,16 +261,26 @@ struct Date {
     numbers: Vec<u16>,
     /// What each of them is, and the signs between them.
     style: String,
+    /// The time of day after it.
+    time: Option<String>,
 }
 
 impl Date {
-    fn read(text: &str, words: &[Word<'_>]) -> Option<Self> {
-        let mut date = Self { numbers: Vec::new(), style: String::new() };
+    fn read_with_time(words: &[Word<'_>]) -> Option<Self> {
+        let hours =
+            words.iter().position(|word| word.before == ":").and_then(|minutes| minutes.checked_sub(1));
+        let (date, hours) = words.split_at(hours.unwrap_or(words.len()));
+        let date = Self::read(date)?;
+        if hours.is_empty() { Some(date) } else { Some(Self { time: Some(time(hours)?[0].clone()), ..date }) }
+    }
+
+    fn read(words: &[Word<'_>]) -> Option<Self> {
+        let mut date = Self { numbers: Vec::new(), style: String::new(), time: None };
         for word in words {
             date.style += word.before;
             if word.is_number {
                 let number: u16 = word.text.parse().ok()?;
-                let is_year = word.text.len() == 4 && number >= 1900;
+                let is_year = word.text.len() == 4 && (1900..2200).contains(&number);
                 if word.text.len() > 2 && !is_year {
                     return None;
                 }
@@ -270,10 +292,12 @@ impl Date {
                 date.style.push('m');
             }
         }
-        // `12 10` and `1.2.10` are no dates without a name or a year, and of `2026.10` a spreadsheet changes the zeros.
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') && words.len() == 2;
-        let is_date = date.style.contains(['-', '/', 'm', 'y'])
+        // `12 10` is no date without a name or a year, and of `2026.10` a spreadsheet changes the zeros.
+        let is_number =
+            words.iter().all(|word| word.is_number) && date.style.contains('.') && words.len() == 2;
+        let is_date = (date.style.contains(['-', '/', 'm', 'y']) || date.style == "n.n.n")
             && date.style.chars().all(|sign| "-/. ,nmy".contains(sign))
+            && date.style.matches('y').count() <= 1
             && !is_number;
         ((2..=3).contains(&date.numbers.len()) && is_date).then_some(date)
     }
@@ -291,7 +315,7 @@ impl Date {
         let year = kinds.clone().position(|kind| kind == 'y');
         let mut others = self.numbers.clone();
         let year = year.map(|place| others.remove(place));
-        if self.numbers.len() == 2 {
+        if self.numbers.len() == 2 && self.style.contains(['y', 'm']) {
             forms.push(form(&[&self.numbers[..], &[1]].concat()));
             others.push(1);
         } else if year.is_some() {
@@ -303,6 +327,11 @@ impl Date {
             }
         }
         forms.dedup();
+        if let Some(time) = &self.time {
+            for form in &mut forms {
+                *form += time;
+            }
+        }
         forms
     }
 }
@@ -341,12 +370,12 @@ mod tests {
 
     /// No two of them are variants.
     #[rustfmt::skip]
-    const OTHERS: [&str; 46] = [
+    const OTHERS: [&str; 53] = [
         "17", "170", "1.7", "17a", "a17", "a017", "12.1", "12.01", "1.2.10", "1.2.1", "sub7-2026.1", "sub7-2026.10",
         "sub 1 11", "sub 11 1", "123456789012345", "12345678901234560", "1234567890123456", "1234567890123457",
         "ord-1234567890123456", "ord-1234567890123450", "inv-5", "inv-50", "inv-5-0", "", "2-1", "1-3", "7-1-2",
         "2026-11", "2026-12", "2026-11-27", "2026-27-11", "abc-1", "may", "mayor 5", "1899-2", "123-4", "4512-1",
-        "4612-1", "05-Jun-2026", "06-May-2027", "2027.11", "Jan-45", "46354", "17:06", "e10", "1f10",
+        "4612-1", "05-Jun-2026", "06-May-2027", "2027.11", "Jan-45", "46354", "17:06", "2026-11-27 10:30", "2026-11-28 10:30", "2026-11-27 10:31", "2026-10-4512", "2025-10-4512", "17_100", "17100", "e10", "1f10",
     ];
 
     #[test]
@@ -413,7 +442,13 @@ mod tests {
             ("MAR1", &["1-Mar", "01. Mrz", "mar-1"]),
             ("2026-11-27", &["11/27/2026", "27.11.2026", "27-Nov-26", "27 Nov 2026", "46353"]),
             ("2026-11", &["2026-11-01", "11/1/2026", "46327"]),
-            ("17:05", &["17:05:00", "5:05 PM", "0.711805555555556"]),
+            ("17:05", &["17:05:00", "17:5", "5:05 PM", "0.711805555555556"]),
+            ("25:10", &["25:10:00"]),
+            ("1843:01", &["1843:01:00"]),
+            ("12E-3", &["0.012", "1.2E-02"]),
+            ("1E-5", &["0.00001"]),
+            ("1.2.26", &["01.02.2026"]),
+            ("2026-11-27 10:30", &["11/27/2026 10:30", "27.11.2026 10:30:00"]),
             ("10:30", &["0.4375"]),
         ] {
             for variant in variants {
