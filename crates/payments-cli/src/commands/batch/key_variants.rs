@@ -11,8 +11,8 @@ pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
     Forms::of(one).is_exact_variant(&Forms::of(other))
 }
 
-/// What a key can be read as. Two keys are variants if they share an exact form, unless both are dates that are written alike, or if
-/// one is a rounded form of the other.
+/// What a key can be read as. Two keys are variants if they share an exact form, unless both are dates that are written alike,
+/// or if one is a rounded form of the other.
 ///
 /// - The letters and digits of a text: `Inv-5`, `'inv 5` and `INV5`. Between two digits a sign counts, whichever it is.
 /// - The value of a number: `0017`, `17.0` and `+17`; `1843`, `$1,843.00` and `1.843`; `12e3` and `12000`.
@@ -253,8 +253,8 @@ fn time(words: &[Word<'_>]) -> Option<[String; 2]> {
     Some([format!("time {seconds}"), decimal(days, part)])
 }
 
-/// A key that a spreadsheet reads as a date and writes in another way: it makes `02-Jan` of `1-2`, `Feb-43` of `2043-2`, and `1-Mar`
-/// of `MAR1`.
+/// A key that a spreadsheet reads as a date and writes in another way: it makes `02-Jan` of `1-2`, `Feb-43` of `2043-2`, and
+/// `1-Mar` of `MAR1`.
 #[derive(Debug)]
 struct Date {
     /// Month, day or year, in the order of the key.
@@ -375,7 +375,9 @@ mod tests {
         "sub 1 11", "sub 11 1", "123456789012345", "12345678901234560", "1234567890123456", "1234567890123457",
         "ord-1234567890123456", "ord-1234567890123450", "inv-5", "inv-50", "inv-5-0", "", "2-1", "1-3", "7-1-2",
         "2026-11", "2026-12", "2026-11-27", "2026-27-11", "abc-1", "may", "mayor 5", "1899-2", "123-4", "4512-1",
-        "4612-1", "05-Jun-2026", "06-May-2027", "2027.11", "Jan-45", "46354", "17:06", "2026-11-27 10:30", "2026-11-28 10:30", "2026-11-27 10:31", "2026-10-4512", "2025-10-4512", "17_100", "17100", "e10", "1f10",
+        "4612-1", "05-Jun-2026", "06-May-2027", "2027.11", "Jan-45", "46354", "17:06",
+        "2026-11-27 10:30", "2026-11-28 10:30", "2026-11-27 10:31",
+        "2026-10-4512", "2025-10-4512", "17_100", "17100", "e10", "1f10",
     ];
 
     #[test]
