@@ -61,15 +61,14 @@ fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
                     "no connection was established within the call's deadline of {deadline:?}: raise the deadline, which \
                      came from {source}"
                 )
+            } else if settings.proxy().is_some() {
+                PROXY_UNREACHABLE.to_owned()
             } else {
                 SERVICE_UNREACHABLE.to_owned()
             });
         }
         hints.extend(settings.proxy().map(|(at, source)| {
-            format!(
-                "the connection goes through the proxy {at}, which came from {source}: is the proxy running, and does it \
-                 accept this machine?"
-            )
+            format!("the connection goes through the proxy {at}, which came from {source}")
         }));
         hints.extend(settings.ignored_proxy_variable().map(|variable| {
             format!(
@@ -83,7 +82,11 @@ fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
 /// The hint if no connection could be established.
 const SERVICE_UNREACHABLE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 
-const PROXY: &str = "check the proxy: is it running, does it accept the credentials, and does it allow the base URL's address?";
+const PROXY_UNREACHABLE: &str =
+    "check the proxy's address: is it running there, and can it reach the service?";
+
+const PROXY_REFUSES: &str =
+    "the proxy refused: check its credentials, and whether it allows the base URL's address";
 
 /// The likely cause if no connection could be established, or if the server requires a client certificate. It needs no settings.
 pub(crate) fn likely_cause(error: &TransportError) -> Option<&'static str> {
@@ -101,7 +104,11 @@ pub(crate) fn likely_cause(error: &TransportError) -> Option<&'static str> {
         // The transport's wording. If it changes, another hint is shown, which is still correct.
         Kind::Resolve | Kind::Connect => {
             let is_proxy = chain(error.source()).is_some_and(|cause| cause.contains("through the proxy"));
-            Some(if is_proxy { PROXY } else { SERVICE_UNREACHABLE })
+            Some(match (is_proxy, error.is_permanent()) {
+                (true, true) => PROXY_REFUSES,
+                (true, false) => PROXY_UNREACHABLE,
+                (false, _) => SERVICE_UNREACHABLE,
+            })
         }
         // The hint after a deadline depends on the settings.
         _ => None,

@@ -119,12 +119,15 @@ fn refusing_proxy_is_not_processed_d02_d56() {
         let error = charged.failed_as(3, kind);
         assert!(error["http_status"].is_null(), "{error}");
         let hint = format!("the connection goes through the proxy {address}, which came from PAYMENTS_PROXY");
-        has(&in_text.stderr, [&hint]);
+        has(&in_text.stderr, [&*format!("{hint}\n")]);
         in_text.hides(["is the service running there?"]);
         let is_permanent = matches!(status, Some("403" | "407"));
         for text in [&in_text.stderr, message(&error)] {
             assert_eq!(text.contains("it will fail again until the cause is fixed"), is_permanent, "{text}");
         }
+        let (refused, unreachable) = ("the proxy refused: check its credentials", "is it running there");
+        let hints = [refused, unreachable].map(|part| in_text.stderr.contains(part));
+        assert_eq!(hints, [is_permanent, !is_permanent && kind == "connect"], "{in_text:?}");
         checked.failed(3);
         let step = checked.json()["data"]["steps"][1].clone();
         assert_eq!(step["state"], "failed", "{step}");
