@@ -199,6 +199,13 @@ impl Failure {
         self
     }
 
+    /// With this message, which says all.
+    pub(crate) fn with_message(mut self, message: String) -> Self {
+        self.message = message;
+        self.advice.what_happened = None;
+        self
+    }
+
     /// Sets the purpose of the call.
     pub(crate) fn for_purpose(mut self, purpose: Purpose) -> Self {
         self.advice.purpose = purpose;

@@ -14,11 +14,17 @@ pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure 
     let mut failure = Failure::of(error);
     let foreign_403 = how_to_find_the_cause(error);
     failure.message += foreign_403;
-    if error.outcome() == FailedOutcome::Unknown && foreign_403.is_empty() {
-        let what_happened = format!("{}; it may have been processed", error.failed_call());
-        failure.advice.what_happened = Some(what_happened);
-    }
-    let likely = error.failed_call().transport_error().and_then(likely_cause).map(str::to_owned);
+    let call = error.failed_call();
+    failure.advice.what_happened = match error.outcome() {
+        FailedOutcome::Unknown if foreign_403.is_empty() => {
+            Some(format!("{call}; it may have been processed"))
+        }
+        FailedOutcome::NotProcessed => Some(call.to_string()),
+        FailedOutcome::Rejected if error.as_payment().is_some() => Some(format!("{call}{foreign_403}")),
+        // The headline does not say what to do.
+        FailedOutcome::Unknown | FailedOutcome::Rejected | FailedOutcome::Invalid => None,
+    };
+    let likely = call.transport_error().and_then(likely_cause).map(str::to_owned);
     likely.into_iter().chain(about_settings(error, settings)).fold(failure, Failure::hint)
 }
 

@@ -61,7 +61,9 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again"
         }
         (NotProcessed, FindCustomer, _) => "NOT LOOKED UP, it is safe to run it again",
-        (Rejected, MoveMoney, _) => "REJECTED",
+        // The hints say how the key is sent again.
+        (Rejected, MoveMoney, _) if failure.advice.note.is_some() => "REJECTED: fix the cause first",
+        (Rejected, MoveMoney, _) => "REJECTED: fix the cause, then send a new request",
         // A proxy's 404 has another kind, because it says nothing about the service's records.
         // A payment that is still in flight cannot be found yet.
         (Rejected, FindTransaction, NotFound) => {

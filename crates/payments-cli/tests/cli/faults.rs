@@ -110,7 +110,7 @@ fn check_text(ended: &Ended, operation: OperationName, expected: CallResult, wha
     let heading = match (expected.outcome, operation.moves_money()) {
         (None, _) => unreachable!("no cell is a success"),
         (Some(Outcome::NotProcessed), true) => "NOT PROCESSED, it is safe to run it again (exit code 3)",
-        (Some(Outcome::Rejected), true) => "REJECTED (exit code ",
+        (Some(Outcome::Rejected), true) => "REJECTED: fix the cause, then send a new request (exit code ",
         (Some(Outcome::Unknown), _) => "OUTCOME UNKNOWN, do not run it again: ",
         (Some(Outcome::NotProcessed), false) if operation == OperationName::GetTransaction => {
             "NOT LOOKED UP, which says nothing about the payment; it is safe to run it again (exit code 3)"
@@ -120,6 +120,9 @@ fn check_text(ended: &Ended, operation: OperationName, expected: CallResult, wha
     };
     assert_eq!(ended.stdout, "", "{what}");
     assert!(text.starts_with(heading), "{what}: {text}");
+    for advice in ["safe to ", "fix the cause, then"] {
+        assert!(text.matches(advice).count() <= 1, "the advice is there twice: {what}: {text}");
+    }
     if expected == CallResult::UNKNOWN {
         assert!(text.contains("\n  sent at "), "{what}: {text}");
         assert!(!text.contains("retry after"), "suggests a retry: {what}: {text}");

@@ -379,8 +379,9 @@ fn failed_lookup_stops_the_resolution_with_3() {
     for (name, value, kind) in
         [("PAYMENTS_API_KEY", "wrong", "unauthorized"), ("PAYMENTS_PROXY", "http://127.0.0.1:1", "connect")]
     {
-        let run = workspace.resolving(&content).env(name, value).with("--timeout 0.5");
-        let error = run.end().failed_as(3, kind);
+        let run = || workspace.resolving(&content).env(name, value).with("--timeout 0.5");
+        let error = run().end().failed_as(3, kind);
+        has(run().text().stderr, [format!("  {}\n", message(&error))]);
         begins(message(&error), "line 2, one: the transaction could not be looked up: ");
         assert!(message(&error).ends_with("; nothing was changed"), "{error}");
         assert_eq!(workspace.export(), before);

@@ -216,6 +216,7 @@ fn text_says_what_to_do_about_each_kind_of_failure() {
     );
     let base_path =
         "check the base URL (PAYMENTS_BASE_URL), which must end in the service's path prefix, such as";
+    let fix = "REJECTED: fix the cause, then send a new request (exit code";
     let voidable = "only an authorization that is not yet voided can be voided";
     let get = "payments transaction get";
     let (void, customer) = ("void txn_1", "customer get cus_1");
@@ -232,10 +233,10 @@ fn text_says_what_to_do_about_each_kind_of_failure() {
         (200, &quoted, CREATE, look_up, &format!(r"{get} '$(reboot) '\''now'\'''")),
         // A void's own request names the transaction.
         (0, &nothing, void, look_up, &format!("{get} txn_1\n")),
-        (404, &elsewhere, CREATE, "REJECTED (exit code 7)", base_path),
-        (404, &html, void, "REJECTED (exit code 7)", base_path),
-        (400, &no_such_id, void, "REJECTED (exit code 4)", voidable),
-        (400, &postal_code, void, "REJECTED (exit code 4)", ""),
+        (404, &elsewhere, CREATE, &format!("{fix} 7)"), base_path),
+        (404, &html, void, &format!("{fix} 7)"), base_path),
+        (400, &no_such_id, void, &format!("{fix} 4)"), voidable),
+        (400, &postal_code, void, &format!("{fix} 4)"), ""),
     ] {
         let then =
             if status == 0 { Then::Close } else { Then::Respond(response(&format!("{status} x"), body)) };

@@ -257,7 +257,7 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
         Some(look_up) => {
             let failure = hints::explained(look_up, settings).for_purpose(Purpose::FindTransaction);
-            let failure = Failure { message: error.to_string(), ..failure };
+            let failure = failure.with_message(error.to_string());
             if failure.outcome == FailedOutcome::Rejected || look_up.kind() == ErrorKind::Invalid {
                 failure.hint(UNVERIFIED)
             } else {

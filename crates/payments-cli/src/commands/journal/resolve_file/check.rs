@@ -338,5 +338,5 @@ fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failur
     let failure = hints::explained(error, settings).for_purpose(Purpose::FindTransaction);
     let message =
         format!("line {line}, {key}: the transaction could not be looked up: {error}; nothing was changed");
-    Failure { outcome: FailedOutcome::NotProcessed, message, ..failure }
+    Failure { outcome: FailedOutcome::NotProcessed, ..failure.with_message(message) }
 }
