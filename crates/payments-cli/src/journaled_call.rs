@@ -157,14 +157,14 @@ async fn send_once<C: Charge>(
     };
     if is_unrecorded {
         let outcome = ended.as_ref().err().map(Error::outcome);
-        let settling = timeout(LAST_WRITES, catch_panic(settle(client.journal(), key, outcome)));
-        let settled = tokio::select! {
+        let recording = timeout(LAST_WRITES, catch_panic(record_late(client.journal(), key, outcome)));
+        let is_recorded = tokio::select! {
             biased;
             _ = interrupt.arrived() => None,
-            settled = settling => settled.ok().flatten(),
+            recorded = recording => recorded.ok().flatten(),
         };
-        if settled == Some(true) {
-            ended = ended.map(Processed::settled).map_err(Error::flushed);
+        if is_recorded == Some(true) {
+            ended = ended.map(Processed::recorded_late).map_err(Error::flushed);
         }
     }
     ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
@@ -193,7 +193,7 @@ async fn until_second_signal<T>(
 
 /// Lets the journal record what it could not record at first. Returns whether it then has this outcome of the key, or a success:
 /// another process or a person may have decided otherwise meanwhile.
-async fn settle(journal: &Journal, key: &IntentKey, outcome: Option<Outcome>) -> bool {
+async fn record_late(journal: &Journal, key: &IntentKey, outcome: Option<Outcome>) -> bool {
     // One that cannot be recorded does not keep the journal from recording others.
     let _ = journal.flush().await;
     journal.find(key).await.is_ok_and(|found| found.is_some_and(|intent| is_recorded(outcome, &intent.state)))

@@ -16,7 +16,7 @@ mod summary;
 
 use std::io;
 
-use payments_journal::StoreError;
+use payments_journal::{Intent, Journal, StateName, StoreError};
 use serde::Serialize;
 
 use crate::args::ClientOptions;
@@ -117,6 +117,25 @@ fn write(
     text: impl FnOnce(Style) -> String,
 ) -> Result<(), CommandError> {
     output.print(document, text).map_err(|error| unwritten(what, &error))
+}
+
+/// Reads one page after another. A failure after the first page leaves a partial result.
+async fn for_each_page(
+    journal: &Journal,
+    states: &[StateName],
+    mut write: impl FnMut(&[Intent]) -> io::Result<()>,
+) -> Result<(), CommandError> {
+    let (mut pages, mut is_first) = (journal.pages(states), true);
+    loop {
+        let intents = match pages.next().await {
+            Ok(Some(intents)) => intents,
+            Ok(None) => return Ok(()),
+            Err(error) if is_first => return Err(error.into()),
+            Err(error) => return Err(CommandError::Partial(Box::new(Failure::of_store(&error)))),
+        };
+        write(&intents).map_err(|error| unwritten(READ, &error))?;
+        is_first = false;
+    }
 }
 
 /// Sets the purpose, except for a failed lookup.

@@ -83,7 +83,7 @@ impl Processed {
     }
 
     /// The same after the journal has recorded the outcome.
-    pub(crate) fn settled(mut self) -> Self {
+    pub(crate) fn recorded_late(mut self) -> Self {
         if let Some(note) = &mut self.note {
             note.not_recorded = None;
         }

@@ -107,7 +107,7 @@ impl<'a> Counting<'a> {
     }
 
     /// Lets the journal record outcomes that it could not record at first, and removes them from the summary.
-    pub(super) async fn settle(&mut self, journal: &Journal) {
+    pub(super) async fn record_late(&mut self, journal: &Journal) {
         // One that cannot be recorded does not keep the journal from recording others.
         let _ = journal.flush().await;
         for (row, outcome) in mem::take(&mut self.unrecorded) {

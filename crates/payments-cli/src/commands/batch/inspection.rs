@@ -61,7 +61,7 @@ pub(super) fn inspect(
     let again = || file.rows(rules.api_keys).0.into_iter().flatten();
     if let Some(mut rows) = rows {
         rows.try_for_each(|row| inspection.take(row))?;
-        inspection.settle()?;
+        inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
     let Inspection { mut problems, inspected, keys, charges, .. } = inspection;
@@ -146,11 +146,11 @@ impl Inspection<'_> {
             return Ok(());
         }
         self.waiting.push(WaitingRow { row, index, key_like_a_card });
-        if self.waiting.len() >= ASKED_AT_ONCE { self.settle() } else { Ok(()) }
+        if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting() } else { Ok(()) }
     }
 
     /// Looks up the waiting rows in the journal.
-    fn settle(&mut self) -> Result<(), Failure> {
+    fn look_up_waiting(&mut self) -> Result<(), Failure> {
         let Some(known) = &self.known else { return Ok(()) };
         let waiting = mem::take(&mut self.waiting);
         let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
@@ -161,7 +161,7 @@ impl Inspection<'_> {
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
-            let is_settled = intent.is_some_and(|intent| self.is_settled(&row, &intent));
+            let is_settled = intent.is_some_and(|intent| self.check_recorded(&row, &intent));
             self.inspected.is_settled[index] = is_settled;
             if !is_settled {
                 to_send.push(row);
@@ -217,8 +217,9 @@ impl Inspection<'_> {
         Ok(())
     }
 
-    /// Whether the row is not to be sent, because of the journal's intent with its key.
-    fn is_settled(&mut self, row: &Row, intent: &Intent) -> bool {
+    /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome. Returns whether the
+    /// row is not to be sent.
+    fn check_recorded(&mut self, row: &Row, intent: &Intent) -> bool {
         if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = match &intent.service {

@@ -68,13 +68,13 @@ impl<'a> Run<'a> {
         }
         self.unless_it_panics(Self::count_waiting);
         if !self.counting.summary.is_given_up() {
-            let settling = self.counting.settle(self.client.journal());
-            let settled = tokio::select! {
+            let recording = self.counting.record_late(self.client.journal());
+            let recorded = tokio::select! {
                 biased;
                 _ = interrupted() => Some(()),
-                settled = timeout(LAST_WRITES, catch_panic(settling)) => settled.unwrap_or(Some(())),
+                recorded = timeout(LAST_WRITES, catch_panic(recording)) => recorded.unwrap_or(Some(())),
             };
-            if settled.is_none() {
+            if recorded.is_none() {
                 self.counting.summary.stop(Stop::Internal);
             }
         }

@@ -7,8 +7,7 @@ use std::path::Path;
 use payments_journal::{Intent, IntentKey, StateName};
 use serde::Deserialize;
 
-use super::list::for_each_page;
-use super::{CommandError, READ, unwritten};
+use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;

@@ -2,14 +2,13 @@
 
 mod table;
 
-use std::io::{self, Write as _};
+use std::io::Write as _;
 
-use payments_journal::{Intent, Journal, StateName};
+use payments_journal::StateName;
 
 use self::table::Table;
-use super::{CommandError, READ, unwritten};
+use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::ListArguments;
-use crate::failure::Failure;
 use crate::output::Output;
 use crate::report::intent::IntentObject;
 use crate::settings::{JournalPlace, OpenFor};
@@ -46,23 +45,4 @@ pub(super) async fn run(
         if separator == "[" { "[]\n".to_owned() } else { "]\n".to_owned() }
     };
     out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(READ, &error))
-}
-
-/// Reads one page after another. A failure after the first page leaves a partial result.
-pub(super) async fn for_each_page(
-    journal: &Journal,
-    states: &[StateName],
-    mut write: impl FnMut(&[Intent]) -> io::Result<()>,
-) -> Result<(), CommandError> {
-    let (mut pages, mut is_first) = (journal.pages(states), true);
-    loop {
-        let intents = match pages.next().await {
-            Ok(Some(intents)) => intents,
-            Ok(None) => return Ok(()),
-            Err(error) if is_first => return Err(error.into()),
-            Err(error) => return Err(CommandError::Partial(Box::new(Failure::of_store(&error)))),
-        };
-        write(&intents).map_err(|error| unwritten(READ, &error))?;
-        is_first = false;
-    }
 }

@@ -7,9 +7,8 @@ use payments_journal::{HistoryEvent, Intent, IntentState, Journal, StateName, Ve
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
-use super::super::CommandError;
-use super::super::list::for_each_page;
 use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
+use super::super::{CommandError, for_each_page};
 use super::rows::Row;
 use crate::abandoned::Abandoned;
 use crate::card_like_ids::{self, is_like_a_card};
