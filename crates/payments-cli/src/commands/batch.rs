@@ -3,6 +3,8 @@
 mod billing_file;
 mod charge_result;
 mod counting;
+mod earlier_charges;
+mod hashes;
 mod inspection;
 mod key_variants;
 mod known_intents;

@@ -1,19 +1,17 @@
 //! Checks every row of a billing file before one is sent.
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher as _, Hash, RandomState};
 use std::mem;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
-use payments_model::{Amount, TokenId};
+use payments_journal::{Intent, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
-use super::key_variants::{Forms, is_exact_variant, is_variant};
+use super::earlier_charges::{Charge, charged_before, charged_twice, marks_of_row};
+use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
-use crate::report::problems::{MOST_KEPT, Problem, Problems, RecordedIntent, Role};
+use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
 use crate::report::run::{RowOutcome, Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
 
@@ -88,7 +86,7 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
 struct Inspection<'a> {
     rules: Rules<'a>,
     known: Option<KnownIntents>,
-    /// The [`Mark`]s of rows to send.
+    /// What an earlier charge has in common with a row to send.
     marks: Hashes,
     keys: Hashes,
     /// Of each valid row what a second charge for the same has in common with it.
@@ -131,8 +129,8 @@ impl Inspection<'_> {
             }
             Ok(row) => row,
         };
-        for key in Forms::of(row.key.as_str()).exact {
-            self.charges.add(&Charge::of(key, &row));
+        for charge in Charge::all_of(&row) {
+            self.charges.add(&charge);
         }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
@@ -173,47 +171,17 @@ impl Inspection<'_> {
         Ok(())
     }
 
-    /// Refuses rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was the
-    /// key, under that, unless that key is in the file itself. `again` reads the file again.
+    /// Refuses rows to send that the journal has as a charge under another key. `again` reads the file again.
     fn refuse_other_keys<I: Iterator<Item = RowRead>>(
         &mut self,
         again: impl FnOnce() -> I,
     ) -> Result<(), Failure> {
-        let Some(known) = self.known.as_ref().filter(|_| !self.marks.hashes.is_empty()) else {
-            return Ok(());
+        let Self { rules, known: Some(known), marks, keys, inspected, .. } = self else { return Ok(()) };
+        let to_send = || {
+            let rows = inspected.is_settled.iter().zip(again());
+            rows.filter_map(|(is_settled, row)| row.content.ok().filter(|_| !is_settled))
         };
-        self.keys.hashes.sort_unstable();
-        self.marks.hashes.sort_unstable();
-        // Only what is nearly certainly a problem counts, or others would use up the limit.
-        let is_charge = |intent: &Intent| {
-            may_have_moved(intent, self.rules.service)
-                && !self.keys.have(&intent.key)
-                && marks_of_intent(intent).iter().any(|mark| self.marks.have(mark))
-        };
-        let found = known.first(MOST_KEPT, is_charge)?;
-        let is_cut = found.len() >= MOST_KEPT;
-        let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
-        for intent in found {
-            for form in names(intent.key.as_str(), intent.request.reference.as_deref()) {
-                charged.entry(form).or_default().push(intent.clone());
-            }
-        }
-        if charged.is_empty() {
-            return Ok(());
-        }
-        let mut problems = Vec::new();
-        for (is_settled, row) in self.inspected.is_settled.iter().zip(again()) {
-            let Some(row) = row.content.ok().filter(|_| !is_settled) else { continue };
-            let names = names(row.key.as_str(), row.payment.reference_no());
-            let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-            problems.extend(intents.find_map(|intent| charged_before(&row, intent, self.rules.service)));
-        }
-        if is_cut && problems.is_empty() {
-            let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
-                        are clearly others";
-            problems.push(Problem::new(1, "file", rule));
-        }
-        self.problems.extend(problems);
+        self.problems.extend(charged_before(known, rules.service, keys, marks, to_send)?);
         Ok(())
     }
 
@@ -278,42 +246,6 @@ impl Inspection<'_> {
     }
 }
 
-/// Whether a charge of the intent may have been made at this service.
-fn may_have_moved(intent: &Intent, service: &str) -> bool {
-    intent.is_of(service) && !intent.moved_nothing()
-}
-
-/// The problem of a row to send if the intent may have been charged for the same with another key: a spreadsheet or a person has
-/// changed it, or the column Key, without which the reference is the key, was added or removed.
-fn charged_before(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
-    let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
-    let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
-    let is_lost = intent.request.subject == Subject::Lost;
-    // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
-    let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
-    let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
-    let is_same = old_key != key
-        && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
-        && may_have_moved(intent, service)
-        && (is_lost || is_same_reference(recorded, given))
-        && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
-    is_same.then(|| {
-        let what = match given {
-            _ if is_lost => "which may have been sent in a lost time,",
-            Some(_) => "with this ReferenceNo, token and amount",
-            None => "with this token and amount",
-        };
-        let otherwise =
-            if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
-        let rule = format!(
-            "would be sent, and a charge {what} is in the journal under the key {}: if it is the \
-             same, write that key, because with another one it would be charged again; else {otherwise}",
-            intent.key
-        );
-        Problem::new(row.line, "Key", rule)
-    })
-}
-
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
 fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> String {
     let differences = differences.join(" and another ");
@@ -362,203 +294,5 @@ fn how_to_reopen(intent: &Intent, request: &IntentRequest) -> Option<String> {
         None => intent
             .is_corrected_by(request, None)
             .then(|| format!("--key={}", shell_word(intent.key.as_str()))),
-    }
-}
-
-fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one == other || is_variant(one, other),
-        (one, other) => one == other,
-    }
-}
-
-/// By what an earlier charge is found that has another key: a form of a key or reference, and the charge unless the journal has
-/// lost it.
-type Mark = (MarkOf, String, Option<(TokenId, Option<Amount>)>);
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum MarkOf {
-    Key,
-    RoundedKey,
-    /// The reference of the earlier charge is the key now.
-    OldReference,
-    /// The key of the earlier charge is the reference now.
-    OldKey,
-    LostKey,
-}
-
-fn marks_of_row(row: &Row) -> Vec<Mark> {
-    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
-    let Forms { exact, rounded, .. } = Forms::of(row.key.as_str());
-    let reference = row.payment.reference_no();
-    let old_references = reference.map(|_| exact.clone()).unwrap_or_default();
-    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
-    [
-        (MarkOf::Key, exact.clone(), charge.clone()),
-        (MarkOf::RoundedKey, rounded, charge.clone()),
-        (MarkOf::OldReference, old_references, charge.clone()),
-        (MarkOf::OldKey, old_keys, charge),
-        (MarkOf::LostKey, exact, None),
-    ]
-    .into_iter()
-    .flat_map(|(of, forms, charge)| forms.into_iter().map(move |form| (of, form, charge.clone())))
-    .collect()
-}
-
-/// Any of these is a [`Mark`] of a row that may be the same charge.
-fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
-    let IntentRequest { subject, reference, amount, .. } = &intent.request;
-    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
-    let charge = match subject {
-        Subject::Lost => return exact.into_iter().map(|form| (MarkOf::LostKey, form, None)).collect(),
-        Subject::Token(token) => Some((token.clone(), *amount)),
-        _ => return Vec::new(),
-    };
-    let reference = reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
-    [
-        (MarkOf::Key, [&exact[..], &rounded].concat()),
-        (MarkOf::RoundedKey, exact.clone()),
-        (MarkOf::OldReference, reference),
-        (MarkOf::OldKey, exact),
-    ]
-    .into_iter()
-    .flat_map(|(of, forms)| forms.into_iter().map(move |form| (of, form)))
-    .map(|(of, form)| (of, form, charge.clone()))
-    .collect()
-}
-
-/// Under which a charge is found again: the forms of its key and reference.
-fn names(key: &str, reference: Option<&str>) -> Vec<String> {
-    let Forms { mut exact, rounded, .. } = Forms::of(key);
-    exact.extend(rounded);
-    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
-    exact
-}
-
-/// What a second charge for the same has in common with the first: a form of the key.
-#[derive(PartialEq, Eq, Hash)]
-struct Charge {
-    key: String,
-    token: TokenId,
-    amount: Amount,
-}
-
-impl Charge {
-    fn of(key: String, row: &Row) -> Self {
-        Self { key, token: row.payment.token_id().clone(), amount: row.payment.amount() }
-    }
-}
-
-/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling. The rows are read
-/// `again` only if there may be such rows.
-fn charged_twice<I: Iterator<Item = Row>>(charges: Hashes, again: impl FnOnce() -> I) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut earlier: HashMap<Charge, Vec<Row>> = HashMap::new();
-    let forms = |row: Row| {
-        let forms = Forms::of(row.key.as_str()).exact;
-        forms.into_iter().map(move |key| (Charge::of(key, &row), row.clone()))
-    };
-    let mut last = 0;
-    for (charge, row) in charges.repeated(|| again().flat_map(forms)) {
-        let rows = earlier.entry(charge).or_default();
-        let is_same = |other: &&Row| {
-            other.key != row.key
-                && is_exact_variant(other.key.as_str(), row.key.as_str())
-                && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
-        };
-        if let Some(first) = rows.iter().find(is_same).filter(|_| row.number != last) {
-            let rule = format!(
-                "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
-                 one payment, remove one row, because both would be charged; else give them keys that are clearly different",
-                first.line
-            );
-            problems.push(Problem::new(row.line, "Key", rule));
-            last = row.number;
-        }
-        rows.push(row);
-    }
-    problems
-}
-
-/// The hashes of something in each row of a file. The values are not kept, because a file may have millions.
-#[derive(Debug, Default)]
-struct Hashes {
-    hasher: RandomState,
-    hashes: Vec<u64>,
-}
-
-impl Hashes {
-    fn add(&mut self, value: &impl Hash) {
-        self.hashes.push(self.hasher.hash_one(value));
-    }
-
-    /// Whether the sorted hashes have that of this value.
-    fn have(&self, value: &impl Hash) -> bool {
-        self.hashes.binary_search(&self.hasher.hash_one(value)).is_ok()
-    }
-
-    /// The rows, read `again` with their values, of which another row has the same hash. The values may still differ. Nothing is
-    /// read if each hash is there once.
-    fn repeated<V: Hash, R, I: Iterator<Item = (V, R)>>(
-        self,
-        again: impl FnOnce() -> I,
-    ) -> impl Iterator<Item = (V, R)> {
-        let Self { hasher, mut hashes } = self;
-        hashes.sort_unstable();
-        let repeated: HashSet<_> =
-            hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
-        drop(hashes);
-        let rows = (!repeated.is_empty()).then(again);
-        rows.into_iter().flatten().filter(move |(value, _)| repeated.contains(&hasher.hash_one(value)))
-    }
-
-    /// The line of each row whose value an earlier line has, and that line.
-    fn duplicates<V: Eq + Hash, I: Iterator<Item = (V, u64)>>(
-        self,
-        again: impl FnOnce() -> I,
-    ) -> Vec<(u64, u64)> {
-        let mut first_lines = HashMap::new();
-        self.repeated(again)
-            .filter_map(|(value, line)| {
-                let first = *first_lines.entry(value).or_insert(line);
-                (first != line).then_some((line, first))
-            })
-            .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn duplicates_are_reported_with_the_first_line() {
-        let rows = ["b", "a", "b", "B", "c", "b"].map(|key| IntentKey::new(key).unwrap());
-        let rows: Vec<_> = rows.into_iter().zip((10..).step_by(10)).collect();
-        let mut keys = Hashes::default();
-        for (key, _) in &rows {
-            keys.add(key);
-        }
-        assert_eq!(keys.duplicates(|| rows.into_iter()), [(30, 10), (60, 10)]);
-    }
-
-    #[test]
-    fn equal_hashes_of_different_keys_are_no_duplicates() {
-        let rows = ["a", "b", "a"].map(|key| IntentKey::new(key).unwrap());
-        let rows: Vec<_> = rows.into_iter().zip(1..).collect();
-        let hasher = RandomState::new();
-        let [a, b] = [&rows[0], &rows[1]].map(|(key, _)| hasher.hash_one(key));
-        let keys = Hashes { hasher, hashes: vec![a, b, b, a] };
-        assert_eq!(keys.duplicates(|| rows.into_iter()), [(3, 1)]);
-    }
-
-    #[test]
-    fn rows_are_read_again_only_for_equal_hashes() {
-        let mut keys = Hashes::default();
-        for key in ["a", "b"] {
-            keys.add(&IntentKey::new(key).unwrap());
-        }
-        let again = || -> std::iter::Empty<(IntentKey, _)> { unreachable!("no hash is repeated") };
-        assert_eq!(keys.duplicates(again), []);
     }
 }

@@ -1,0 +1,218 @@
+//! Rows that would be charged a second time under another key: one that the journal has, or that of an earlier row.
+
+use std::collections::HashMap;
+
+use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
+use payments_model::{Amount, TokenId};
+
+use super::billing_file::Row;
+use super::hashes::Hashes;
+use super::key_variants::{Forms, is_exact_variant, is_variant};
+use super::known_intents::KnownIntents;
+use crate::failure::Failure;
+use crate::report::problems::{MOST_KEPT, Problem};
+
+/// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
+/// the key, under that, unless that key is in the file itself. `marks` are those of the rows, which are read `again` only if there may
+/// be such a charge.
+pub(super) fn charged_before<I: Iterator<Item = Row>>(
+    known: &KnownIntents,
+    service: &str,
+    keys: &mut Hashes,
+    marks: &mut Hashes,
+    again: impl FnOnce() -> I,
+) -> Result<Vec<Problem>, Failure> {
+    if marks.is_empty() {
+        return Ok(Vec::new());
+    }
+    keys.sort();
+    marks.sort();
+    // Only what is nearly certainly a problem counts, or others would use up the limit.
+    let is_charge = |intent: &Intent| {
+        may_have_moved(intent, service)
+            && !keys.have(&intent.key)
+            && marks_of_intent(intent).iter().any(|mark| marks.have(mark))
+    };
+    let found = known.first(MOST_KEPT, is_charge)?;
+    let is_cut = found.len() >= MOST_KEPT;
+    let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
+    for intent in found {
+        for form in names(intent.key.as_str(), intent.request.reference.as_deref()) {
+            charged.entry(form).or_default().push(intent.clone());
+        }
+    }
+    if charged.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut problems = Vec::new();
+    for row in again() {
+        let names = names(row.key.as_str(), row.payment.reference_no());
+        let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
+        problems.extend(intents.find_map(|intent| same_charge(&row, intent, service)));
+    }
+    if is_cut && problems.is_empty() {
+        let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
+                    are clearly others";
+        problems.push(Problem::new(1, "file", rule));
+    }
+    Ok(problems)
+}
+
+/// Whether a charge of the intent may have been made at this service.
+fn may_have_moved(intent: &Intent, service: &str) -> bool {
+    intent.is_of(service) && !intent.moved_nothing()
+}
+
+/// The problem of a row to send if the intent may have been charged for the same with another key: a spreadsheet or a person has
+/// changed it, or the column Key, without which the reference is the key, was added or removed.
+fn same_charge(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
+    let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
+    let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
+    let is_lost = intent.request.subject == Subject::Lost;
+    // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
+    let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
+    let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
+    let is_same = old_key != key
+        && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
+        && may_have_moved(intent, service)
+        && (is_lost || is_same_reference(recorded, given))
+        && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
+    is_same.then(|| {
+        let what = match given {
+            _ if is_lost => "which may have been sent in a lost time,",
+            Some(_) => "with this ReferenceNo, token and amount",
+            None => "with this token and amount",
+        };
+        let otherwise =
+            if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
+        let rule = format!(
+            "would be sent, and a charge {what} is in the journal under the key {}: if it is the \
+             same, write that key, because with another one it would be charged again; else {otherwise}",
+            intent.key
+        );
+        Problem::new(row.line, "Key", rule)
+    })
+}
+
+fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => one == other || is_variant(one, other),
+        (one, other) => one == other,
+    }
+}
+
+/// By what an earlier charge is found that has another key: a form of a key or reference, and the charge unless the journal has
+/// lost it.
+pub(super) type Mark = (MarkOf, String, Option<(TokenId, Option<Amount>)>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum MarkOf {
+    Key,
+    RoundedKey,
+    /// The reference of the earlier charge is the key now.
+    OldReference,
+    /// The key of the earlier charge is the reference now.
+    OldKey,
+    LostKey,
+}
+
+pub(super) fn marks_of_row(row: &Row) -> Vec<Mark> {
+    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
+    let Forms { exact, rounded, .. } = Forms::of(row.key.as_str());
+    let reference = row.payment.reference_no();
+    let old_references = reference.map(|_| exact.clone()).unwrap_or_default();
+    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        (MarkOf::Key, exact.clone(), charge.clone()),
+        (MarkOf::RoundedKey, rounded, charge.clone()),
+        (MarkOf::OldReference, old_references, charge.clone()),
+        (MarkOf::OldKey, old_keys, charge),
+        (MarkOf::LostKey, exact, None),
+    ]
+    .into_iter()
+    .flat_map(|(of, forms, charge)| forms.into_iter().map(move |form| (of, form, charge.clone())))
+    .collect()
+}
+
+/// Any of these is a [`Mark`] of a row that may be the same charge.
+fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
+    let IntentRequest { subject, reference, amount, .. } = &intent.request;
+    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
+    let charge = match subject {
+        Subject::Lost => return exact.into_iter().map(|form| (MarkOf::LostKey, form, None)).collect(),
+        Subject::Token(token) => Some((token.clone(), *amount)),
+        _ => return Vec::new(),
+    };
+    let reference = reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        (MarkOf::Key, [&exact[..], &rounded].concat()),
+        (MarkOf::RoundedKey, exact.clone()),
+        (MarkOf::OldReference, reference),
+        (MarkOf::OldKey, exact),
+    ]
+    .into_iter()
+    .flat_map(|(of, forms)| forms.into_iter().map(move |form| (of, form)))
+    .map(|(of, form)| (of, form, charge.clone()))
+    .collect()
+}
+
+/// Under which a charge is found again: the forms of its key and reference.
+fn names(key: &str, reference: Option<&str>) -> Vec<String> {
+    let Forms { mut exact, rounded, .. } = Forms::of(key);
+    exact.extend(rounded);
+    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
+    exact
+}
+
+/// What a second charge for the same has in common with the first: a form of the key.
+#[derive(PartialEq, Eq, Hash)]
+pub(super) struct Charge {
+    key: String,
+    token: TokenId,
+    amount: Amount,
+}
+
+impl Charge {
+    /// Of each form of the row's key.
+    pub(super) fn all_of(row: &Row) -> impl Iterator<Item = Self> {
+        Forms::of(row.key.as_str()).exact.into_iter().map(|key| Self::of(key, row))
+    }
+
+    fn of(key: String, row: &Row) -> Self {
+        Self { key, token: row.payment.token_id().clone(), amount: row.payment.amount() }
+    }
+}
+
+/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling. The rows are read
+/// `again` only if there may be such rows.
+pub(super) fn charged_twice<I: Iterator<Item = Row>>(
+    charges: Hashes,
+    again: impl FnOnce() -> I,
+) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    let mut earlier: HashMap<Charge, Vec<Row>> = HashMap::new();
+    let forms = |row: Row| {
+        let charges: Vec<_> = Charge::all_of(&row).collect();
+        charges.into_iter().map(move |charge| (charge, row.clone()))
+    };
+    let mut last = 0;
+    for (charge, row) in charges.repeated(|| again().flat_map(forms)) {
+        let rows = earlier.entry(charge).or_default();
+        let is_same = |other: &&Row| {
+            other.key != row.key
+                && is_exact_variant(other.key.as_str(), row.key.as_str())
+                && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
+        };
+        if let Some(first) = rows.iter().find(is_same).filter(|_| row.number != last) {
+            let rule = format!(
+                "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
+                 one payment, remove one row, because both would be charged; else give them keys that are clearly different",
+                first.line
+            );
+            problems.push(Problem::new(row.line, "Key", rule));
+            last = row.number;
+        }
+        rows.push(row);
+    }
+    problems
+}
