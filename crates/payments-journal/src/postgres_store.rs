@@ -62,12 +62,14 @@ use session::{History, Session, read};
 /// connection.
 ///
 /// **A failover to a standby that does not have every commit loses keys, as an old backup does, and a lost key would be sent
-/// again.** So each begin observes the server's timeline, which a promotion changes, and the id of the table, which a restored dump
-/// changes. If one of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
+/// again.** So each begin observes the server's timeline, which a promotion changes, the id of the table, which a restored dump
+/// changes, and the identifier of the server's cluster, which is another one if the dump was restored into another server. If one
+/// of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
 /// [accepts](Journal::accept_history) it. If the server only fails over to synchronous standbys,
 /// [say so in advance](PostgresOptions::fails_over_without_loss). A user who may not execute `pg_walfile_name` and
-/// `pg_current_wal_lsn` observes no timeline, and the log has a warning. A snapshot of the server's disk that is restored is not
-/// noticed.
+/// `pg_current_wal_lsn` observes no timeline, and the log has a warning; one who may not execute `pg_control_system` observes no
+/// identifier. Such a user begins nothing if the journal knows what it may not observe. A snapshot of the server's disk that is
+/// restored is not noticed.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
 /// pooler that changes the session, as in transaction mode, is refused before anything is written: each transaction checks that it
@@ -81,7 +83,8 @@ use session::{History, Session, read};
 /// # Errors and timeouts
 ///
 /// All addresses of all hosts share 10 seconds to connect, so that one that does not respond leaves time for the next. The
-/// next connection first tries the address that responded, if the name still resolves to it. With `connect_timeout`, an address gets at most that time.
+/// next connection first tries the address that responded, if the name still resolves to it. With `connect_timeout`, an address
+/// gets at most that time.
 ///
 /// If a connection breaks during COMMIT, or does not respond for 10 seconds, the change [may have been
 /// made](StoreError::is_in_doubt). So it may if the server confirms the COMMIT with a warning, as it does when the wait for a
@@ -128,8 +131,8 @@ impl PostgresStore {
     /// # Errors
     ///
     /// [Refused](StoreError::is_refused) if the URL cannot be read or has an unsupported parameter, if the server has no such
-    /// database, rejects this user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, or if there is a
-    /// pooler that changes the session;
+    /// database, rejects this user, wants a password that the URL lacks, cannot be used over TLS or its commits are not durable, or
+    /// if there is a pooler that changes the session;
     /// [newer](StoreError::is_newer) if a newer version has created them;
     /// [unavailable](StoreError::is_unavailable) if the server cannot be reached within 10 seconds.
     pub async fn connect(url: &str) -> Result<Self, StoreError> {

@@ -173,8 +173,8 @@ impl Session {
         execute(self.connection.client.batch_execute("ROLLBACK")).await
     }
 
-    /// Checks that the server does not lack commits. To who only reads, a standby tells nothing, nor does a server that this user may
-    /// not ask for its timeline or its cluster.
+    /// Checks that the server does not lack commits. To who only reads, a standby tells nothing, nor does a server that this user
+    /// may not ask for its timeline or its cluster.
     pub(super) async fn check_history(&self, history: &History, only_reads: bool) -> Result<(), StoreError> {
         let client = &self.connection.client;
         if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
@@ -331,11 +331,12 @@ impl History {
         let is_first = || !self.is_logged.swap(true, Ordering::Relaxed);
         let ((was, was_in), (is, is_in)) = (parts(accepted), parts(now));
         let is_another = was_in.zip(is_in).is_some_and(|(was_in, is_in)| was_in != is_in);
+        let is_hidden = was_in.is_some() && is_in.is_none();
         match (was, is) {
             _ if !is_same_table => Some("its table was restored from a dump".to_owned()),
             _ if is_another => Some("it was restored into another server".to_owned()),
-            (Some(was), Some(is)) if was == is && (was_in.is_none() || is_in.is_some()) => None,
-            (Some(was), is) if self.accepts_timelines => {
+            (Some(was), Some(is)) if was == is && !is_hidden => None,
+            (Some(was), is) if self.accepts_timelines && !is_hidden => {
                 if is_first() {
                     events::new_timeline(was, is);
                 }
@@ -344,7 +345,12 @@ impl History {
             (Some(was), Some(is)) if was != is => {
                 Some(format!("the server was promoted or restored: its timeline is {is}, and was {was}"))
             }
-            (Some(_), _) => Some("this user may no longer ask for the server's timeline".to_owned()),
+            (Some(_), Some(_)) => Some(
+                "this user may not ask for the identifier of the server's cluster, which the journal knows: GRANT EXECUTE ON \
+                 FUNCTION pg_control_system() to it, because accept-history by this user does not help"
+                    .to_owned(),
+            ),
+            (Some(_), None) => Some("this user may no longer ask for the server's timeline".to_owned()),
             (None, _) => {
                 if is_first() {
                     events::timeline_not_observed();

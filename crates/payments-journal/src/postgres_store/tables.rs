@@ -185,8 +185,8 @@ const CREATE: &str = r#"
     CREATE INDEX intents_also_held ON payments_journal.intents USING gin (also_held) WITH (fastupdate = off)
         WHERE also_held IS NOT NULL"#;
 
-/// Locks a text of a kind until the transaction ends, and returns the id of the session. The server computes the number, so that programs of every version
-/// lock the same one. Two texts with the same number only wait for each other.
+/// Locks a text of a kind until the transaction ends, and returns the id of the session. The server computes the number, so that
+/// programs of every version lock the same one. Two texts with the same number only wait for each other.
 pub(super) const LOCK_TEXT: &str = "
     SELECT pg_advisory_xact_lock(hashtextextended($1, $2)), current_setting('payments_journal.session', true)";
 
@@ -207,13 +207,15 @@ pub(super) const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
 const OBSERVE: &str =
     "SELECT timeline, $now, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
 
-/// A person accepts the server's timeline, if it may be asked for, and the table.
+/// A person accepts the server's timeline, if it may be asked for, and the table. Who may not ask for the cluster keeps the one
+/// that is known for this timeline: without it, nobody would notice a dump any more.
 pub(super) const ACCEPT: &str = "
-    UPDATE payments_journal.meta SET timeline = $1, intents = 'payments_journal.intents'::regclass";
+    UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass,
+        timeline = CASE WHEN split_part(timeline, ' ', 1) = $1 THEN timeline ELSE $1 END";
 
-/// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was stored
-/// until `at` is from before that, also by the clock of another server. With `what` it says instead that a person has renamed or
-/// forgotten a service, of this number of intents.
+/// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was
+/// stored until `at` is from before that, also by the clock of another server. With `what` it says instead that a person has
+/// renamed or forgotten a service, of this number of intents.
 pub(super) const RECORD_ACCEPTED: &str = "
     INSERT INTO payments_journal.accepted
     SELECT greatest(now(), max(stored_at)), $1, $2, $3, $4 FROM payments_journal.intents";

@@ -102,6 +102,12 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
     assert_eq!(numbers[0], numbers[1], "nothing but the server differs");
 }
 
+/// What the journal knows of its server.
+async fn recorded_timeline(server: &Server) -> String {
+    let administrator = administrator(&server.url()).await;
+    administrator.query_one("SELECT timeline FROM payments_journal.meta", &[]).await.unwrap().get(0)
+}
+
 /// The statements of a dump by `pg_dump`.
 fn dump(server: &Server) -> String {
     let dumped = Command::new("pg_dump").args(["--inserts", &server.url()]).output().unwrap();
@@ -111,17 +117,34 @@ fn dump(server: &Server) -> String {
     dumped.split_inclusive('\n').filter(is_statement).collect()
 }
 
-/// The timeline alone is then compared.
+/// The timeline alone is then compared, unless the journal knows the id.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
     let Some(mut server) = Server::start() else { return };
     sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC").await;
     PostgresStore::connect(&server.url()).await.unwrap().close().await;
     sql(&server.url(), BILLING).await;
+    let may_accept = "
+        GRANT UPDATE ON payments_journal.meta TO billing;
+        GRANT SELECT, INSERT ON payments_journal.accepted TO billing";
+    sql(&server.url(), may_accept).await;
     let url = server.url().replace("postgres@", "billing@");
+    let synchronous = PostgresStore::options().fails_over_without_loss().connect(&url).await.unwrap();
+    assert_lost(&synchronous, "first", "EXECUTE ON FUNCTION pg_control_system()").await;
+    synchronous.close().await;
+    // Accepting that does not make the journal forget the id.
+    let known = recorded_timeline(&server).await;
+    assert!(known.contains(' '), "{known}");
+    let journal = Journal::open(PostgresStore::connect(&url).await.unwrap()).await.unwrap();
+    journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
+    journal.close().await;
+    assert_eq!(recorded_timeline(&server).await, known);
     let store = PostgresStore::connect(&url).await.unwrap();
-    assert_lost(&store, "first", "may no longer ask").await;
+    assert_lost(&store, "first", "EXECUTE ON FUNCTION pg_control_system()").await;
+    sql(&server.url(), "GRANT EXECUTE ON FUNCTION pg_control_system() TO billing").await;
+    assert!(begins(&store, "first").await.unwrap());
     store.close().await;
+    sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM billing").await;
     let reader = PostgresStore::connect_to_read(&url).await.unwrap().unwrap();
     reader.check_history().await.expect("it tells nothing to who only reads");
     let of_timeline = "UPDATE payments_journal.meta SET timeline = split_part(timeline, ' ', 1)";
@@ -203,7 +226,7 @@ async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     store.close().await;
     sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC").await;
     let store = PostgresStore::connect(&url).await.unwrap();
-    assert_lost(&store, "second", "may no longer ask").await;
+    assert_lost(&store, "second", "may no longer ask for the server's timeline").await;
     store.close().await;
     // A journal that was never observed goes on, with a warning.
     sql(&server.url(), "UPDATE payments_journal.meta SET timeline = NULL").await;
