@@ -85,8 +85,8 @@ pub(crate) fn run<C: Charge>(
     })
 }
 
-/// Where and under which key a charge is recorded, if it is. A key without a journal, or a journal without a key, is refused: a user
-/// who sets one of them relies on both.
+/// Where and under which key a charge is recorded, if it is. A key without a journal, or a journal without a key, is refused: a
+/// user who sets one of them relies on both.
 fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentKey)>, Failure> {
     let message = match (JournalPlace::find(&intent.place, Purpose::MoveMoney)?, &intent.key) {
         (Some(place), Some(key)) => return Ok(Some((place, key.clone()))),

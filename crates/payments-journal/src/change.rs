@@ -137,8 +137,8 @@ impl Change {
         self
     }
 
-    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses. Without them the person names this key,
-    /// and it is sent again whatever it was rejected with; a key that was already reopened becomes one that was named.
+    /// A person allows it to be sent again, if it was rejected with one of these HTTP statuses. Without them the person names this
+    /// key, and it is sent again whatever it was rejected with; a key that was already reopened becomes one that was named.
     pub fn reopen(
         key: IntentKey,
         http_statuses: Option<&[u16]>,
@@ -151,8 +151,8 @@ impl Change {
     }
 
     /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
-    /// is not in the journal, or if a call could send it, it becomes unknown. So does one that is unknown already: it has changed, so
-    /// that an earlier finding about it is refused.
+    /// is not in the journal, or if a call could send it, it becomes unknown. So does one that is unknown already: it has changed,
+    /// so that an earlier finding about it is refused.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, by: &str, at: SystemTime) -> Self {
         let (attempt_id, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
         Self::new(key, at, Kind::Lost { attempt_id, owner, since, by })
@@ -317,8 +317,8 @@ impl Change {
         })
     }
 
-    /// The row of an attempt that has ended, if it is the newest one and its end was not known. `was_lost` says that the journal did
-    /// not have the attempt.
+    /// The row of an attempt that has ended, if it is the newest one and its end was not known. `was_lost` says that the journal
+    /// did not have the attempt.
     fn ended(
         &self,
         found: &Intent,
@@ -441,7 +441,8 @@ impl Change {
         by: &str,
     ) -> Option<Intent> {
         if let Some(found) = found {
-            // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost time.
+            // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost
+            // time.
             let is_unknown = matches!(found.state, IntentState::Unknown(_));
             let since = if is_unknown { since.min(found.begun_at) } else { since };
             return (is_unknown || found.moved_nothing()).then(|| self.unknown(found, since, Some(by)));

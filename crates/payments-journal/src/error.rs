@@ -26,7 +26,8 @@ pub(crate) enum Cause {
     /// The state left by an earlier call with this key, which may still be sending. Nothing was sent now.
     Recorded(Intent),
     KeyReused(Intent, Vec<&'static str>),
-    /// The key belongs to the service `recorded`, or it is not known to which. The rest of its row says nothing about the service that was called.
+    /// The key belongs to the service `recorded`, or it is not known to which. The rest of its row says nothing about the service
+    /// that was called.
     OtherService {
         recorded: Option<String>,
         called: String,
@@ -138,8 +139,8 @@ impl Error {
 
     /// Whether the service declined the payment itself, in the response to this call or to an earlier one with the key, or as a
     /// person has found out: another card may help, with an explicit call
-    /// [after the rejection](crate::JournaledClient::after_rejection). It is false for HTTP 401, 403 and 429, which are about the API
-    /// key, and for what something in front of the service says: no other card helps there.
+    /// [after the rejection](crate::JournaledClient::after_rejection). It is false for HTTP 401, 403 and 429, which are about the
+    /// API key, and for what something in front of the service says: no other card helps there.
     pub fn is_decline(&self) -> bool {
         match (&self.0.cause, self.intent().map(|intent| &intent.state)) {
             (Cause::Call(error), _) => {

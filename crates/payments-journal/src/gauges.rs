@@ -13,8 +13,8 @@ use crate::Summary;
 /// | `payment.intent.amount` | that of the amounts | `payment.state` |
 /// | `payment.intent.oldest_age` | s | `payment.state` |
 ///
-/// `payment.state` is the name of each [`StateName`](crate::StateName). A state without intents has zeros, so an alert ends when its cause does.
-/// The amount is the sum as a floating-point number: for a screen, not for the books.
+/// `payment.state` is the name of each [`StateName`](crate::StateName). A state without intents has zeros, so an alert ends when
+/// its cause does. The amount is the sum as a floating-point number: for a screen, not for the books.
 ///
 /// A gauge keeps its value until the next [`record`](Self::record). So record a new summary about every minute, and also watch
 /// whether the journal can be read. Several processes with one journal export the same numbers: take their maximum, not their sum.

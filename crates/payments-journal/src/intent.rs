@@ -29,8 +29,8 @@ pub struct Intent {
     /// row says anything about another service. `None` if the entry was [lost](Subject::Lost).
     #[serde(with = "stored_service")]
     pub service: Option<String>,
-    /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still has
-    /// it.
+    /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still
+    /// has it.
     pub request: IntentRequest,
     /// The state of the newest attempt. If that one moved no money and an earlier one was found processed:
     /// [`Resolved`](IntentState::Resolved), as that one.

@@ -217,8 +217,8 @@ impl Journal {
     /// Checks that the journal does not lack its newest entries, as far as that can be observed.
     ///
     /// Reads are not refused after a loss, and cannot show it: a key that was charged is then not found, or shown as it was before.
-    /// A [reader](Self::read_only) sees nothing of it on a standby, in a copy of the file without the folder beside it, and as a user
-    /// who may not ask PostgreSQL for its timeline. It does not know of
+    /// A [reader](Self::read_only) sees nothing of it on a standby, in a copy of the file without the folder beside it, and as a
+    /// user who may not ask PostgreSQL for its timeline. It does not know of
     /// [`fails_over_without_loss`](crate::PostgresOptions::fails_over_without_loss).
     ///
     /// # Errors
@@ -233,8 +233,8 @@ impl Journal {
     /// lacks commits: what [is refused](StoreError::is_history_lost) since then may begin again.
     ///
     /// First make a list of every key that was sent in the lost time, from what the journal does not keep: the billing files of
-    /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on it
-    /// that the journal lacks, each that a call could send, and each that is unknown already, becomes
+    /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on
+    /// it that the journal lacks, each that a call could send, and each that is unknown already, becomes
     /// [`Unknown`](IntentState::Unknown), kind `lost_history`, so that a person resolves it; its time is the one at which the
     /// journal's entries end, or an earlier one at which it became unknown. What a person found out about it before the loss is
     /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
@@ -318,8 +318,8 @@ impl Journal {
     }
 
     /// Writes the outcomes that [could not be written](crate::Journaled::write_error) when their charges ended. The journal also
-    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a timer.
-    /// Before a program ends, this is the last chance.
+    /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a
+    /// timer. Before a program ends, this is the last chance.
     ///
     /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
     /// one.

@@ -67,8 +67,9 @@
 //! | `SqliteReader` | `sqlite` | to read the file, also on a full or read-only disk |
 //! | [`MemoryStore`] | | tests |
 //!
-//! [`Journal::open`] takes any of them; [`Journal::read_only`] writes nothing. `SqliteStore::open` blocks on the disk, and for some seconds if another process holds
-//! the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is asynchronous.
+//! [`Journal::open`] takes any of them; [`Journal::read_only`] writes nothing. `SqliteStore::open` blocks on the disk, and for some
+//! seconds if another process holds the file: call it at the start, or where blocking is allowed. `PostgresStore::connect` is
+//! asynchronous.
 //!
 //! # Durability
 //!

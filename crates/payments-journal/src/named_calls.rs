@@ -23,8 +23,9 @@ macro_rules! same_journal {
             Self { client: self.client.with_api_key(api_key), ..self.clone() }
         }
 
-        /// A client of another merchant with the same journal, as in [`Client::for_merchant`]. A key belongs to the merchant for which
-        /// it was first used: for another one the call fails with [`is_other_service`](Error::is_other_service), and nothing is sent.
+        /// A client of another merchant with the same journal, as in [`Client::for_merchant`]. A key belongs to the merchant for
+        /// which it was first used: for another one the call fails with [`is_other_service`](Error::is_other_service), and nothing
+        /// is sent.
         ///
         /// # Errors
         ///

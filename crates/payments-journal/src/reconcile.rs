@@ -23,8 +23,8 @@ impl Journal {
     /// Compares the journal with the report of a processor, and says what a person can resolve. It changes nothing and looks
     /// nothing up.
     ///
-    /// Every attempt without a known transaction that the [history](crate::Intent::history) has takes part, also of rejected and not
-    /// processed intents. A row may be an
+    /// Every attempt without a known transaction that the [history](crate::Intent::history) has takes part, also of rejected and
+    /// not processed intents. A row may be an
     /// attempt's payment if the amount agrees, and the reference or, for a card, the last four digits, and if its time lies
     /// between 5 minutes before the attempt began and [`within`](ReconcileOptions::within) after it ended. An unknown intent
     /// with a transaction's id can only be the row of that id. Something is proposed only if the intent has exactly one such row

@@ -190,8 +190,8 @@ impl Intent {
         }
     }
 
-    /// The earlier attempts that may have moved money, about which and after which no person has decided, by number. The journal had
-    /// lost their begin when the next one began.
+    /// The earlier attempts that may have moved money, about which and after which no person has decided, by number. The journal
+    /// had lost their begin when the next one began.
     pub(crate) fn earlier_unknown(&self) -> impl DoubleEndedIterator<Item = (u32, &Failure)> {
         let mut unknown = BTreeMap::new();
         let mut ended = BTreeSet::new();

@@ -64,8 +64,8 @@ impl Journal {
     /// new service.** If it is another service after all, a payment that was never made there is reported as processed.
     ///
     /// `read` is what the person has seen. If the journal has other intents of that service by now, nothing is changed. The earlier
-    /// name is kept in the [history](crate::Intent::history) of each. Everything is done in one transaction, in which nothing else is
-    /// written: do it while nothing is charged.
+    /// name is kept in the [history](crate::Intent::history) of each. Everything is done in one transaction, in which nothing else
+    /// is written: do it while nothing is charged.
     ///
     /// A key is unique in a journal, so no two intents can get the same key. But intents of both services may have the same
     /// transaction. Then they are not one service, and it is refused. These rules are chosen by this SDK.

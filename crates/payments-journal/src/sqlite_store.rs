@@ -75,8 +75,8 @@ use writer::{Purpose, Writer};
 ///   [damaged](StoreError::is_damaged), whether the log was removed or the database was copied without it. So is a copy
 ///   that was made in use, and a database whose log another program, such as `sqlite3`, has moved into it after a crash. Only a
 ///   person can confirm that nothing is missing, with an empty log of mode 0600 in its place. Copy the database with SQLite's
-///   own means, such as `.backup`, or while it is not open in any process. Never restore an old copy, because it charges again every
-///   key that it does not know. Nothing else in a process that has the journal open may open the database file: closing it
+///   own means, such as `.backup`, or while it is not open in any process. Never restore an old copy, because it charges again
+///   every key that it does not know. Nothing else in a process that has the journal open may open the database file: closing it
 ///   would release SQLite's locks, as POSIX specifies.
 /// - `PATH-owners/`: mode 0700, one locked file for each open store, which only decides the state of rows that a dead store left,
 ///   and the journal's witness.
@@ -85,8 +85,8 @@ use writer::{Purpose, Writer};
 ///
 /// The witness has the number of the newest change. If it has seen more changes than the database has, the database is an older
 /// copy, and would charge again what it does not know. **Then nothing begins** ([`StoreError::is_history_lost`]); ends and reads go
-/// on, until a person [accepts](Journal::accept_history) the loss. So it is while the witness is missing or damaged. If it cannot be
-/// written, a begin is withdrawn. A database that is missing beside its witness is not created anew.
+/// on, until a person [accepts](Journal::accept_history) the loss. So it is while the witness is missing or damaged. If it cannot
+/// be written, a begin is withdrawn. A database that is missing beside its witness is not created anew.
 ///
 /// It does not notice a restore of the witness together with the database, as of a snapshot of the disk, unless there is
 /// [another witness](SqliteOptions::witness) on another disk; nor a snapshot of the machine's memory that is resumed twice.
@@ -103,7 +103,8 @@ use writer::{Purpose, Writer};
 ///
 /// SQLite does not find a row whose entry in an index is lost, so its key would be new. Opening compares the table with each
 /// index and refuses a journal in which they differ as [damaged](StoreError::is_damaged). That reads the whole file once. A
-/// million rows (690 MB) take 1.1 to 1.5 s in a release build if the file is in the system's cache. [`SqliteReader`] does not do it.
+/// million rows (690 MB) take 1.1 to 1.5 s in a release build if the file is in the system's cache. [`SqliteReader`] does not do
+/// it.
 ///
 /// # Closing
 ///
@@ -275,8 +276,8 @@ pub struct SqliteOptions {
 
 impl SqliteOptions {
     /// A second witness, in a file on another disk, which is created if the journal has none there. It also notices a loss if the
-    /// folder of the journal is restored as a whole. From then on the journal must be opened with it, or nothing begins. A file that
-    /// exists and is no witness is refused and left as it is.
+    /// folder of the journal is restored as a whole. From then on the journal must be opened with it, or nothing begins. A file
+    /// that exists and is no witness is refused and left as it is.
     pub fn witness(self, path: impl Into<PathBuf>) -> Self {
         Self { witness: Some(path.into()) }
     }

@@ -31,9 +31,9 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    /// The error kind of a file with errors, the file in a message, and what to do about one that does not fit into memory. In a part
-    /// of a report, the sales of the other part seem to be missing; and keys that are named after the lost time was accepted are too
-    /// late.
+    /// The error kind of a file with errors, the file in a message, and what to do about one that does not fit into memory. In a
+    /// part of a report, the sales of the other part seem to be missing; and keys that are named after the lost time was accepted
+    /// are too late.
     const fn words(self) -> (&'static str, &'static str, &'static str) {
         const SPLIT: &str = "split it";
         match self {

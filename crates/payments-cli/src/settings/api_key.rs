@@ -92,9 +92,9 @@ fn without_final_newline(text: &str) -> &str {
 /// Larger than any key that fits in a header, and small enough to refuse a wrong file at once.
 pub(super) const LARGEST_KEY_FILE: usize = 16 * 1024;
 
-/// A warning about a key file that others can read. The error is why it is refused: anyone who can write to it decides which account
-/// the next charge goes to. One that can be read is not refused, because in containers, mounted secrets are often readable by
-/// everyone.
+/// A warning about a key file that others can read. The error is why it is refused: anyone who can write to it decides which
+/// account the next charge goes to. One that can be read is not refused, because in containers, mounted secrets are often readable
+/// by everyone.
 #[cfg(unix)]
 fn check_key_file(metadata: &Metadata) -> Result<Option<&'static str>, &'static str> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};

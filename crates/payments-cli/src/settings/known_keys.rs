@@ -17,7 +17,8 @@ use crate::files;
 pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {
-    /// `file` is that of the option, and `chosen` the key that calls would use. Its file may be a pipe, which can be read only once.
+    /// `file` is that of the option, and `chosen` the key that calls would use. Its file may be a pipe, which can be read only
+    /// once.
     pub(super) fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
         let files = file.map(Path::to_owned).into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
         let in_files = files.filter(|path| path.is_file()).filter_map(|path| {

@@ -68,8 +68,8 @@ impl Client {
     /// Returns a builder for a client of the service at `endpoint`, over an HTTP stack and its clock. For a client with every
     /// default, use `payments_hyper::client(endpoint)`.
     ///
-    /// An asynchronous stack and its [`Timer`](crate::Timer) make this client with [`build`](ClientBuilder::build), a blocking stack
-    /// and its [`blocking::Timer`](crate::blocking::Timer) a [`blocking::Client`](crate::blocking::Client) with
+    /// An asynchronous stack and its [`Timer`](crate::Timer) make this client with [`build`](ClientBuilder::build), a blocking
+    /// stack and its [`blocking::Timer`](crate::blocking::Timer) a [`blocking::Client`](crate::blocking::Client) with
     /// [`build_blocking`](ClientBuilder::build_blocking).
     pub fn builder<T, C>(endpoint: Endpoint, transport: T, timer: C) -> ClientBuilder<T, C> {
         ClientBuilder::new(endpoint, transport, timer)
@@ -183,8 +183,8 @@ impl Client {
     ///
     /// # Errors
     ///
-    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`, or if it contains an API key. These rules
-    /// are chosen by this SDK.
+    /// A configuration error if the label is not 1 to 64 ASCII letters, digits and `- . _`, or if it contains an API key. These
+    /// rules are chosen by this SDK.
     ///
     /// ```
     /// # payments_fake::block_on(async {

@@ -33,8 +33,8 @@ impl OwnerLock {
     }
 }
 
-/// Whether a session holds the lock of this owner, or may hold it, as far as a standby can tell. The lock is tried in shared mode and only for this statement, so that
-/// concurrent checks do not mistake each other for the owner.
+/// Whether a session holds the lock of this owner, or may hold it, as far as a standby can tell. The lock is tried in shared mode
+/// and only for this statement, so that concurrent checks do not mistake each other for the owner.
 pub(super) async fn is_live(session: &Session, owner: &OwnerId) -> Result<bool, StoreError> {
     // An owner of another store has no lock here.
     let Some(number) = number(owner) else { return Ok(false) };

@@ -1,7 +1,7 @@
 //! Refuses a path that is written like the address of a database, or that a shell or a file of variables left as it was.
 //!
-//! As a file, `host=db password=secret dbname=pay` or `$HOME/billing.db` would be another journal in each working directory, and every row would be
-//! charged once in each. No error repeats such a text, because it may hold a password.
+//! As a file, `host=db password=secret dbname=pay` or `$HOME/billing.db` would be another journal in each working directory, and
+//! every row would be charged once in each. No error repeats such a text, because it may hold a password.
 
 use std::path::Path;
 

@@ -22,9 +22,9 @@
 //! Stores open and close one at a time (see [`OwnersLock`]). So the last of several that close at once finds itself alone, and no
 //! store checks the log and the flag while both are changed.
 //!
-//! A log can also be left next to an older copy of the database file, or the other way round. SQLite would mix the pages of both, and
-//! what was in neither would be new. So each change records in `meta.moved` up to which change the file had everything when the log
-//! was last moved into it. A file with fewer changes than that, or with more than the log, is refused before it is written.
+//! A log can also be left next to an older copy of the database file, or the other way round. SQLite would mix the pages of both,
+//! and what was in neither would be new. So each change records in `meta.moved` up to which change the file had everything when the
+//! log was last moved into it. A file with fewer changes than that, or with more than the log, is refused before it is written.
 //!
 //! This protocol does not cover other programs. One that closes the journal last, after a crash, moves the log into the database,
 //! removes it, and leaves the flag. A copy by `.backup` has the flag and no log. Both are refused until a person confirms that

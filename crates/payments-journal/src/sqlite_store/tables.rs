@@ -38,8 +38,9 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
-/// - `journal` is a random id, of which the second half is a new one whenever a person accepts a loss, and `changes` counts the commits that a witness could see. `is_witnessed` is the number of witnesses
-///   that were created, and `is_lost` means that a witness has seen more changes: see `witness.rs`.
+/// - `journal` is a random id, of which the second half is a new one whenever a person accepts a loss, and `changes` counts the
+///   commits that a witness could see. `is_witnessed` is the number of witnesses that were created, and `is_lost` means that a
+///   witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
 ///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
 ///   service instead, of that number of intents.

@@ -9,9 +9,9 @@
 //! for the journal if it is put back later, however many changes it has. The first half of the id stays: it tells another time of
 //! the journal from another journal.
 //!
-//! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so that
-//! later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read, nobody
-//! knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
+//! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so
+//! that later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read,
+//! nobody knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
@@ -242,8 +242,8 @@ pub(super) fn check_history<E>(
     }
 }
 
-/// Whether the journal's own witness can be asked by who only reads: not beside a copy that was put somewhere to be read, and not in
-/// the folder of another user.
+/// Whether the journal's own witness can be asked by who only reads: not beside a copy that was put somewhere to be read, and not
+/// in the folder of another user.
 fn is_beside(place: &Place) -> bool {
     match fs::metadata(place.witness()) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => false,

@@ -1,8 +1,8 @@
 //! The journals of every released version in `tests/fixtures`: this version opens each, brings it forward and reads all of it.
 //!
-//! Before a new version of the format is released, `cargo test -p payments-journal --test journal write_fixtures -- --ignored` writes
-//! its files: a SQLite file, a dump by `pg_dump`, and the intents in both. Files of released versions never change. What this version
-//! reads out of them, `version-N.json`, does, if a member has a new name.
+//! Before a new version of the format is released, `cargo test -p payments-journal --test journal write_fixtures -- --ignored`
+//! writes its files: a SQLite file, a dump by `pg_dump`, and the intents in both. Files of released versions never change. What
+//! this version reads out of them, `version-N.json`, does, if a member has a new name.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;

@@ -88,7 +88,8 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     assert_lost(begin(&open(&place.path()), "newest").await);
 }
 
-/// It does not begin when the loss is noticed, or when a person accepts it: what was charged before that would be looked for too late.
+/// It does not begin when the loss is noticed, or when a person accepts it: what was charged before that would be looked for too
+/// late.
 #[tokio::test]
 async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
     let place = restored().await;
@@ -105,8 +106,8 @@ async fn lost_time_begins_with_the_newest_entry_of_the_copy_d49() {
     }
 }
 
-/// The newest file was put aside, the witness was lost, and a person accepted the older copy. However few changes that has made since,
-/// the newest file is not the journal any more.
+/// The newest file was put aside, the witness was lost, and a person accepted the older copy. However few changes that has made
+/// since, the newest file is not the journal any more.
 #[tokio::test]
 async fn file_that_was_put_aside_begins_nothing_when_it_is_put_back_d49() {
     for has_second in [false, true] {

@@ -117,7 +117,8 @@ fn read_rows(
 const NOT_EXACT: &str = "and the key that was sent would be charged again: take the keys from where they were not changed; if all keys \
                          are exactly as they were sent, give --keys-are-exact";
 
-/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its place.
+/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its
+/// place.
 fn change_by_others(key: &str) -> Option<&'static str> {
     const QUOTES: [char; 3] = ['\'', '"', '`'];
     if key.starts_with(QUOTES) {

@@ -65,7 +65,7 @@ fn time_of_day(now: SystemTime) -> String {
     humantime::format_rfc3339_seconds(now).to_string()[11..19].to_owned()
 }
 
-/// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  invoice 19            after_commit close`.
+/// `05:29:57  token-transaction        99.00  charged     saw nothing             0.4 ms  invoice 19            after_commit close`
 fn pretty(exchange: &Exchange, now: SystemTime, style: Style) -> String {
     let time = style.paint(Tone::Dim, &time_of_day(now));
     let recorded = exchange.recorded.as_ref();
