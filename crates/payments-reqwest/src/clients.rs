@@ -12,8 +12,8 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    /// For each runtime, the most recently used first: its clients for plain http and for https, once built. The task of a connection
-    /// belongs to the runtime that opened it; no other runtime would drive it.
+    /// For each runtime, the most recently used first: its clients for plain http and for https, once built. The task of a
+    /// connection belongs to the runtime that opened it; no other runtime would drive it.
     built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
 }
 

@@ -1,10 +1,12 @@
 use std::error::Error;
 use std::future::{Future, poll_fn};
+use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
+use futures_util::FutureExt as _;
 use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -12,8 +14,8 @@ use tower_service::Service;
 tokio::task_local! {
     /// The current request.
     ///
-    /// reqwest passes only the address of a request to a connector. But it calls the connector within the future of the request that
-    /// needs a connection.
+    /// reqwest passes only the address of a request to a connector. But it calls the connector within the future of the request
+    /// that needs a connection.
     static CURRENT: Connecting;
 }
 
@@ -41,8 +43,8 @@ impl Connecting {
 
     /// Whether the request was still waiting for its connection when `send` was polled last. Then nothing was sent.
     ///
-    /// hyper-util polls the connector within the request's future only as long as the request has no connection. Once it has another
-    /// one from the pool, the connector goes on in the background.
+    /// hyper-util polls the connector within the request's future only as long as the request has no connection. Once it has
+    /// another one from the pool, the connector goes on in the background.
     pub(crate) fn is_waiting(&self) -> bool {
         self.is_waiting.load(Ordering::Relaxed)
     }
@@ -73,6 +75,14 @@ impl<S> Layer<S> for ConnectDeadline {
 #[derive(Clone, Debug)]
 pub(crate) struct Connector<S>(S);
 
+/// tokio offers no way to ask whether a runtime has its drivers.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "the call panicked before it had a connection: the tokio runtime has no time driver or no network driver, or was shut down \
+     (build the runtime with enable_all), or code of your own panicked"
+)]
+pub(crate) struct Panicked;
+
 type BoxError = Box<dyn Error + Send + Sync>;
 
 impl<S, Address> Service<Address> for Connector<S>
@@ -93,7 +103,7 @@ where
         let current = CURRENT.try_with(Connecting::clone);
         let connecting = self.0.call(address);
         // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
-        Box::pin(async move {
+        let connected = async move {
             let current = current?;
             let mut connecting = pin!(timeout_at(current.deadline, connecting));
             let polled = poll_fn(|context| {
@@ -104,7 +114,10 @@ where
                 polled
             });
             polled.await?
-        })
+        };
+        Box::pin(
+            async move { AssertUnwindSafe(connected).catch_unwind().await.unwrap_or(Err(Panicked.into())) },
+        )
     }
 }
 

@@ -7,6 +7,8 @@ use payments_core::{TransportError, TransportErrorKind};
 use rustls::AlertDescription;
 use tokio::time::error::Elapsed;
 
+use crate::connect_deadline::Panicked;
+
 /// The evidence of an error that reqwest reported before a status.
 pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
     let tls = causes(&error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
@@ -15,6 +17,8 @@ pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
             TransportErrorKind::Resolve
         } else if causes(&error).any(<dyn StdError>::is::<Elapsed>) {
             TransportErrorKind::Timeout
+        } else if causes(&error).any(<dyn StdError>::is::<Panicked>) {
+            TransportErrorKind::Configuration
         } else if tls.is_some() {
             TransportErrorKind::Tls
         } else {

@@ -51,8 +51,8 @@
 //!
 //! # What is switched off, and why
 //!
-//! - **Retries.** With reqwest's default over HTTP/2, 199 of 411 097 payments were executed twice, because reqwest resends a request
-//!   that a server refuses but may have processed.
+//! - **Retries.** With reqwest's default over HTTP/2, 199 of 411 097 payments were executed twice, because reqwest resends a
+//!   request that a server refuses but may have processed.
 //! - **Redirects.** reqwest follows 307 and 308 by posting the body again, including the card number, to wherever the response
 //!   says.
 //! - **Proxies from the environment.** Only your own builder can set a proxy.
@@ -74,15 +74,17 @@
 //! # Your own `reqwest::ClientBuilder`
 //!
 //! [`ReqwestTransport::builder`] sets which certificates are trusted. For other TLS settings, a proxy, a resolver or a local
-//! address, pass your own builder to [`unversioned::from_client_builder`]. Its documentation says what your builder decides, what is
-//! overridden, and what cannot be checked.
+//! address, pass your own builder to [`unversioned::from_client_builder`]. Its documentation says what your builder decides, what
+//! is overridden, and what cannot be checked.
 //!
 //! # Runtime
 //!
 //! A call needs a tokio runtime with its network and time drivers, as `#[tokio::main]` and `Builder::enable_all` create it.
 //! Outside a runtime nothing is sent: the error is [`NotProcessed`](payments_core::Outcome::NotProcessed), its
 //! kind is [`Configuration`](payments_core::ErrorKind::Configuration), and its text names tokio. In a runtime without
-//! one of these drivers, tokio panics.
+//! one of these drivers tokio panics. The panic is caught, and the error is the same, but its message reaches the panic hook, which
+//! prints it by default. With `panic = "abort"` it ends the process. A panic anywhere else in a call is caught too. The request may
+//! have been sent, so the outcome is [`Unknown`](payments_core::Outcome::Unknown).
 //!
 //! A connection belongs to the runtime that opened it. Several runtimes can use one transport. Each has its own connections, and
 //! those of the eight most recently used runtimes are kept.

@@ -1,10 +1,12 @@
 use std::fmt;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
+use futures_util::FutureExt as _;
 use http::{Response, Version};
 use payments_core::transport::{before, has_ambiguous_length};
 use payments_core::{
@@ -17,7 +19,7 @@ use tokio::time::Instant;
 use crate::builder::ReqwestTransportBuilder;
 use crate::call_body::Call;
 use crate::clients::Clients;
-use crate::connect_deadline::Connecting;
+use crate::connect_deadline::{Connecting, Panicked};
 use crate::evidence::{before_a_status, never_sent};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
@@ -50,6 +52,15 @@ impl fmt::Debug for ReqwestTransport {
 
 impl Transport for ReqwestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        // A panic must not hide that the request may have been sent. One before there is a connection is an error of the connector.
+        AssertUnwindSafe(self.run(request)).catch_unwind().await.unwrap_or_else(|_panic| {
+            Err(TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked"))
+        })
+    }
+}
+
+impl ReqwestTransport {
+    async fn run(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let is_https = request.server()?.is_https();
         let connecting = Connecting::until(Instant::now() + request.deadlines().connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
@@ -63,7 +74,10 @@ impl Transport for ReqwestTransport {
         let call = Call::new();
         let request = unchanged_request(request, &call)?;
 
-        let sending = connecting.limit(client.execute(request));
+        // It sends nothing before it is polled, and panics in a runtime without a time driver.
+        let pending = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
+            .map_err(|_panic| never_sent(TransportErrorKind::Configuration, Panicked))?;
+        let sending = connecting.limit(pending);
         let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
         let mut incoming = match before(&mut total, sending).await {
             Some(Ok(incoming)) => incoming,

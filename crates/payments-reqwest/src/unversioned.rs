@@ -17,8 +17,9 @@ use crate::transport::ReqwestTransport;
 /// # What the builder decides
 ///
 /// - TLS: the backend or a preconfigured one, roots, client certificate, versions. Only the builder's roots are trusted.
-/// - Its proxies, for https. TLS runs through them end to end. If a proxy refuses, the outcome is `NotProcessed`. The error names the
-///   status 407. For any other status it says only that the proxy refused, because reqwest does not show it; `payments-hyper` does.
+/// - Its proxies, for https. TLS runs through them end to end. If a proxy refuses, the outcome is `NotProcessed`. The error names
+///   the status 407. For any other status it says only that the proxy refused, because reqwest does not show it; `payments-hyper`
+///   does.
 /// - Names: its resolver and its overrides. Sockets: local address, interface, keep-alive, Unix socket.
 /// - Connections: the idle timeout and the number of idle connections. reqwest keeps idle connections for 90 seconds, longer than
 ///   many servers do. 20 seconds is better, because a payment that is sent into a closing connection is unknown.

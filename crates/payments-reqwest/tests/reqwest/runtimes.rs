@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::Request;
-use payments_core::{Deadlines, OperationName, Transport, TransportRequest};
+use payments_core::{
+    Deadlines, Delivery, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
+};
 use payments_reqwest::ReqwestTransport;
 use tokio::runtime::Builder;
 
@@ -43,14 +45,17 @@ impl Server {
     }
 
     fn request(&self) -> TransportRequest {
-        let request =
-            Request::post(format!("http://{}/", self.address)).body(Bytes::from_static(b"{}")).unwrap();
-        TransportRequest::new(request, OperationName::TokenTransaction, Deadlines::default(), 1024)
+        request(self.address, Bytes::from_static(b"{}"))
     }
 
     fn requests(&self) -> usize {
         self.requests.load(Ordering::SeqCst)
     }
+}
+
+fn request(to: SocketAddr, body: Bytes) -> TransportRequest {
+    let request = Request::post(format!("http://{to}/")).body(body).unwrap();
+    TransportRequest::new(request, OperationName::TokenTransaction, Deadlines::default(), 1024)
 }
 
 fn serve(mut connection: TcpStream, requests: &AtomicUsize, wait: &std::sync::Mutex<mpsc::Receiver<()>>) {
@@ -121,4 +126,46 @@ fn a_call_can_be_dropped_outside_its_runtime() {
         server.may_respond.send(()).unwrap();
         runtime.block_on(transport.send(server.request())).unwrap();
     }
+}
+
+fn evidence(error: &TransportError) -> (Delivery, TransportErrorKind) {
+    (error.delivery(), error.kind())
+}
+
+#[test]
+fn a_runtime_without_a_driver_is_a_configuration_error_d01() {
+    let server = Server::start();
+    let transport = ReqwestTransport::builder().build().unwrap();
+    for has_time in [true, false] {
+        let mut runtime = Builder::new_current_thread();
+        let runtime = if has_time { runtime.enable_time() } else { runtime.enable_io() };
+        let error = runtime.build().unwrap().block_on(transport.send(server.request())).unwrap_err();
+        let expected = (Delivery::NotProcessed, TransportErrorKind::Configuration);
+        assert_eq!(evidence(&error), expected, "{error:?}");
+    }
+    assert_eq!(server.requests(), 0);
+}
+
+/// A body that panics when it is dropped.
+struct PanicOnDrop(&'static [u8]);
+
+impl AsRef<[u8]> for PanicOnDrop {
+    fn as_ref(&self) -> &[u8] {
+        self.0
+    }
+}
+
+impl Drop for PanicOnDrop {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+/// Only the connector's own panic proves that nothing was sent.
+#[tokio::test]
+async fn a_panic_in_a_call_is_unknown_d03() {
+    let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let transport = ReqwestTransport::builder().build().unwrap();
+    let error = transport.send(request(nobody, Bytes::from_owner(PanicOnDrop(b"{}")))).await.unwrap_err();
+    assert_eq!(evidence(&error), (Delivery::Unknown, TransportErrorKind::Other), "{error:?}");
 }
