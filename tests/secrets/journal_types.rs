@@ -171,6 +171,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
         last_four: ReportCell::Absent,
         time: ReportCell::Read(time),
         status,
+        is_contradicted: false,
     };
     let options = ReconcileOptions::default();
     transcribe!(transcript, options);

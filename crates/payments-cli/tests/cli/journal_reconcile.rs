@@ -147,11 +147,13 @@ fn row_with_a_word_against_it_is_never_proposed() {
         ("Approved", "not yet", false),
         ("Approved", "", false),
         ("Success", "false", false),
-        ("Is_Captured", "0", false),
+        ("Is_Paid", "0", false),
+        ("Captured", "No", true),
+        ("Refund status", "Not refunded", true),
         ("Captured,Paid,Failure Message", "FALSE,FALSE,Your card was declined.", false),
         ("Captured,Paid,Failure Message", "TRUE,TRUE,", true),
-        ("Amount Captured", "0.00", false),
-        ("Amount Captured", "10.50", true),
+        ("Amount Paid", "0.00", false),
+        ("Amount Paid", "10.50", true),
         ("Error", "card_declined", false),
         ("Error", "insufficient funds", false),
         ("Error code", "00", true),
@@ -181,7 +183,7 @@ fn row_with_a_word_against_it_is_never_proposed() {
     );
     let named = "--column status=Status --charged-status settled";
     assert_eq!(found(&workspace.reconcile(&both, named)).len(), 0);
-    let fine = report("Status,Outcome,Captured", "Settled,ok,FALSE");
+    let fine = report("Status,Outcome,Paid", "Settled,ok,FALSE");
     assert_eq!(found(&workspace.reconcile(fine, named)).len(), 0);
     for word in ["Declined", "not approved", "Payment failed", "Partially refunded", "unsuccessful"] {
         let words = format!("--charged-status 'Settled,{word}'");
@@ -218,6 +220,48 @@ fn charge_of_a_rejected_key_is_written_and_resolved_d48() {
     workspace.journals(format!("resolve --from {out}")).exits(0);
     assert_eq!(workspace.shown("invoice-21", "transaction_id"), id);
     workspace.reconcile(&report, "").exits(0);
+}
+
+/// What was given back of a second charge, or is disputed, does not explain it.
+#[test]
+fn second_charge_is_an_alarm_whatever_another_column_says() {
+    let workspace = Workspace::open();
+    let id = workspace.token("tok_approved", "inv-3", "20.00").paid_id();
+    let time = now();
+    for (heading, own, again, against) in [
+        ("Amount Refunded", "0.00", "1.00", Some("\"Amount Refunded\": yes")),
+        ("Refundable", "No", "Yes", None),
+        ("Void deadline", "", "2026-12-01", None),
+        ("Note", "", "pending", Some("Note: pending")),
+        ("Disputed", "No", "Yes", Some("Disputed: yes")),
+        ("Captured", "Yes", "No", None),
+        ("Paid", "Yes", "No", Some("Paid: no")),
+        ("Settlement Date", "2026-11-27", "", None),
+        ("Type", "Sale", "Refund", Some("Type: refund")),
+    ] {
+        let report = format!(
+            "Transaction ID,Amount,Reference,Date,Status,{heading}\n{id},20.00,inv-3,{time},settled,{own}\n\
+             txn_dup,20.00,inv-3,{time},settled,{again}\n"
+        );
+        let document = workspace.reconcile(report, "--charged-status settled").exits(8).json();
+        let row = &document["unexplained"][0]["rows"][1];
+        assert_eq!((&row["status"], row["against"].as_str()), (&json!("settled"), against), "{document}");
+    }
+    for (heading, own, again) in [("Paid", "Yes", "No"), ("Disputed", "No", "Yes"), ("Refunded", "0", "1.00")]
+    {
+        let report = format!(
+            "Transaction ID,Amount,Reference,Date,{heading}\n{id},20.00,inv-3,{time},{own}\n\
+             txn_dup,20.00,inv-3,{time},{again}\n"
+        );
+        workspace.reconcile(report, "").exits(8);
+    }
+    // Without a status the type says what the row is, and a person sees it.
+    let report = format!(
+        "Transaction ID,Amount,Reference,Date,Type\n{id},20.00,inv-3,{time},Sale\n\
+         txn_dup,20.00,inv-3,{time},Refund\n"
+    );
+    let document = workspace.reconcile(report, "").exits(0).json();
+    assert_eq!(document["doubtful"][0]["against"], "Type: refund", "{document}");
 }
 
 /// A person must see the second charge, whose status nobody has named, and the row that contradicts the journal.

@@ -193,7 +193,9 @@ impl<'a> Matching<'a> {
         }
         let row = self.report.first_row(transaction);
         let ReportCell::Read(id) = &row.id else { return Err(UndecidedReason::UnreadableRow) };
+        let is_contradicted = self.report.rows_of(transaction).any(|row| row.is_contradicted);
         let verdict = match row.status {
+            RowStatus::Charged if is_contradicted => return Err(UndecidedReason::Status),
             RowStatus::Charged => Verdict::Processed(id.clone()),
             // It may be the row of the earlier attempt, which the journal knows to be declined.
             RowStatus::Declined if numbers.len() > 1 => return Err(UndecidedReason::SeveralAttempts),

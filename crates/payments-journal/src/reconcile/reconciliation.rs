@@ -131,7 +131,7 @@ pub enum UndecidedReason {
     SeveralAttempts,
     /// The row has the transaction's id, and another amount, reference or card.
     Contradiction,
-    /// The status of the row decides nothing.
+    /// The status of the row decides nothing, or the row [contradicts](super::ReportRow::is_contradicted) it.
     Status,
 }
 

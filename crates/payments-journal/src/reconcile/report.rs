@@ -28,6 +28,9 @@ pub struct ReportRow {
     pub time: ReportCell<RowTime>,
     /// What its status says about the money.
     pub status: RowStatus,
+    /// Whether something else in the row says that the payment was not made, or was given back. It still counts as a charge that
+    /// somebody must explain, and is never proposed as one.
+    pub is_contradicted: bool,
 }
 
 /// A cell of a report.

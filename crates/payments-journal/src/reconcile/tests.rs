@@ -345,6 +345,7 @@ impl World {
             } else {
                 RowTime { earliest: earliest - 14 * HOUR, latest: latest + 12 * HOUR }
             };
+            let is_contradicted = random.percent(6);
             let row = ReportRow {
                 line: 0,
                 id: ReportCell::Read(truth.id.clone()),
@@ -362,12 +363,16 @@ impl World {
                 status: match (random.percent(8), truth.is_charged) {
                     (true, _) => RowStatus::Other,
                     (false, true) => RowStatus::Charged,
+                    // Only another column says that it was not.
+                    (false, false) if is_contradicted => RowStatus::Charged,
                     (false, false) => RowStatus::Declined,
                 },
+                is_contradicted,
             };
             let mut row = row;
             if random.percent(8) {
                 rows.push((Some(index), row.clone()));
+                row.is_contradicted |= random.percent(30);
             }
             if self.processed.iter().any(|(.., id)| *id == truth.id) && random.percent(10) {
                 match random.below(3) {
@@ -520,7 +525,9 @@ impl World {
             let doubtful: Vec<_> = numbers.iter().filter(|seen| seen.is_doubtful).collect();
             let id = read(&row[0].id).unwrap().clone();
             let is_newest = |seen: &Seen| seen.number == newest.number;
+            let is_contradicted = row.iter().any(|row| row.is_contradicted);
             let verdict = match (row[0].status, &*numbers, &*doubtful) {
+                (RowStatus::Charged, ..) if is_contradicted => continue,
                 (RowStatus::Charged, _, [seen]) if is_newest(seen) => Verdict::Processed(id),
                 (RowStatus::Declined, [seen], _) if is_newest(seen) => Verdict::Rejected(Some(id)),
                 _ => continue,
@@ -702,6 +709,10 @@ fn reconciling_without_one_of_its_rules_is_wrong() {
         let alone = |row: &ReportRow| found(&world.intents, std::slice::from_ref(row)).proposals;
         world.rows.iter().flat_map(alone).collect()
     });
+    assert_found("what contradicts a charge", |world| {
+        let rows = world.rows.iter().map(|row| ReportRow { is_contradicted: false, ..row.clone() });
+        found(&world.intents, &rows.collect::<Vec<_>>()).proposals
+    });
     assert_found("unreadable rows", |world| {
         let unreadable = world.reconciled().unreadable;
         let rows = world.rows.iter().filter(|row| !unreadable.contains(&row.line)).cloned();
@@ -746,6 +757,7 @@ fn row(line: u64, id: &str, amount: i64, reference: &str, last_four: &str) -> Re
         last_four: cell(last_four),
         time: ReportCell::Read(RowTime { earliest: start(), latest: start() }),
         status: RowStatus::Charged,
+        is_contradicted: false,
     }
 }
 
@@ -1086,6 +1098,29 @@ fn reconciling_lists_rows_that_may_be_a_charge_by_a_status_that_nobody_named() {
             (expected, vec![], vec![]),
             "{rows:?}"
         );
+    }
+}
+
+/// A second charge stays one if a part of it was given back.
+#[test]
+fn reconciling_contradicted_charge_is_an_alarm_and_no_proposal() {
+    let processed = Some(Ending::Processed(TransactionId::new("t").unwrap()));
+    let rejected = Some(Ending::Rejected(Failure::of_kind("rejected")));
+    let contradicted = |row: ReportRow| ReportRow { is_contradicted: true, ..row };
+    let own = row(2, "t", 900, "r1", "");
+    let again = contradicted(row(3, "u", 900, "r1", ""));
+    for (ending, rows, unexplained, foreign) in [
+        (processed.clone(), vec![own.clone(), again.clone()], 1, 0),
+        (processed.clone(), vec![own.clone(), again.clone(), row(4, "u", 900, "r1", "")], 1, 0),
+        (processed, vec![own.clone(), contradicted(row(3, "u", 900, "r2", ""))], 0, 1),
+        (rejected, vec![again.clone()], 1, 0),
+        (unknown(), vec![own, again.clone()], 1, 0),
+        (unknown(), vec![again.clone()], 0, 0),
+        (unknown(), vec![again, row(4, "u", 900, "r1", "")], 0, 0),
+    ] {
+        let found = found(&[intent("k", token(900, Some("r1")), ending)], &rows);
+        assert_eq!((found.unexplained.len(), found.foreign.len()), (unexplained, foreign), "{rows:?}");
+        assert_eq!(found.all_proposals().count(), 0, "{rows:?}");
     }
 }
 

@@ -44,6 +44,11 @@ pub(super) fn against_a_charge(cell: &str) -> Option<&'static str> {
     words(cell).find_map(|word| UNDONE.into_iter().chain(NOT_MADE).find(|it| *it == word))
 }
 
+/// Whether such a word is the whole cell.
+pub(super) fn is_only_against(cell: &str) -> bool {
+    against_a_charge(cell).is_some_and(|word| cell.trim().eq_ignore_ascii_case(word))
+}
+
 /// Whether a status cannot mean that money moved, whatever a person says. A pending one can.
 pub(super) fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
@@ -65,26 +70,63 @@ pub(super) fn is_status_column(heading: &str) -> bool {
         || letters.ends_with("state")
         || letters.ends_with("stato")
         || is_misspelt_verdict;
-    is_one && !is_of_something_else(&letters) && !is_trouble(&letters)
+    is_one
+        && !is_of_something_else(&letters)
+        && !is_check(&letters)
+        && !has_stem_of(&heading_words(heading), &TROUBLE)
 }
 
-/// The word by which a cell says that a payment was not made or not kept. A column of what went wrong, such as `Failure Message`,
-/// says so unless the cell is empty, zero or a plain no; a column of a success, such as `Captured`, says so if it is. Elsewhere one of the
-/// words says so, but in a remark only if it is the whole cell.
+/// The word, or yes or no, by which a cell says that a payment was not made or not kept. A column of what went wrong, such as
+/// `Failure Message`, says so unless the cell is empty, zero or a no; a column of a success, such as `Paid`, says so if it is.
+/// Elsewhere one of the words says so, but in a remark, or about what may be done, only if it is the whole cell.
 pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static str> {
-    let letters = letters(heading);
+    let (letters, heading) = (letters(heading), heading_words(heading));
+    let has = |names: &[&str]| heading.iter().any(|word| names.contains(&&**word));
+    if is_check(&letters) {
+        return None;
+    }
     let word = against_a_charge(cell);
-    if is_of_something_else(&letters) || (is_remark(&letters) && !is_trouble(&letters)) {
-        return word.filter(|word| cell.trim().eq_ignore_ascii_case(word));
+    let ends = |end: &str| heading.iter().any(|word| word.ends_with(end));
+    // `Refund by` is a deadline, and `Refunded by` a person.
+    let is_possibility = ends("able") || has(&POSSIBILITY) || (has(&["by"]) && !ends("ed"));
+    let is_charged_back = ["chargeback", "chargedback"].iter().any(|name| letters.contains(name));
+    let is_trouble = (is_charged_back || has_stem_of(&heading, &TROUBLE)) && !is_possibility;
+    if is_of_something_else(&letters) || is_possibility || (is_remark(&letters) && !is_trouble) {
+        return word.filter(|_| is_only_against(cell));
     }
-    if let Some(trouble) = TROUBLE.into_iter().find(|trouble| letters.contains(trouble)) {
-        return (!is_nothing(cell)).then_some(word.unwrap_or(trouble));
+    if is_trouble {
+        return (!is_no_trouble(cell)).then_some(word.unwrap_or("yes"));
     }
-    let is_success = SUCCESS.iter().any(|success| letters.contains(success));
+    let is_success = has_stem_of(&heading, &SUCCESS) && !has(&OF_A_SUCCESS);
     word.or_else(|| (is_success && is_no(cell)).then_some("no"))
 }
 
-/// Parts of a heading whose cells say what went wrong.
+/// Words of a heading about what may be done, and not about what was done.
+const POSSIBILITY: [&str; 4] = ["deadline", "policy", "until", "url"];
+
+/// Words of a heading about when and by whom a success was, which may be empty. A pay-out is another payment.
+const OF_A_SUCCESS: [&str; 7] = ["at", "by", "code", "date", "id", "out", "paidout"];
+
+/// The words of a heading: they end at signs, at white space, and before a capital letter as in `FailureMessage` and `TXNRefunded`.
+fn heading_words(heading: &str) -> Vec<String> {
+    let (mut apart, mut last) = (String::new(), ' ');
+    let mut letters = heading.chars().peekable();
+    while let Some(letter) = letters.next() {
+        let is_first = last.is_lowercase() || letters.peek().is_some_and(|next| next.is_lowercase());
+        if letter.is_uppercase() && is_first {
+            apart.push(' ');
+        }
+        apart.push(letter);
+        last = letter;
+    }
+    words(&apart).collect()
+}
+
+fn has_stem_of(heading: &[String], stems: &[&str]) -> bool {
+    heading.iter().any(|word| stems.iter().any(|stem| word.starts_with(stem)))
+}
+
+/// How words of a heading begin whose cells say what went wrong.
 const TROUBLE: [&str; 12] = [
     "cancel",
     "chargeback",
@@ -100,18 +142,17 @@ const TROUBLE: [&str; 12] = [
     "void",
 ];
 
-/// Parts of a heading whose cells say that the payment was made.
-const SUCCESS: [&str; 8] = ["accept", "approv", "authori", "captur", "complet", "paid", "settle", "succe"];
+/// How words of a heading begin whose cells say that the payment was made. An authorization is made before it is captured and
+/// settled.
+const SUCCESS: [&str; 6] = ["accept", "approv", "authori", "complet", "paid", "succe"];
 
-fn is_trouble(letters: &str) -> bool {
-    TROUBLE.iter().any(|trouble| letters.contains(trouble))
+/// Checks of a card, which can fail although the payment is made.
+fn is_check(letters: &str) -> bool {
+    ["3d", "avs", "cvc", "cvv", "secure"].iter().any(|check| letters.contains(check))
 }
 
-/// Checks of a card, and what is no payment.
 fn is_of_something_else(letters: &str) -> bool {
-    let others = [
-        "3d", "address", "avs", "billing", "country", "customer", "cvc", "cvv", "fulfil", "order", "shipping",
-    ];
+    let others = ["address", "billing", "country", "customer", "fulfil", "order", "shipping"];
     others.iter().any(|other| letters.contains(other))
 }
 
@@ -134,7 +175,20 @@ fn is_nothing(cell: &str) -> bool {
     noes.contains(&&*letters) || (is_zero && letters.chars().filter(|it| it.is_alphabetic()).count() <= 3)
 }
 
-/// The same, or a sentence such as `not yet`.
+/// The same, or words such as `Not refunded` and `Approved`. Other sentences say what went wrong: `No such card`.
+fn is_no_trouble(cell: &str) -> bool {
+    let cell_words: Vec<_> = words(cell).collect();
+    let words: Vec<_> = cell_words.iter().map(String::as_str).collect();
+    match *words {
+        ["approved" | "ok" | "success" | "successful"] => true,
+        ["no" | "not", what] => {
+            ["applicable", "yet"].contains(&what) || TROUBLE.iter().any(|stem| what.starts_with(stem))
+        }
+        _ => is_nothing(cell),
+    }
+}
+
+/// Whether a cell is empty, zero or a no, or a sentence such as `not yet`.
 fn is_no(cell: &str) -> bool {
     is_nothing(cell) || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word))
 }
@@ -203,25 +257,56 @@ mod tests {
     fn column_says_what_went_wrong_or_right() {
         for (heading, cell, against) in [
             ("Approved", "No", Some("no")),
-            ("IsCaptured", "FALSE", Some("no")),
+            ("IsApproved", "FALSE", Some("no")),
+            ("is_paid", "FALSE", Some("no")),
+            ("Captured", "FALSE", None),
+            ("Settlement Date", "", None),
+            ("Settled", "No", None),
             ("Paid", "", Some("no")),
-            ("Amount captured", "0.00 EUR", Some("no")),
-            ("Amount captured", "10.50 EUR", None),
+            ("Amount paid", "0.00 EUR", Some("no")),
+            ("Amount paid", "10.50 EUR", None),
+            ("Prepaid", "No", None),
+            ("Unpaid", "0", None),
+            ("Paid out", "No", None),
+            ("Paid at", "", None),
+            ("Approval code", "000000", None),
+            ("Authorized by", "", None),
+            ("AuthorizationCode", "", None),
+            ("Refundable", "Yes", None),
+            ("Refundable Amount", "20.00", None),
+            ("Refundable until", "2026-12-01", None),
+            ("RefundPolicy", "14 days", None),
+            ("Refund policy", "No refunds after 14 days", None),
+            ("Void deadline", "2026-12-01", None),
+            ("Cancel URL", "https://shop.example/cancelled", None),
+            ("Refund status", "Not refunded", None),
+            ("Refund status", "No refund", None),
+            ("Refund status", "Partially refunded", Some("refunded")),
+            ("Refund by", "2026-12-01", None),
+            ("Refunded by", "ada", Some("yes")),
+            ("TXNRefunded", "9.00", Some("yes")),
+            ("Charge Back", "9.00", Some("yes")),
+            ("Refund ID", "re_1", Some("yes")),
+            ("Disputed", "Not disputed", None),
+            ("Error message", "OK", None),
+            ("Error message", "Approved", None),
+            ("Error message", "Not approved", Some("yes")),
+            ("3D Secure", "failed", None),
             ("Success", "not yet", Some("no")),
             ("Success", "1", None),
-            ("FailureMessage", "Insufficient funds", Some("fail")),
+            ("FailureMessage", "Insufficient funds", Some("yes")),
             ("Error", "card_declined", Some("declined")),
             ("Error", "n/a", None),
-            ("Error", "No such card", Some("error")),
-            ("Decline reason", "Not sufficient funds", Some("declin")),
+            ("Error", "No such card", Some("yes")),
+            ("Decline reason", "Not sufficient funds", Some("yes")),
             ("Error code", "00", None),
-            ("Refunded", "9.00", Some("refund")),
+            ("Refunded", "9.00", Some("yes")),
             ("Refunded", "0.00", None),
             ("Refunded", "-", None),
             ("Refunded", "No", None),
             ("Note", "asked for a refund", None),
             ("Note", "Refunded", Some("refunded")),
-            ("Refund note", "on request", Some("refund")),
+            ("Refund note", "on request", Some("yes")),
             ("AVS result", "failed twice", None),
             ("Type", "Refund of sale", Some("refund")),
             ("Type", "Sale", None),

@@ -88,6 +88,9 @@ struct Row<'a> {
     #[serde(serialize_with = "exact")]
     amount: Option<Amount>,
     status: Option<String>,
+    /// The column and the word that contradict a charge.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<&'a str>,
     /// The other keys that a candidate may be of.
     #[serde(skip_serializing_if = "Option::is_none")]
     other_keys: Option<Vec<&'a str>>,
@@ -125,9 +128,10 @@ impl Row<'_> {
         };
         let [id, reference, status] = [&self.transaction_id, &self.reference, &self.status].map(column);
         let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
+        let against = self.against.map(|against| format!(" ({})", for_terminal(against))).unwrap_or_default();
         let others: Vec<_> = self.other_keys.iter().flatten().map(|key| for_terminal(key)).collect();
         let others = if others.is_empty() { String::new() } else { format!("; or of {}", others.join(", ")) };
-        format!("{}{id}{reference}{amount}{status}{others}", lines_of(&self.lines))
+        format!("{}{id}{reference}{amount}{status}{against}{others}", lines_of(&self.lines))
     }
 }
 
@@ -154,6 +158,7 @@ impl<'a> Document<'a> {
                     _ => None,
                 }),
                 status: lines.first().and_then(|line| report.statuses.get(line)).map(|word| masked(word)),
+                against: lines.iter().find_map(|line| report.against.get(line)).map(String::as_str),
                 other_keys: None,
             }
         };
@@ -326,7 +331,7 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
         UndecidedReason::SeveralKeys => ("several_keys", "the row may be another key's"),
         UndecidedReason::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
         UndecidedReason::Contradiction => ("contradiction", "the row with its id is another payment's"),
-        UndecidedReason::Status => ("status", "the status of its row decides nothing"),
+        UndecidedReason::Status => ("status", "the status of its row, or another column, decides nothing"),
         _ => ("other", "nothing can be said"),
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct ProcessorReport {
     pub(super) rows: Vec<ReportRow>,
     /// The word of the status in each line, if there are such words.
     pub(super) statuses: BTreeMap<u64, String>,
+    /// The column and the word that contradict the status of a charged row, by line.
+    pub(super) against: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
     pub(super) unreadable: BTreeMap<u64, String>,
 }
@@ -52,6 +54,7 @@ impl ProcessorReport {
             name: file.name.clone(),
             rows: Vec::new(),
             statuses: BTreeMap::new(),
+            against: BTreeMap::new(),
             unreadable: BTreeMap::new(),
         };
         let mut seen_words: BTreeMap<String, u64> = BTreeMap::new();
@@ -79,10 +82,14 @@ impl ProcessorReport {
                     }
                     let (mut row, time) = report_row(line, cells, words);
                     if row.status == RowStatus::Charged
-                        && let Some(word) = word_against(&table, &columns)
+                        && let Some(against) = word_against(&table, &columns)
                     {
-                        row.status = RowStatus::Other;
-                        this.statuses.insert(line, word.to_owned());
+                        // Without a status, the type of a refund says what the row is.
+                        if columns[STATUS].is_none() && against.is_whole_cell {
+                            row.status = RowStatus::Other;
+                        }
+                        row.is_contradicted = true;
+                        this.against.insert(line, format!("{}: {}", against.column, against.word));
                     }
                     if let ReportCell::Read(id) = &row.id
                         && is_like_a_card(id.as_str())
@@ -152,13 +159,24 @@ fn cell(table: &Table<'_>, column: Option<usize>) -> ReportCell<String> {
     }
 }
 
-/// The word of another column that says that the payment of a row was not made or was given back, whatever its status is.
-fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<&'static str> {
+/// A word of another column that says that the payment of a row was not made or was given back.
+struct Against {
+    column: String,
+    word: &'static str,
+    is_whole_cell: bool,
+}
+
+/// The one that is a whole cell, if there is one.
+fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<Against> {
     let headings = table.headings();
     let others = (0..headings.len()).filter(|index| !columns.contains(&Some(*index)));
     let cells = others.filter_map(|index| Some((index, table.cell(index).ok()?)));
-    let mut words = cells.filter_map(|(index, cell)| status_words::against_in_column(&headings[index], cell));
-    words.next()
+    let found = cells.filter_map(|(index, cell)| {
+        let word = status_words::against_in_column(&headings[index], cell)?;
+        let column = printable_field_name(&headings[index]).to_string();
+        Some(Against { column, word, is_whole_cell: status_words::is_only_against(cell) })
+    });
+    found.max_by_key(|against| against.is_whole_cell)
 }
 
 fn read_text(cell: &ReportCell<String>) -> Option<&str> {
@@ -182,6 +200,7 @@ fn report_row(
         last_four: parsed(&last_four, cells::last_four),
         time: ReportCell::Unreadable,
         status: words.status_of(&status),
+        is_contradicted: false,
     };
     (row, read_text(&time).and_then(Written::parse))
 }
