@@ -773,6 +773,10 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
             |headings: &str, more: &str| format!("{headings}\none,{}{more}\n", cells.replace("ID", &one));
         let wrong = wrong_rows(&workspace.resolving(rows(headings, "")).end());
         has(&wrong[0], ["an id without a verdict is a payment that was made"]);
+        // The message names no word that the cell does not have.
+        let has_word =
+            ["declined", "refund", "unsuccessful"].iter().any(|word| cells.to_lowercase().contains(word));
+        has(&wrong[0], [if has_word { "has the word " } else { "has something in the column " }]);
         // A person who says so knows it.
         if !headings.to_lowercase().contains("verdict") {
             let said = rows(&format!("{headings},Verdict"), ",processed");
@@ -784,6 +788,8 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
         ("Key,TransactionId,Note,Paid", "ID,,yes"),
         ("Key,TransactionId,Note,Error", "ID,,none"),
         ("Key,TransactionId,Note,Customer", "ID,,Ada"),
+        // Columns of the person's own.
+        ("Key,TransactionId,Note,Service,BegunAt", "ID,,Hosting,in May"),
     ] {
         let rows = format!("{headings}\none,{}\n", cells.replace("ID", &one));
         workspace.resolving(rows).with("--dry-run").end().exits(0);

@@ -271,4 +271,17 @@ fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
     assert!(!ended.stdout.contains("add --count"), "{ended:?}");
     let ended = workspace.journals(format!("rename-service {service} https://new.example.com --output text"));
     has(&ended.exits(0).stdout, ["add --count 1"]);
+    let (first, gate) = workspace.in_flight("now");
+    for (command, parts) in [
+        (
+            "forget-service SERVICE",
+            ["1 sending and 1 unknown", "no payment is being sent and these are resolved"],
+        ),
+        ("rename-service SERVICE https://new.example.com", ["has 1 sending,", "wait until it has ended"]),
+    ] {
+        let command = format!("{command} --output text").replace("SERVICE", service);
+        has(&workspace.journals(command).exits(0).stdout, parts);
+    }
+    gate.release();
+    first.end().processed();
 }

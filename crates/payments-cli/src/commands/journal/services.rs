@@ -69,9 +69,16 @@ fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
     let refused: Vec<_> = refused.filter(|of| of.count > 0).collect();
     if by.is_none() && !refused.is_empty() {
         let states: Vec<_> = refused.iter().map(|of| format!("{} {}", of.count, of.state.as_str())).collect();
+        let has = |state| refused.iter().any(|of| of.state == state);
+        let before = match (has(StateName::Sending), has(StateName::Unknown)) {
+            (true, false) => "no payment is being sent: wait until it has ended",
+            (true, true) => {
+                "no payment is being sent and these are resolved: wait, then see `payments journal list --unresolved`"
+            }
+            (false, _) => "these are resolved: see `payments journal list --unresolved`",
+        };
         return format!(
-            "{lines}\nnothing was changed: {shown} has {}, and no key of it can be changed before these are resolved: see \
-             `payments journal list --unresolved`\n",
+            "{lines}\nnothing was changed: {shown} has {}, and no key of it can be changed before {before}\n",
             states.join(" and ")
         );
     }

@@ -87,9 +87,9 @@ impl Check<'_> {
         if found.is_some_and(|intent| row.says_nothing(intent)) {
             return Ok(None);
         }
-        if let Some((column, word)) = &row.against {
+        if let Some((column, has)) = &row.against {
             let rule = format!(
-                "has the word {word} in the column {column}, and an id without a verdict is a payment that was made: write the \
+                "has {has} in the column {column}, and an id without a verdict is a payment that was made: write the \
                  verdict into a column Verdict"
             );
             return Err(problem("row", rule));

@@ -28,11 +28,12 @@ pub(super) struct Row {
     pub(super) revision: Option<u64>,
     /// From an exported file, if the column is still there.
     pub(super) amount: Option<Amount>,
-    /// The service and the time of the key that the person saw, if the columns are there: another journal may have the same key.
+    /// The service and the time of the key that the person saw, if an export or `--out` wrote them: another journal may have the same
+    /// key.
     pub(super) service: Option<String>,
     pub(super) begun_at: Option<String>,
-    /// The column and the word by which an id without a verdict may be that of a payment that was not made.
-    pub(super) against: Option<(String, &'static str)>,
+    /// The column by which an id without a verdict may be that of a payment that was not made, and what it has.
+    pub(super) against: Option<(String, String)>,
 }
 
 impl Row {
@@ -170,8 +171,7 @@ impl Columns {
         let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_proposal(heading));
         let [key, id, note] = [("Key", true), ("TransactionId", needs_id), ("Note", true)]
             .map(|(name, is_required)| column(name, is_required));
-        let [attempt, revision, service, begun_at] =
-            ["Attempt", "Revision", "Service", "BegunAt"].map(|name| column(name, false));
+        let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
         let has = |name: &str| headings.iter().any(|heading| heading == name);
         // A database client or a person may have changed the headings.
         let is_of_an_export = |heading: &String| {
@@ -180,6 +180,10 @@ impl Columns {
         };
         let is_exported =
             ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
+        // In a file that a person wrote these columns are the person's own.
+        let are_ours = is_exported || (attempt.is_some() && revision.is_some());
+        let [service, begun_at] =
+            ["Service", "BegunAt"].map(|name| if are_ours { column(name, false) } else { None });
         let is_member = |heading: &str| intent::names().iter().any(|name| plain(name) == plain(heading));
         let foreign =
             columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_proposal(heading) }));
@@ -244,19 +248,20 @@ impl Columns {
         Ok(Some((verdict, word)))
     }
 
-    /// The column and the word that say something else than that a payment was made. What stands in a column of statuses means
+    /// The column that says something else than that a payment was made, and what it has. What stands in a column of statuses means
     /// something else to each processor.
-    fn against(&self, table: &Table<'_>) -> Result<Option<(String, &'static str)>, Broken> {
+    fn against(&self, table: &Table<'_>) -> Result<Option<(String, String)>, Broken> {
         for index in self.foreign.iter().chain([&self.note]) {
             let (heading, cell) =
                 (&table.headings()[*index], table.text(*index).map_err(|rule| ("row", rule))?);
             let is_status = status_words::is_status_column(heading) && !cell.trim().is_empty();
-            let word = status_words::against_a_charge(&cell)
-                .or_else(|| status_words::against_in_column(heading, &cell))
-                .or_else(|| is_status.then_some("status"));
-            if let Some(word) = word {
-                return Ok(Some((printable_field_name(heading).to_string(), word)));
-            }
+            let has = match status_words::against_a_charge(&cell) {
+                Some(word) => format!("the word {word}"),
+                None if !is_status && status_words::against_in_column(heading, &cell).is_none() => continue,
+                None if cell.trim().is_empty() => "nothing".to_owned(),
+                None => "something".to_owned(),
+            };
+            return Ok(Some((printable_field_name(heading).to_string(), has)));
         }
         Ok(None)
     }
