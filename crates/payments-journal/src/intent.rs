@@ -207,6 +207,7 @@ impl Intent {
     }
 
     /// Its service as it is stored.
+    #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn stored_service(&self) -> &str {
         self.service.as_deref().unwrap_or_default()
     }
