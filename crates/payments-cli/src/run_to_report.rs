@@ -41,7 +41,7 @@ pub(crate) fn run(
 ) -> ExitCode {
     let has_begun = Cell::new(false);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = block_on_runtime(threads, command(&has_begun)).and_then(|ended| ended);
+        let ended = start(threads, command(&has_begun)).and_then(|ended| ended);
         finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
     }));
     ended.unwrap_or_else(|_| {
@@ -54,18 +54,23 @@ pub(crate) fn run(
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    block_on_runtime(Threads::One, future)
+    start(Threads::One, future)
 }
 
-fn block_on_runtime<F: Future>(threads: Threads, future: F) -> Result<F::Output, Failure> {
-    let (mut runtime, workers) = match threads {
+/// Runs a future once the threads and descriptors of a whole command were tried.
+fn start<F: Future>(threads: Threads, future: F) -> Result<F::Output, Failure> {
+    let (runtime, workers) = match threads {
         Threads::One => (runtime::Builder::new_current_thread(), 0),
         Threads::OneForEachProcessor => {
             (runtime::Builder::new_multi_thread(), thread::available_parallelism().map_or(1, Into::into))
         }
     };
-    spare::require_all(workers).map_err(|error| cannot_start(&error))?;
-    let runtime = runtime.enable_all().build().map_err(|error| cannot_start(&error))?;
+    let ended = spare::require_all(workers).and_then(|()| block_on_runtime(runtime, future));
+    ended.map_err(|error| cannot_start(&error))
+}
+
+fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> io::Result<F::Output> {
+    let runtime = runtime.enable_all().build()?;
     let ended = runtime.block_on(future);
     // Abandoned work, such as a thread that is still reading stdin, must not keep the command alive.
     runtime.shutdown_background();
@@ -97,7 +102,10 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// ends the wait for it. The report then counts as not written.
 pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
     let report = Arc::new(report);
-    let written = block_on(write_or_interrupt(Arc::clone(&report), move |report| output.write(report)));
+    let writing = write_or_interrupt(Arc::clone(&report), move |report| output.write(report));
+    // The threads were tried when the command started; without descriptors, tokio panics.
+    let written = spare::require_descriptors()
+        .and_then(|()| block_on_runtime(runtime::Builder::new_current_thread(), writing));
     written.unwrap_or_else(|_| output.write(&report))
 }
 
