@@ -48,7 +48,7 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
     for row in again() {
         let names = names(row.key.as_str(), row.payment.reference_no());
         let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-        problems.extend(intents.find_map(|intent| same_charge(&row, intent, service)));
+        problems.extend(intents.find_map(|intent| same_charge(&row, intent)));
     }
     if is_cut && problems.is_empty() {
         let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
@@ -63,9 +63,9 @@ fn may_have_moved(intent: &Intent, service: &str) -> bool {
     intent.is_of(service) && !intent.moved_nothing()
 }
 
-/// The problem of a row to send if the intent may have been charged for the same with another key: a spreadsheet or a person has
-/// changed it, or the column Key, without which the reference is the key, was added or removed.
-fn same_charge(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
+/// The problem of a row to send if the intent, which may have moved money, is for the same with another key: a spreadsheet or a
+/// person has changed it, or the column Key, without which the reference is the key, was added or removed.
+fn same_charge(row: &Row, intent: &Intent) -> Option<Problem> {
     let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
     let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
     let is_lost = intent.request.subject == Subject::Lost;
@@ -74,7 +74,6 @@ fn same_charge(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
     let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
     let is_same = old_key != key
         && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
-        && may_have_moved(intent, service)
         && (is_lost || is_same_reference(recorded, given))
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
     is_same.then(|| {

@@ -1,4 +1,4 @@
-//! Finds equal values in a file that is too large for memory.
+//! Finds equal values in the rows of a file without keeping them.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash, RandomState};
