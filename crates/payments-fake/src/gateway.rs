@@ -219,10 +219,10 @@ impl FakeGateway {
         result
     }
 
-    /// Commits every effect that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order of the requests.
-    /// Returns how many there were.
+    /// Commits every effect that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order of the requests. The
+    /// ledger dates them now. Returns how many there were.
     pub fn deliver_late(&self) -> usize {
-        self.service().deliver_late()
+        self.service().deliver_late(self.shared.settings.now())
     }
 
     /// Holds every request of the operation before it is processed; see [`Gate`].

@@ -239,11 +239,12 @@ impl Service {
         self.load(0..self.stores.len(), fixtures);
     }
 
-    /// Commits the late effects, in the order of their requests.
-    pub(crate) fn deliver_late(&mut self) -> usize {
+    /// Commits the late effects at this time, in the order of their requests.
+    pub(crate) fn deliver_late(&mut self, now: SystemTime) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for (number, effect) in late {
+        for (number, mut effect) in late {
+            effect.happens_at(now);
             let done = self.stores[effect.tenant].commit(*effect);
             self.requests
                 .update(number, |request| (request.effect, request.transaction_id, request.reason) = done);

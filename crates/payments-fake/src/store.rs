@@ -1,5 +1,6 @@
 use std::hash::Hash;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
@@ -31,6 +32,19 @@ pub(crate) struct Effect {
     pub(crate) void: Option<LedgerEntry>,
     /// The token that a payment creates.
     pub(crate) new_token: Option<StoredToken>,
+}
+
+impl Effect {
+    /// Dates what it adds to the ledger. A transaction that it voids keeps its own time.
+    pub(crate) fn happens_at(&mut self, now: SystemTime) {
+        let added = match self.kind {
+            RequestEffect::Voided => self.void.as_mut(),
+            _ => Some(&mut self.entry),
+        };
+        if let Some(entry) = added {
+            entry.at = entry.at.max(now);
+        }
+    }
 }
 
 impl Store {

@@ -85,6 +85,20 @@ fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
 }
 
 #[test]
+fn a_late_effect_is_dated_at_its_delivery() {
+    let gateway = choosing(|choices| choices.void_response = VoidResponse::NewTransactionId);
+    let (id, authorized) = (authorize(&gateway), gateway.clock().wall());
+    gateway.arm(Fault::on_any().late().close().times(2));
+    pay(&gateway).unwrap_err();
+    void(&gateway, id.as_str()).unwrap_err();
+    gateway.clock().advance(Duration::from_secs(3600));
+    assert_eq!(gateway.deliver_late(), 2);
+    let delivered = gateway.clock().wall();
+    let times: Vec<_> = gateway.ledger().entries().iter().map(|entry| entry.at).collect();
+    assert_eq!(times, [authorized, delivered, delivered], "the voided authorization, the charge and the void");
+}
+
+#[test]
 fn only_one_of_two_late_voids_takes_effect() {
     let gateway = choosing(|choices| choices.void_response = VoidResponse::NewTransactionId);
     let id = authorize(&gateway);
