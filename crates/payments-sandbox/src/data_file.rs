@@ -1,5 +1,5 @@
-use std::fs::{self, File, TryLockError};
-use std::io::{self, ErrorKind, Write as _};
+use std::fs::{File, TryLockError};
+use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -29,6 +29,7 @@ impl DataFile {
             Ok(path) => path,
             Err(error) if error.kind() == ErrorKind::NotFound => {
                 let locked = write(path, &states(gateway), |file| file.persist_noclobber(path))?;
+                sync_folder(path)?;
                 return Ok(Self { path: std::path::absolute(path)?, locked: Mutex::new(locked) });
             }
             Err(error) => return Err(error),
@@ -37,9 +38,10 @@ impl DataFile {
         if !path.metadata()?.is_file() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "is not a file"));
         }
-        let locked = File::open(&path)?;
+        let mut locked = File::open(&path)?;
         lock(&locked)?;
-        let text = fs::read(&path)?;
+        let mut text = Vec::new();
+        locked.read_to_end(&mut text)?;
         load(&text, &gateway.tenants().collect::<Vec<_>>()).map_err(|problem| {
             let message =
                 format!("is not a state that this sandbox can load, and was not changed: {problem}");
@@ -54,12 +56,17 @@ impl DataFile {
         &self.path
     }
 
-    /// Replaces the file by the present state of the gateway. After an error or a crash, the file is what it was before.
+    /// Replaces the file by the present state of the gateway. After an error or a crash, the file is whole: what it was before, or
+    /// the present state.
     pub(crate) fn save(&self, gateway: &FakeGateway) -> io::Result<()> {
         let mut locked = self.locked.lock().unwrap_or_else(PoisonError::into_inner);
-        *locked = write(&self.path, &states(gateway), |file| file.persist(&self.path))
-            .map_err(|error| with_path(&self.path, &error))?;
-        Ok(())
+        let replaced = write(&self.path, &states(gateway), |file| file.persist(&self.path));
+        let synced = replaced.and_then(|file| {
+            // The lock moves with the name, whatever happens to the folder.
+            *locked = file;
+            sync_folder(&self.path)
+        });
+        synced.map_err(|error| with_path(&self.path, &error))
     }
 }
 
@@ -101,22 +108,26 @@ fn states(gateway: &FakeGateway) -> String {
     gateway.tenants().map(|tenant| tenant.state_json() + "\n").collect()
 }
 
-/// Writes a file that only its owner may read, atomically and durably. Returns the new file, locked.
+/// Writes a file that only its owner may read, atomically. It is durable after [`sync_folder`]. Returns the new file, locked.
 fn write(
     path: &Path,
     text: &str,
     persist: impl FnOnce(NamedTempFile) -> Result<File, PersistError>,
 ) -> io::Result<File> {
-    let folder = folder(path);
-    let mut file = NamedTempFile::new_in(folder)?;
+    let mut file = NamedTempFile::new_in(folder(path))?;
     file.write_all(text.as_bytes())?;
     file.as_file().sync_all()?;
     lock(file.as_file())?;
-    let file = persist(file)?;
-    // A rename is durable only after its folder is.
+    Ok(persist(file)?)
+}
+
+/// A new name is durable only after its folder is.
+fn sync_folder(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
-    File::open(folder)?.sync_all()?;
-    Ok(file)
+    File::open(folder(path)).and_then(|folder| folder.sync_all()).map_err(|error| {
+        io::Error::new(error.kind(), format!("was written, but its folder was not: {error}"))
+    })?;
+    Ok(())
 }
 
 fn folder(path: &Path) -> &Path {

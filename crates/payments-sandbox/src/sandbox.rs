@@ -139,8 +139,9 @@ impl Sandbox {
     ///
     /// # Errors
     ///
-    /// If the data file could not be written. It then still has the state that was saved before. Or if the server panicked, which
-    /// is a bug of this crate, or its runtime has ended; the state is saved nevertheless.
+    /// If the data file could not be written: it is then whole, with the state that was saved before, or, if only its folder could
+    /// not be synced, with the new one. Or if the server panicked, which is a bug of this crate, or its runtime has ended; the state
+    /// is saved nevertheless.
     pub async fn shutdown(mut self) -> io::Result<()> {
         self.info.switch.send_replace(true);
         let mut served = Ok(());
