@@ -19,23 +19,38 @@ impl Default for Setting {
     }
 }
 
+impl Setting {
+    fn now(self) -> SystemTime {
+        match self.set_at.map(|set_at| SystemTime::now().duration_since(set_at)) {
+            None => self.time,
+            Some(Ok(since)) => self.time + since,
+            Some(Err(before)) => self.time - before.duration(),
+        }
+    }
+}
+
 impl WallClock {
     pub(crate) fn now(&self) -> SystemTime {
-        let Setting { time, set_at } = *self.setting();
-        match set_at.map(|set_at| SystemTime::now().duration_since(set_at)) {
-            None => time,
-            Some(Ok(since)) => time + since,
-            Some(Err(before)) => time - before.duration(),
-        }
+        self.setting().now()
     }
 
     pub(crate) fn is_frozen(&self) -> bool {
         self.setting().set_at.is_none()
     }
 
-    /// Sets the clock, and freezes it or lets it run.
-    pub(crate) fn set(&self, time: SystemTime, frozen: bool) {
-        *self.setting() = Setting { time, set_at: (!frozen).then(SystemTime::now) };
+    /// Sets the clock to what `change` makes of its time, unless that is `None`, and freezes it or lets it run. Without `frozen`, that
+    /// stays as it is.
+    pub(crate) fn change(
+        &self,
+        frozen: Option<bool>,
+        change: impl FnOnce(SystemTime) -> Option<SystemTime>,
+    ) -> Option<()> {
+        let mut setting = self.setting();
+        let time = change(setting.now())?;
+        let is_frozen = setting.set_at.is_none();
+        let set_at = (!frozen.unwrap_or(is_frozen)).then(SystemTime::now);
+        *setting = Setting { time, set_at };
+        Some(())
     }
 
     /// Returns to the system clock.

@@ -196,9 +196,9 @@ impl Admin {
         let advance = Duration::from_millis(advance_ms.unwrap_or_default());
         // The header `Date` has four digits for the year; the limit leaves time for the clock to run on.
         let last = humantime::parse_rfc3339("9000-01-01T00:00:00Z").expect("a valid time");
-        let to = set.unwrap_or_else(|| clock.now()).checked_add(advance).filter(|to| *to < last);
-        let to = to.ok_or_else(|| bad_request("the clock cannot be set beyond the year 9000"))?;
-        clock.set(to, freeze.unwrap_or_else(|| clock.is_frozen()));
+        let changed =
+            clock.change(freeze, |now| set.unwrap_or(now).checked_add(advance).filter(|to| *to < last));
+        changed.ok_or_else(|| bad_request("the clock cannot be set beyond the year 9000"))?;
         shown(clock)
     }
 
