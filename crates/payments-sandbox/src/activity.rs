@@ -17,7 +17,7 @@ pub(crate) struct Activity {
 }
 
 struct State {
-    /// The number of requests that are being handled, at most one.
+    /// A request can begin before the guard of the last one is dropped.
     handled: usize,
     last_transfer: Instant,
 }
@@ -64,8 +64,8 @@ impl Activities {
         activity
     }
 
-    /// Asks the connection that has been idle for longest to close. If it has not been idle for [`LEAST_IDLE`] yet, returns when it
-    /// will have been; at the latest, after that time.
+    /// Asks the connection that has been idle for longest to close. If none has been idle for [`LEAST_IDLE`], returns when to ask
+    /// again.
     pub(crate) fn close_oldest_idle(&self) -> Option<Instant> {
         let idle = self.0.iter().filter_map(Weak::upgrade).filter_map(|one| Some((one.idle_since()?, one)));
         let now = Instant::now();

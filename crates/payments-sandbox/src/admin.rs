@@ -21,6 +21,9 @@ use crate::wall_clock::WallClock;
 /// The prefix of every admin path. It is never under the base path of the service.
 pub(crate) const PREFIX: &str = "/_sandbox";
 
+/// The limit of a request's body, chosen by this SDK.
+pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
+
 /// The state behind the admin interface.
 pub(crate) struct Admin {
     pub(crate) gateway: FakeGateway,
@@ -41,13 +44,15 @@ pub(crate) struct Admin {
 impl Admin {
     /// Responds to a request whose path begins with [`PREFIX`].
     pub(crate) fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
-        self.handle(request).unwrap_or_else(|refusal| {
-            let line = [&**refusal.response().body(), b"\n"].concat();
-            refusal.response().map(|_| full(line))
-        })
+        self.handle(request)
+            .unwrap_or_else(|refusal| refusal.response().map(|body| full([&*body, b"\n"].concat())))
     }
 
     fn handle(&self, request: &Request<Bytes>) -> Result<Response<Body>, ErrorEnvelope> {
+        if request.body().len() > LARGEST_BODY {
+            let message = "Request body is larger than 1 MiB";
+            return Err(ErrorEnvelope::new(StatusCode::PAYLOAD_TOO_LARGE, message));
+        }
         // A browser sends `Origin` with every request that changes something. Only the sandbox's own page may do so.
         let origin = request.headers().get(ORIGIN);
         if origin.is_some_and(|origin| !request::is_own_page(origin, self.scheme, request.headers())) {

@@ -16,13 +16,13 @@ use hyper_util::server::graceful::Watcher;
 use payments_fake::Reply;
 use payments_model::unversioned::MAX_BODY_BYTES;
 use tokio::sync::Mutex;
-use tokio::task::spawn_blocking;
 use tokio::time::sleep;
 
 use crate::activity::Activity;
+use crate::admin;
 use crate::body::{Body, full};
 use crate::shutdown::Shutdown;
-use crate::site::{Answered, LARGEST_ADMIN_BODY, Site};
+use crate::site::{Answered, Site};
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -110,8 +110,8 @@ impl ClientConnection {
         // hyper has written the response before it reads another request.
         self.report_newest(None).await;
         let (head, body) = request.into_parts();
-        let administers = site.administers(head.uri.path());
-        let largest = if administers { LARGEST_ADMIN_BODY } else { MAX_BODY_BYTES };
+        let admin = site.admin_at(head.uri.path());
+        let largest = if admin.is_some() { admin::LARGEST_BODY } else { MAX_BODY_BYTES };
         let body = read(body, largest).await.map_err(|error| {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
@@ -125,11 +125,8 @@ impl ClientConnection {
         let _handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
-        if administers {
-            // Writing or saving a large state would delay other connections.
-            let site = Arc::clone(site);
-            let response = spawn_blocking(move || site.administer(&request)).await;
-            return response.ok().flatten().ok_or(NO_RESPONSE);
+        if let Some(admin) = admin {
+            return Ok(site.administer(Arc::clone(admin), request).await);
         }
         let (reply, mut answered) = site.reply_to(request, *client, shutdown, socket.departure()).await;
         match reply {

@@ -48,10 +48,43 @@ enum Gateway {
     Given(FakeGateway),
 }
 
+impl Gateway {
+    /// The gateway, and its seed and its clock if it is fresh.
+    fn build(self, any_number: u64) -> (FakeGateway, Option<u64>, Option<WallClock>) {
+        match self {
+            Self::Given(gateway) => (gateway, None, None),
+            Self::Fresh(mut settings) => {
+                let seed = settings.seed_or(any_number);
+                let clock = WallClock::default();
+                let wall_clock = clock.clone();
+                (settings.wall_clock(move || wall_clock.now()).build(), Some(seed), Some(clock))
+            }
+        }
+    }
+}
+
 enum Encryption {
     None,
     Provided(Certificate),
     Generated,
+}
+
+impl Encryption {
+    /// The certificate, and the PEM of its authority if both are generated.
+    fn certificate(
+        self,
+        ip: IpAddr,
+        names: Vec<String>,
+    ) -> io::Result<(Option<Certificate>, Option<String>)> {
+        Ok(match self {
+            Self::None => (None, None),
+            Self::Provided(certificate) => (Some(certificate), None),
+            Self::Generated => {
+                let (certificate, authority) = Certificate::generate(ip, names)?;
+                (Some(certificate), Some(authority))
+            }
+        })
+    }
 }
 
 impl SandboxBuilder {
@@ -198,23 +231,8 @@ impl SandboxBuilder {
         }
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
-        let (gateway, seed, clock) = match self.gateway {
-            Gateway::Given(gateway) => (gateway, None, None),
-            Gateway::Fresh(mut settings) => {
-                let seed = settings.seed_or(any_number);
-                let clock = WallClock::default();
-                let wall_clock = clock.clone();
-                (settings.wall_clock(move || wall_clock.now()).build(), Some(seed), Some(clock))
-            }
-        };
-        let (certificate, ca_certificate) = match self.encryption {
-            Encryption::None => (None, None),
-            Encryption::Provided(certificate) => (Some(certificate), None),
-            Encryption::Generated => {
-                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
-                (Some(certificate), Some(authority))
-            }
-        };
+        let (gateway, seed, clock) = self.gateway.build(any_number);
+        let (certificate, ca_certificate) = self.encryption.certificate(self.listen.ip(), self.tls_names)?;
         let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
         let listener = bind(self.listen).await?;
         let admin_listener = match self.admin_listen {
@@ -224,12 +242,7 @@ impl SandboxBuilder {
         let address = listener.local_addr()?;
         let admin_address = admin_listener.as_ref().unwrap_or(&listener).local_addr()?;
         let data_file = match self.data_file {
-            Some(path) => {
-                let gateway = gateway.uncounted();
-                // Reading many transactions would delay other tasks of the runtime.
-                let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
-                Some(Arc::new(opened.map_err(io::Error::other)??))
-            }
+            Some(path) => Some(open(path, gateway.uncounted()).await?),
             None => None,
         };
         gateway.load(&self.fixtures);
@@ -260,14 +273,14 @@ impl SandboxBuilder {
             next_id: Arc::new(AtomicU64::new(any_number)),
         };
         let mut servers = JoinSet::new();
-        let mut open = |listener, site| {
+        let mut serve = |listener, site| {
             servers.spawn(server::run(listener, tls.clone(), site, self.max_connections, shutdown.clone()));
         };
         if let Some(admin_listener) = admin_listener {
-            open(admin_listener, Site { has_service: false, ..site.clone() });
-            open(listener, Site { admin: None, ..site });
+            serve(admin_listener, Site { has_service: false, ..site.clone() });
+            serve(listener, Site { admin: None, ..site });
         } else {
-            open(listener, site);
+            serve(listener, site);
         }
         let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
         let info = SandboxInfo {
@@ -294,6 +307,12 @@ impl fmt::Debug for SandboxBuilder {
             .field("data_file", &self.data_file)
             .finish_non_exhaustive()
     }
+}
+
+/// Reading many transactions would delay other tasks of the runtime.
+async fn open(path: PathBuf, gateway: FakeGateway) -> io::Result<Arc<DataFile>> {
+    let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
+    Ok(Arc::new(opened.map_err(io::Error::other)??))
 }
 
 async fn bind(address: SocketAddr) -> io::Result<TcpListener> {

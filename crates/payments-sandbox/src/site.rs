@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::Reply;
 use payments_fake::unversioned::{ErrorEnvelope, Shared};
-use tokio::task::yield_now;
+use tokio::task::{spawn_blocking, yield_now};
 
 use crate::activity::IdleClose;
 use crate::admin::{self, Admin};
@@ -59,24 +59,22 @@ impl Site {
         }
     }
 
-    /// Whether a request to this path is for the admin interface.
-    pub(crate) fn administers(&self, path: &str) -> bool {
-        let rest = path.strip_prefix(admin::PREFIX).filter(|_| self.admin.is_some());
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    /// The admin interface, if a request to this path is for it.
+    pub(crate) fn admin_at(&self, path: &str) -> Option<&Arc<Admin>> {
+        let rest = path.strip_prefix(admin::PREFIX)?;
+        self.admin.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// The admin interface's response, if this port has one.
-    pub(crate) fn administer(&self, request: &Request<Bytes>) -> Option<Response<Body>> {
-        let admin = self.admin.as_ref()?;
-        let mut response = if request.body().len() <= LARGEST_ADMIN_BODY {
-            admin.respond(request)
-        } else {
-            ErrorEnvelope::new(StatusCode::PAYLOAD_TOO_LARGE, "Request body is larger than 1 MiB")
-                .response()
-                .map(full)
-        };
+    /// The admin interface's response.
+    pub(crate) async fn administer(&self, admin: Arc<Admin>, request: Request<Bytes>) -> Response<Body> {
+        // Writing or saving a large state would delay other connections.
+        let handled = spawn_blocking(move || admin.respond(&request)).await;
+        let mut response = handled.unwrap_or_else(|error| {
+            let message = format!("this is a bug of the sandbox: {error}");
+            ErrorEnvelope::new(StatusCode::INTERNAL_SERVER_ERROR, message).response().map(full)
+        });
         self.stamp(response.headers_mut());
-        Some(response)
+        response
     }
 
     /// The reply to a request to the service. A `shutdown` ends the pauses of faults; `given_up` is ready when the client has gone.
@@ -197,8 +195,5 @@ impl Site {
         })
     }
 }
-
-/// The limit of a request to the admin interface, chosen by this SDK.
-pub(crate) const LARGEST_ADMIN_BODY: usize = 1024 * 1024;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
