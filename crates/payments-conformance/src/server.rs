@@ -60,12 +60,15 @@ impl Server {
         let script = Arc::new(script);
         thread::spawn(move || {
             for tcp in listener.incoming() {
+                // Held until the connection is in the list, so that `stop` sees it or this sees that the server has stopped.
+                let mut open = state.open.lock().unwrap_or_else(PoisonError::into_inner);
                 if state.stopping.load(Ordering::SeqCst) {
                     return;
                 }
                 let Ok(tcp) = tcp else { continue };
                 let tcp = Arc::new(tcp);
-                state.open.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&tcp));
+                open.push(Arc::downgrade(&tcp));
+                drop(open);
                 let index = journal.open();
                 let mut connection =
                     Connection::new(index, tcp, &security, journal.clone(), state.stopped.clone());
