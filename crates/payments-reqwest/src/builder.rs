@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use payments_core::Deadlines;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
@@ -19,12 +20,28 @@ pub struct ReqwestTransportBuilder {
     /// The added roots, or why one could not be read.
     roots: Result<RootCertStore, BuildError>,
     trusts_public_authorities: bool,
+    idle_timeout: Duration,
+    max_idle: usize,
 }
 
 impl ReqwestTransportBuilder {
     pub(crate) fn with_defaults() -> Self {
-        Self { roots: Ok(RootCertStore::empty()), trusts_public_authorities: true }
+        Self {
+            roots: Ok(RootCertStore::empty()),
+            trusts_public_authorities: true,
+            idle_timeout: Self::DEFAULT_POOL_IDLE_TIMEOUT,
+            max_idle: Self::DEFAULT_MAX_IDLE_CONNECTIONS,
+        }
     }
+
+    /// Chosen by this SDK: 20 seconds.
+    ///
+    /// Servers and load balancers commonly keep idle connections for 60 seconds or more. A client that closes first does not
+    /// send a payment into a connection that the server is closing, which would make the outcome unknown.
+    pub const DEFAULT_POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);
+
+    /// Chosen by this SDK: 512 connections.
+    pub const DEFAULT_MAX_IDLE_CONNECTIONS: usize = 512;
 
     /// Trusts every certificate in this PEM text as an authority, in addition to the others.
     pub fn root_certificates_pem(self, pem: impl AsRef<[u8]>) -> Self {
@@ -61,6 +78,19 @@ impl ReqwestTransportBuilder {
         self.root_certificates_pem(pem)
     }
 
+    /// How long a connection may be idle and still be reused. With zero, each call opens its own connection, which protects against
+    /// a server that sends a late second response.
+    pub fn pool_idle_timeout(mut self, timeout: Duration) -> Self {
+        self.idle_timeout = timeout;
+        self
+    }
+
+    /// The maximum number of idle connections to keep, for each server and each runtime.
+    pub fn max_idle_connections(mut self, count: usize) -> Self {
+        self.max_idle = count;
+        self
+    }
+
     /// Builds the transport. It needs no runtime and opens no connection.
     ///
     /// # Errors
@@ -80,16 +110,15 @@ impl ReqwestTransportBuilder {
             .with_root_certificates(roots)
             .with_no_client_auth();
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let idle_timeout = self.idle_timeout.min(Deadlines::LONGEST);
+        let max_idle = if idle_timeout.is_zero() { 0 } else { self.max_idle };
         let clients = Clients::new(move || {
             reqwest::Client::builder()
                 .tls_backend_preconfigured(tls.clone())
                 .no_proxy()
-                .pool_idle_timeout(POOL_IDLE_TIMEOUT)
+                .pool_idle_timeout(idle_timeout)
+                .pool_max_idle_per_host(max_idle)
         })?;
         Ok(ReqwestTransport::over(clients))
     }
 }
-
-/// Servers and load balancers commonly keep idle connections for 60 seconds or more. A client that closes first does not send a
-/// payment into a connection that is just being closed.
-const POOL_IDLE_TIMEOUT: Duration = Duration::from_secs(20);

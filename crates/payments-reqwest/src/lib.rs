@@ -40,7 +40,8 @@
 //! | nothing: it did not get the request | `NotProcessed` | there is no runtime, or reqwest would change the URL |
 //! | an error with `is_connect()` | `NotProcessed` | there was no connection to write to |
 //! | any other error before a status | `Unknown` | the server may have read everything; no error text disproves it |
-//! | nothing until the total deadline | `Unknown` | the server may have read everything |
+//! | nothing until the total deadline, while it waits for a connection | `NotProcessed` | hyper-util polls the connector within the call only until it has a connection |
+//! | nothing until the total deadline otherwise | `Unknown` | the server may have read everything |
 //! | a status, then an error, the deadline or the cap | `Answered` | the status and the part of the body that was read are kept |
 //! | a response with two lengths | `Unknown` | it may be the response to another request |
 //!

@@ -95,7 +95,11 @@ fn a_late_effect_is_dated_at_its_delivery() {
     assert_eq!(gateway.deliver_late(), 2);
     let delivered = gateway.clock().wall();
     let times: Vec<_> = gateway.ledger().entries().iter().map(|entry| entry.at).collect();
-    assert_eq!(times, [authorized, delivered, delivered], "the voided authorization, the charge and the void");
+    assert_eq!(
+        times,
+        [authorized, delivered, delivered],
+        "the voided authorization, the charge and the void"
+    );
 }
 
 #[test]

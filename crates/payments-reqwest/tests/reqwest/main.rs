@@ -8,5 +8,6 @@ mod lost_response;
 mod own_builder;
 mod own_builder_secrets;
 mod own_tls;
+mod pool;
 mod refused;
 mod runtimes;
