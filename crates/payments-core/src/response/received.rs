@@ -2,13 +2,15 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use payments_model::unversioned::{Code, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids};
+use payments_model::unversioned::{
+    Code, Envelope, Status, read_escapes, salvage_transaction_id, salvaged_transaction_ids,
+};
 use payments_model::{TransactionId, TransactionRecord};
 
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
-use super::secrets::{MaskedDebug, Repeats, Secrets, without_escapes};
+use super::secrets::{MaskedDebug, Repeats, Secrets};
 use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
@@ -49,10 +51,11 @@ impl<'a> Received<'a> {
         };
         let repeats = if secrets.are_masked_in(&body) {
             Repeats::AsSent
-        } else if body.contains('\\') && secrets.are_masked_in(&without_escapes(&body)) {
-            Repeats::Escaped
         } else {
-            Repeats::Nothing
+            match read_escapes(&body, Some(char::REPLACEMENT_CHARACTER)) {
+                Some(Cow::Owned(read)) if secrets.are_masked_in(&read) => Repeats::Escaped,
+                _ => Repeats::Nothing,
+            }
         };
         let metadata = Metadata::new(self.response, self.envelope.as_ref(), repeats, secrets);
         // A receipt repeats the id of its request.

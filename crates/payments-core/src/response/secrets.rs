@@ -104,35 +104,6 @@ pub(crate) enum Repeats {
     AsSent,
 }
 
-/// The JSON with the characters that its escapes stand for. It is no JSON any more.
-pub(crate) fn without_escapes(json: &str) -> String {
-    let code = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
-    let (mut read, mut rest) = (String::with_capacity(json.len()), json);
-    while let Some((before, escape)) = rest.split_once('\\') {
-        read.push_str(before);
-        if let Some(first) = code(escape) {
-            // A pair of them stands for one character.
-            let second = escape[5..].strip_prefix('\\').and_then(code);
-            let character = char::decode_utf16([first].into_iter().chain(second)).next();
-            let character = character.and_then(Result::ok).unwrap_or(char::REPLACEMENT_CHARACTER);
-            read.push(character);
-            rest = &escape[if character.len_utf16() > 1 { 11 } else { 5 }..];
-        } else {
-            let mut characters = escape.chars();
-            read.extend(characters.next().map(|character| match character {
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                other => other,
-            }));
-            rest = characters.as_str();
-        }
-    }
-    read + rest
-}
-
 /// A shorter secret, such as a security code or an expiry, occurs by chance.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
 
