@@ -1,10 +1,12 @@
-use std::borrow::Cow;
+use std::cell::Cell;
 use std::fmt;
 
-use serde_json::value::RawValue;
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Json, Member, WHITESPACE};
+use super::{Json, WHITESPACE};
 use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number};
+use crate::secret::REDACTED;
 
 /// A JSON value exactly as the service sent it, for which this crate has no type.
 ///
@@ -29,28 +31,25 @@ impl RawJson {
 
     /// Keeps text that is JSON by construction.
     pub(crate) fn from_json_text(text: String) -> Self {
-        Self(RawValue::from_string(text).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+        Self(RawValue::from_string(text).unwrap_or_default())
     }
 
     pub(crate) fn redacted() -> Self {
-        Self::from_json_text(REDACTED_JSON.to_owned())
+        Self(to_raw_value(REDACTED).unwrap_or_default())
     }
 
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        let has_parts = json.is_list() || json.is_object();
-        let is_plain = !may_contain_card_number(json.as_str());
-        if is_plain && (!has_parts || has_surely_no_secret_name(json.as_str())) {
-            return Self(json.as_raw().to_owned());
+        if !json.is_list() && !json.is_object() {
+            return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
         }
-        if has_parts {
-            let mut written = String::new();
-            if redact(json, MAX_DEPTH, &mut written) {
-                return Self::from_json_text(written);
+        if may_contain_card_number(json.as_str()) || !has_surely_no_secret_name(json.as_str()) {
+            let has_secret = Cell::new(false);
+            let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
+            if has_secret.get() {
+                return Self(redacted.unwrap_or_default());
             }
-        } else if has_card_number(json) {
-            return Self::redacted();
         }
         Self(json.as_raw().to_owned())
     }
@@ -98,39 +97,41 @@ fn has_surely_no_secret_name(json: &str) -> bool {
     true
 }
 
-/// Appends the JSON with secrets replaced, and returns whether there were any.
-fn redact(json: Json<'_>, levels: u32, written: &mut String) -> bool {
-    let is_list = json.is_list();
-    if !is_list && !json.is_object() {
-        let is_secret = has_card_number(json);
-        *written += if is_secret { REDACTED_JSON } else { json.as_str() };
-        return is_secret;
+/// Serializes as the value with secrets replaced, and notes whether there were any.
+struct Redacted<'a> {
+    json: Json<'a>,
+    levels: u32,
+    has_secret: &'a Cell<bool>,
+}
+
+impl Serialize for Redacted<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { json, levels, has_secret } = *self;
+        if !json.is_list() && !json.is_object() {
+            if !has_card_number(json) {
+                return json.as_raw().serialize(serializer);
+            }
+        } else if let Some(levels) = levels.checked_sub(1) {
+            let part = |json| Redacted { json, levels, has_secret };
+            if let Some(elements) = json.elements() {
+                return serializer.collect_seq(elements.into_iter().map(part));
+            }
+            if let Some(members) = json.members() {
+                let mut map = serializer.serialize_map(None)?;
+                for (name, json) in members {
+                    if is_secret_name(&name) {
+                        has_secret.set(true);
+                        map.serialize_entry(&name, REDACTED)?;
+                    } else {
+                        map.serialize_entry(&name, &part(json))?;
+                    }
+                }
+                return map.end();
+            }
+        }
+        has_secret.set(true);
+        serializer.serialize_str(REDACTED)
     }
-    let nameless = |elements: Vec<_>| elements.into_iter().map(|element| (Cow::default(), element)).collect();
-    let parts: Option<Vec<Member<'_>>> = if is_list { json.elements().map(nameless) } else { json.members() };
-    let (Some(parts), Some(levels)) = (parts, levels.checked_sub(1)) else {
-        *written += REDACTED_JSON;
-        return true;
-    };
-    let mut is_changed = false;
-    written.push(if is_list { '[' } else { '{' });
-    for (index, (name, value)) in parts.iter().enumerate() {
-        if index > 0 {
-            written.push(',');
-        }
-        if !is_list {
-            *written += &serde_json::to_string(name).expect("a text is JSON");
-            written.push(':');
-        }
-        if is_secret_name(name) {
-            *written += REDACTED_JSON;
-            is_changed = true;
-        } else {
-            is_changed |= redact(*value, levels, written);
-        }
-    }
-    written.push(if is_list { ']' } else { '}' });
-    is_changed
 }
 
 /// Whether a string or a number contains a card-like number.
@@ -138,9 +139,6 @@ fn has_card_number(json: Json<'_>) -> bool {
     let text = json.text();
     contains_card_number(text.as_deref().unwrap_or_else(|| json.as_str()))
 }
-
-/// [`REDACTED`](crate::secret::REDACTED) as a JSON string.
-const REDACTED_JSON: &str = "\"[redacted]\"";
 
 /// Deeper values are refused in an account field and redacted as a whole in a record.
 pub(crate) const MAX_DEPTH: u32 = 64;
