@@ -5,6 +5,8 @@ use std::cmp::Reverse;
 use std::iter::repeat_n;
 use std::ops::{Range, RangeInclusive};
 
+use memchr::{memchr3_iter, memmem};
+
 use crate::card::passes_luhn;
 use crate::secret::REDACTED;
 
@@ -38,7 +40,7 @@ use crate::secret::REDACTED;
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
-    let is_found = |secret: &&str| is_replaced(secret) && may_occur(text, secret);
+    let is_found = |secret: &&str| may_occur(text, secret) && is_replaced(secret);
     let mut found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
     if found.is_empty() && !may_contain_card_number(text) {
         return masked;
@@ -86,8 +88,8 @@ pub fn contains_long_secret(text: &str, secrets: &[&str]) -> bool {
 /// Whether [`mask`] would replace one of these secrets in the text.
 pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
     secrets.iter().any(|secret| {
-        is_replaced(secret)
-            && may_occur(text, secret)
+        may_occur(text, secret)
+            && is_replaced(secret)
             && readings(text).iter().any(|read| !occurrences(&read(text), secret).is_empty())
     })
 }
@@ -116,16 +118,16 @@ pub fn without_half_a_number(start: &[u8]) -> &[u8] {
 
 /// How the text is searched: as written, then with its escapes read if it has any. A place is the same in both.
 fn readings(text: &str) -> &'static [fn(&str) -> Cow<'_, str>] {
-    if has_escapes(text.as_bytes()) { &[as_written, with_escapes_read] } else { &[as_written] }
+    let has_escapes = text.bytes().any(begins_escape);
+    if has_escapes { &[as_written, with_escapes_read] } else { &[as_written] }
 }
 
 fn begins_escape(byte: u8) -> bool {
     matches!(byte, b'\\' | b'&' | b'%')
 }
 
-/// Looks at every byte: a loop that does not end early is compiled to vector instructions.
-fn has_escapes(text: &[u8]) -> bool {
-    text.iter().fold(false, |found, byte| found | begins_escape(*byte))
+fn continues_escape(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"#{}".contains(&byte)
 }
 
 fn as_written(text: &str) -> Cow<'_, str> {
@@ -223,8 +225,8 @@ fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
         !text[..range.start].ends_with(char::is_alphanumeric)
             && !text[range.end..].starts_with(char::is_alphanumeric)
     };
-    text.match_indices(secret)
-        .map(|(start, _)| start..start + secret.len())
+    memmem::find_iter(text.as_bytes(), secret.as_bytes())
+        .map(|start| start..start + secret.len())
         .filter(|range| secret.len() >= LONG_SECRET || is_separate(range))
         .collect()
 }
@@ -272,32 +274,42 @@ pub(crate) fn may_contain_card_number(text: &str) -> bool {
 }
 
 /// Whether there may be this many digits without a letter between them, in any [reading](readings). A quick check: dates and random
-/// ids have few.
+/// ids have few. The letters of an escape do not count.
 fn has_digits(text: &str, count: usize) -> bool {
     let text = text.as_bytes();
-    if text.len() < count {
-        return false;
-    }
-    // Nearly always there are none, and then a letter is told at once. In a text with escapes only letters near digits are looked at.
-    let has_escapes = has_escapes(text);
-    let is_letter =
-        |place: usize| text[place].is_ascii_alphabetic() && !(has_escapes && is_of_escape(text, place));
-    let mut place = 0;
-    while let Some(skipped) = first_digit(&text[place..]) {
-        let first = place + skipped;
-        let shortest = first..first + count;
-        if shortest.end > text.len() {
-            return false;
-        }
-        if let Some(letter) = shortest.clone().rev().find(|&place| is_letter(place)) {
-            place = letter + 1;
-            continue;
-        }
-        let end = (shortest.end..text.len()).find(|&place| is_letter(place)).unwrap_or(text.len());
-        if text[first..end].iter().filter(|byte| byte.is_ascii_digit()).count() >= count {
+    let (mut start, mut run) = (0, 0);
+    for end in memchr3_iter(b'\\', b'&', b'%', text).chain([text.len()]) {
+        let name = text[start..end].iter().take_while(|byte| start > 0 && continues_escape(**byte)).count();
+        let (name, words) = text[start..end].split_at(name);
+        let (before, words) =
+            words.split_at(words.iter().position(u8::is_ascii_alphabetic).unwrap_or(words.len()));
+        run += digits(name) + digits(before);
+        if run >= count || has_digits_between_letters(words, count) {
             return true;
         }
-        place = end;
+        if let Some(letter) = words.iter().rposition(u8::is_ascii_alphabetic) {
+            run = digits(&words[letter..]);
+        }
+        start = end + 1;
+    }
+    run >= count
+}
+
+/// Nearly always there are no digits, or a letter follows them soon.
+fn has_digits_between_letters(mut text: &[u8], count: usize) -> bool {
+    while let Some(first) = first_digit(text) {
+        text = &text[first..];
+        let Some(shortest) = text.get(..count) else { return false };
+        let next = if let Some(letter) = shortest.iter().rposition(u8::is_ascii_alphabetic) {
+            letter + 1
+        } else {
+            let end = text.iter().position(u8::is_ascii_alphabetic).unwrap_or(text.len());
+            if digits(&text[..end]) >= count {
+                return true;
+            }
+            end
+        };
+        text = &text[next..];
     }
     false
 }
@@ -309,26 +321,26 @@ fn first_digit(text: &[u8]) -> Option<usize> {
     Some(skipped + digit)
 }
 
-/// Like [`has_escapes`], this is compiled to vector instructions.
+/// Looks at every byte: a loop that does not end early is compiled to vector instructions.
 fn has_digit(block: &[u8; 16]) -> bool {
     block.iter().fold(false, |found, byte| found | byte.is_ascii_digit())
 }
 
+fn digits(text: &[u8]) -> usize {
+    text.iter().filter(|byte| byte.is_ascii_digit()).count()
+}
+
 /// Whether a letter at this place may be part of an escape.
 fn is_of_escape(text: &[u8], place: usize) -> bool {
-    let is_of_name = |byte: &&u8| byte.is_ascii_alphanumeric() || b"#{}".contains(byte);
-    let mut before = text[..place].iter().rev().take(LONGEST_NAME).skip_while(is_of_name);
+    let mut before =
+        text[..place].iter().rev().take(LONGEST_NAME).skip_while(|byte| continues_escape(**byte));
     before.next().is_none_or(|byte| begins_escape(*byte))
 }
 
 /// The card-like numbers in the text, from left to right.
 fn card_numbers(text: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    if !has_digits(text, *CARD_DIGITS.start()) {
-        return found;
-    }
     let groups = groups_of_digits(text);
-    let mut first = 0;
+    let (mut found, mut first) = (Vec::new(), 0);
     while first < groups.len() {
         match card_number_at(text, &groups[first..]) {
             Some(count) => {
@@ -409,9 +421,13 @@ pub(crate) fn mask_digits(number: &str) -> String {
 
 /// Whether a field with this name holds card or account data. Case and punctuation are ignored.
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let letters = || name.bytes().filter(u8::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase());
-    let length = letters().count();
-    SECRET_NAMES.iter().any(|secret| secret.len() == length && secret.bytes().eq(letters()))
+    let (mut letters, mut length) = ([0; LONGEST_SECRET_NAME], 0);
+    for letter in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        let Some(place) = letters.get_mut(length) else { return false };
+        *place = letter.to_ascii_lowercase();
+        length += 1;
+    }
+    SECRET_NAMES.binary_search_by(|secret| secret.as_bytes().cmp(&letters[..length])).is_ok()
 }
 
 /// Shorter secrets occur in other text by chance.
@@ -440,7 +456,9 @@ const LONGEST_NAME: usize = 32;
 /// `\u{10ffff}`.
 const LONGEST_ESCAPE: usize = 10;
 
-/// The names in the interface, and the names that other services use for the same fields.
+const LONGEST_SECRET_NAME: usize = "primaryaccountnumber".len();
+
+/// The names in the interface, and the names that other services use for the same fields, in alphabetical order.
 #[rustfmt::skip]
 const SECRET_NAMES: [&str; 42] = [
     "aba", "abanumber", "account", "accountno", "accountnumber", "acctno", "acctnumber", "achaccount", "bankaccount",
@@ -467,6 +485,7 @@ mod tests {
             assert!(!is_secret_name(name), "{name}");
         }
         assert!(SECRET_NAMES.iter().all(|name| is_secret_name(name)));
+        assert!(SECRET_NAMES.is_sorted());
     }
 
     #[test]
