@@ -4,7 +4,7 @@ use std::fmt::Debug;
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::unversioned::Envelope;
+use payments_model::unversioned::{Envelope, Status};
 use payments_model::{SecretBytes, TransactionId, ValidationError};
 
 use super::facts::Facts;
@@ -184,7 +184,9 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     /// Reads a whole response. The secrets are masked in the parts that are kept.
     pub(crate) fn read(&self, response: &http::Response<Bytes>) -> Result<Success<O::Data>, O::Error> {
         let received = Received::whole(response, &self.secrets);
-        let data = received.envelope.as_ref().and_then(|envelope| self.operation.data(envelope));
+        // A failure is no success, whatever its data.
+        let envelope = received.envelope.as_ref().filter(|envelope| envelope.status() != Status::Failure);
+        let data = envelope.and_then(|envelope| self.operation.data(envelope));
         match (received.meaning(&self.facts, data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_digits()));
