@@ -41,15 +41,16 @@ impl RawJson {
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        if !json.is_list() && !json.is_object() {
-            return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
-        }
-        if may_contain_card_number(json.as_str()) || !has_surely_no_secret_name(json.as_str()) {
+        let has_parts = json.is_list() || json.is_object();
+        let may_have_number = may_contain_card_number(json.as_str());
+        if has_parts && (may_have_number || !has_surely_no_secret_name(json.as_str())) {
             let has_secret = Cell::new(false);
             let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
             if has_secret.get() {
                 return Self(redacted.unwrap_or_default());
             }
+        } else if may_have_number && has_card_number(json) {
+            return Self::redacted();
         }
         Self(json.as_raw().to_owned())
     }
