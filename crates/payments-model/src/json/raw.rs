@@ -1,10 +1,11 @@
 use std::cell::Cell;
 use std::fmt;
 
+use memchr::memchr2;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Json, WHITESPACE};
+use super::{Json, WHITESPACE, read_escapes};
 use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number};
 use crate::secret::REDACTED;
 
@@ -41,16 +42,17 @@ impl RawJson {
     /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
     /// a card-like number.
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
-        let has_parts = json.is_list() || json.is_object();
-        let may_have_number = may_contain_card_number(json.as_str());
-        if has_parts && (may_have_number || !has_surely_no_secret_name(json.as_str())) {
+        if !json.is_list() && !json.is_object() {
+            return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
+        }
+        // The digits of a number may be escapes.
+        let read = read_escapes(json.as_str(), Some(char::REPLACEMENT_CHARACTER)).unwrap_or_default();
+        if may_contain_card_number(&read) || !has_surely_no_secret_name(json.as_str()) {
             let has_secret = Cell::new(false);
             let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
             if has_secret.get() {
                 return Self(redacted.unwrap_or_default());
             }
-        } else if may_have_number && has_card_number(json) {
-            return Self::redacted();
         }
         Self(json.as_raw().to_owned())
     }
@@ -73,29 +75,39 @@ impl Eq for RawJson {}
 
 /// A quick check: whether this JSON has no name of a secret and is not too deep. False if there is doubt.
 fn has_surely_no_secret_name(json: &str) -> bool {
-    let (mut levels, mut string) = (0, None);
-    let mut bytes = json.bytes().enumerate();
-    while let Some((at, byte)) = bytes.next() {
-        match (byte, string) {
-            (b'\\', _) => drop(bytes.next()),
-            (b'"', None) => string = Some(at + 1),
-            (b'"', Some(start)) => {
-                let (text, after) = (&json[start..at], &json[at + 1..]);
-                let is_name = after.trim_start_matches(WHITESPACE).starts_with(':');
-                if is_name && (text.contains('\\') || is_secret_name(text)) {
-                    return false;
-                }
-                string = None;
+    let (mut levels, mut rest) = (0, json);
+    loop {
+        let (between, string) = rest.split_once('"').unwrap_or((rest, ""));
+        for byte in between.bytes() {
+            match byte {
+                b'{' | b'[' => levels += 1,
+                b'}' | b']' => levels -= 1,
+                _ => {}
             }
-            (b'{' | b'[', None) => levels += 1,
-            (b'}' | b']', None) => levels -= 1,
-            _ => {}
+            if levels > MAX_DEPTH {
+                return false;
+            }
         }
-        if levels > MAX_DEPTH {
+        let Some(length) = string_length(string) else { return true };
+        let (text, after) = (&string[..length], &string[length + 1..]);
+        let is_name = after.trim_start_matches(WHITESPACE).starts_with(':');
+        if is_name && (text.contains('\\') || is_secret_name(text)) {
             return false;
         }
+        rest = after;
     }
-    true
+}
+
+/// The length of a string, without the quote behind it.
+fn string_length(json: &str) -> Option<usize> {
+    let mut length = 0;
+    loop {
+        length += memchr2(b'"', b'\\', json.as_bytes().get(length..)?)?;
+        if json[length..].starts_with('"') {
+            return Some(length);
+        }
+        length += 2;
+    }
 }
 
 /// Serializes as the value with secrets replaced, and notes whether there were any.
