@@ -1,11 +1,10 @@
 use std::cell::Cell;
 use std::fmt;
 
-use memchr::memchr2;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Json, WHITESPACE, read_escapes};
+use super::{Json, WHITESPACE};
 use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number};
 use crate::secret::REDACTED;
 
@@ -45,9 +44,8 @@ impl RawJson {
         if !json.is_list() && !json.is_object() {
             return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
         }
-        // The digits of a number may be escapes.
-        let read = read_escapes(json.as_str(), Some(char::REPLACEMENT_CHARACTER)).unwrap_or_default();
-        if may_contain_card_number(&read) || !has_surely_no_secret_name(json.as_str()) {
+        let text = json.as_str();
+        if text.contains('\\') || may_contain_card_number(text) || !has_surely_no_secret_name(text) {
             let has_secret = Cell::new(false);
             let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
             if has_secret.get() {
@@ -73,12 +71,19 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
-/// A quick check: whether this JSON has no name of a secret and is not too deep. False if there is doubt.
+/// A quick check: whether this JSON without escapes has no name of a secret and is not too deep.
 fn has_surely_no_secret_name(json: &str) -> bool {
-    let (mut levels, mut rest) = (0, json);
-    loop {
-        let (between, string) = rest.split_once('"').unwrap_or((rest, ""));
-        for byte in between.bytes() {
+    let (mut levels, mut string) = (0, "");
+    // Every second part is a string.
+    for (index, part) in json.split('"').enumerate() {
+        if index % 2 > 0 {
+            string = part;
+            continue;
+        }
+        if part.trim_start_matches(WHITESPACE).starts_with(':') && is_secret_name(string) {
+            return false;
+        }
+        for byte in part.bytes() {
             match byte {
                 b'{' | b'[' => levels += 1,
                 b'}' | b']' => levels -= 1,
@@ -88,26 +93,8 @@ fn has_surely_no_secret_name(json: &str) -> bool {
                 return false;
             }
         }
-        let Some(length) = string_length(string) else { return true };
-        let (text, after) = (&string[..length], &string[length + 1..]);
-        let is_name = after.trim_start_matches(WHITESPACE).starts_with(':');
-        if is_name && (text.contains('\\') || is_secret_name(text)) {
-            return false;
-        }
-        rest = after;
     }
-}
-
-/// The length of a string, without the quote behind it.
-fn string_length(json: &str) -> Option<usize> {
-    let mut length = 0;
-    loop {
-        length += memchr2(b'"', b'\\', json.as_bytes().get(length..)?)?;
-        if json[length..].starts_with('"') {
-            return Some(length);
-        }
-        length += 2;
-    }
+    true
 }
 
 /// Serializes as the value with secrets replaced, and notes whether there were any.
