@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType, Void,
+    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
+    Void,
 };
 use payments_core::{
     ApiKey, CallerHeaders, Client, Endpoint, Error, GetTransaction, LookupError, Operation, OperationName,
@@ -19,9 +20,9 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
+use payments_journal::internals::{Applied, Change, IntentStore, Rows, async_trait};
 use payments_journal::{
-    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, Resolution, SqliteStore,
+    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Purged, Resolution, SqliteStore,
     StateName, StoreError,
 };
 use payments_reqwest::ReqwestTransport;
@@ -369,7 +370,7 @@ impl IntentStore for Failing {
         self.below.find(key).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         self.below.list(states, after, limit).await
     }
 
@@ -390,25 +391,22 @@ async fn resolving() {
     let resolve = || Resolution::not_processed("ada");
     let mut messages = Vec::new();
     let mut push = |when, error: payments_journal::ResolveError| messages.push(message(when, "", &error));
-    let unknown = "txn_unknown".parse().unwrap();
-    push(
-        "the key is not in the journal",
-        client.resolve_processed(&key, &unknown, "ada", None).await.unwrap_err(),
-    );
-
+    let unknown: TransactionId = "txn_unknown".parse().unwrap();
+    let read = async |key: &IntentKey| client.journal().find(key).await.unwrap().unwrap();
+    let look_up = async |id: &TransactionId| {
+        let resolution = Resolution::processed(id.clone(), "ada");
+        client.look_up_and_resolve(&read(&key).await, resolution).await.unwrap_err()
+    };
     gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
     pay(&client, test_values::TOK_APPROVED, 10_50).await;
-    push(
-        "the transaction is not found",
-        client.resolve_processed(&key, &unknown, "ada", None).await.unwrap_err(),
-    );
+    let another = Journal::open(MemoryStore::new()).await.unwrap();
+    push("the key is not in the journal", another.resolve(&read(&key).await, resolve()).await.unwrap_err());
+    push("the transaction is not found", look_up(&unknown).await);
 
     let other = IntentKey::new("invoice-18").unwrap();
     let charged = client.process_token(&other, &token(test_values::TOK_APPROVED, 11_00)).await.unwrap();
     let id = charged.transaction_id.clone();
-    let error = client.resolve_processed(&key, &id, "ada", None).await.unwrap_err();
-    push("the transaction has another amount", error);
-    let read = async |key: &IntentKey| client.journal().find(key).await.unwrap().unwrap();
+    push("the transaction has another amount", look_up(&id).await);
     let resolution = Resolution::processed(id.clone(), "ada");
     let error = client.journal().resolve(&read(&key).await, resolution).await.unwrap_err();
     assert!(error.to_string().contains(id.as_str()), "{error}");

@@ -76,23 +76,20 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         );
     }
     transcribe!(transcript, client.process_ach(&key("card"), &ach_payment(canaries)).await.unwrap_err());
-    transcribe!(
-        transcript,
-        client.resolve_processed(&key("card"), &id, canaries.card(), None).await.unwrap_err()
-    );
     let journal = client.journal();
     let [known, lost] = [key("card"), key("lost")];
     let read = async |key| journal.find(key).await.unwrap().unwrap();
+    let found = Resolution::processed(id.clone(), canaries.card());
+    transcribe!(transcript, client.look_up_and_resolve(&read(&known).await, found).await.unwrap_err());
     transcribe!(transcript, journal.resolve(&read(&known).await, resolution(canaries)).await.unwrap_err());
     transcribe!(transcript, journal.resolve(&read(&lost).await, resolution(canaries)).await.unwrap());
     // The second attempt.
     transcribe!(transcript, client.process_card(&lost, &card).await.unwrap());
     transcribe!(transcript, client.journal().pages(StateName::ALL));
-    let rows = client.journal().list(StateName::ALL, None, 100).await.unwrap();
-    assert!(rows.intents.len() > 5, "{rows:?}");
-    transcribe!(transcript, rows);
+    let rows = client.journal().pages(StateName::ALL).next().await.unwrap().unwrap();
+    assert!(rows.len() > 5, "{rows:?}");
     transcribe!(transcript, client.journal().purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap());
-    for intent in &rows.intents {
+    for intent in &rows {
         transcribe!(transcript, *intent);
         transcribe!(transcript, intent.request);
         transcribe!(transcript, intent.request.subject);
@@ -163,15 +160,13 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     let intent = client.journal().find(&key("lost")).await.unwrap().unwrap();
     let time = RowTime { earliest: intent.begun_at, latest: intent.begun_at };
     transcribe!(transcript, time);
-    let row = |line, id: &str, status| ReportRow {
-        line,
-        id: ReportCell::Read(id.parse().unwrap()),
-        amount: ReportCell::Read(amount),
-        reference: ReportCell::Read("order-7".to_owned()),
-        last_four: ReportCell::Absent,
-        time: ReportCell::Read(time),
-        status,
-        is_contradicted: false,
+    let row = |line, id: &str, status| {
+        let mut row = ReportRow::new(line, status);
+        row.id = ReportCell::Read(id.parse().unwrap());
+        row.amount = ReportCell::Read(amount);
+        row.reference = ReportCell::Read("order-7".to_owned());
+        row.time = ReportCell::Read(time);
+        row
     };
     let options = ReconcileOptions::default();
     transcribe!(transcript, options);
@@ -198,7 +193,7 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     }
     transcribe!(transcript, SentSince::Keys(&[key("lost")]));
     let journal = client.journal();
-    let service = journal.list(StateName::ALL, None, 1).await.unwrap().intents[0].service.clone().unwrap();
+    let service = journal.pages(StateName::ALL).next().await.unwrap().unwrap()[0].service.clone().unwrap();
     let read = journal.intents_of_service(&service).await.unwrap();
     transcribe!(transcript, read);
     transcribe!(transcript, read.intents);
@@ -206,8 +201,8 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, ServiceChange::new(&read, None, "ada", SystemTime::now()));
     transcribe!(transcript, journal.forget_service(&read, "ada").await.unwrap_err());
     journal.rename_service(&read, "https://new.example.com", "ada").await.unwrap();
-    let renamed = journal.list(StateName::ALL, None, 1).await.unwrap();
-    transcribe!(transcript, renamed.intents[0].history()[2]);
+    let renamed = journal.pages(StateName::ALL).next().await.unwrap().unwrap();
+    transcribe!(transcript, renamed[0].history()[2]);
 }
 
 /// A password is a secret too.

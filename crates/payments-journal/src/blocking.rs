@@ -54,14 +54,13 @@
 //! Every function blocks its thread until the journal has written, and a call until the service has responded. Use them in
 //! `spawn_blocking`, or use [the asynchronous journal](crate::Journal).
 
-use std::process;
 use std::time::Duration;
+use std::{iter, process};
 
 use payments_core::VoidReceipt;
 use payments_core::blocking::Client;
 use payments_model::{
-    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    Void,
+    AchTransaction, CardTransaction, TokenTransaction, TransactionReceipt, TransactionRecord, Void,
 };
 use pollster::block_on;
 
@@ -70,9 +69,9 @@ use crate::error::Cause;
 use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
-    Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Page, Purged, ReconcileOptions, Reconciliation,
+    Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Purged, ReconcileOptions, Reconciliation,
     ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName, StoreError,
-    Summary, events, look_up,
+    Summary, events,
 };
 
 /// A [store](crate::Store) that needs no runtime: [`MemoryStore`], `SqliteStore` or `SqliteReader`.
@@ -110,6 +109,18 @@ impl Journal {
     /// See [`Journal::read_only`](crate::Journal::read_only).
     pub fn read_only(store: impl Store) -> Self {
         Self { journal: crate::Journal::read_only(store), process: process::id() }
+    }
+
+    /// See [`Journal::pages`](crate::Journal::pages). After an error, the iterator tries the same page again.
+    pub fn pages<'a>(
+        &'a self,
+        states: &'a [StateName],
+    ) -> impl Iterator<Item = Result<Vec<Intent>, StoreError>> + 'a {
+        let mut pages = self.journal.pages(states);
+        iter::from_fn(move || match self.check_process() {
+            Ok(()) => block_on(pages.next()).transpose(),
+            Err(error) => Some(Err(error)),
+        })
     }
 
     /// See [`Journal::close`](crate::Journal::close). In a forked process it does nothing.
@@ -150,7 +161,6 @@ macro_rules! as_asynchronous {
 
 as_asynchronous! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
-    list(states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
@@ -191,23 +201,6 @@ impl JournaledClient {
         AfterRejection { client: self, key }
     }
 
-    /// See [`JournaledClient::resolve_processed`](crate::JournaledClient::resolve_processed).
-    ///
-    /// # Errors
-    ///
-    /// As there, and in a forked process.
-    pub fn resolve_processed(
-        &self,
-        key: &IntentKey,
-        transaction_id: &TransactionId,
-        by: &str,
-        note: Option<&str>,
-    ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        self.journal.check_process()?;
-        let (client, journal) = (self.client.polled(), &self.journal.journal);
-        block_on(look_up::resolve_processed(client, journal, key, transaction_id, by, note))
-    }
-
     /// See [`JournaledClient::look_up_and_resolve`](crate::JournaledClient::look_up_and_resolve).
     ///
     /// # Errors
@@ -219,7 +212,7 @@ impl JournaledClient {
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
         self.journal.check_process()?;
-        block_on(look_up::look_up_and_resolve(self.client.polled(), &self.journal.journal, read, resolution))
+        block_on(self.journal.journal.look_up_and_resolve(self.client.polled(), read, resolution))
     }
 
     fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {

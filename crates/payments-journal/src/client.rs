@@ -2,8 +2,7 @@
 
 use payments_core::{Client, VoidReceipt};
 use payments_model::{
-    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    Void,
+    AchTransaction, CardTransaction, TokenTransaction, TransactionReceipt, TransactionRecord, Void,
 };
 use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
@@ -11,9 +10,7 @@ use tokio::sync::{oneshot, watch};
 use crate::attempt::{Call, CallResult};
 use crate::error::Cause;
 use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
-use crate::{
-    Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events, look_up,
-};
+use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events};
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
 ///
@@ -105,25 +102,6 @@ impl JournaledClient {
         AfterRejection { client: self, key }
     }
 
-    /// Records that an intent of unknown outcome was processed as this transaction, after looking it up: see
-    /// [`look_up_and_resolve`](Self::look_up_and_resolve). `by` is the person who says so.
-    ///
-    /// It speaks of the key as it is now, so it is only for a key with one attempt that no person has resolved. For any other
-    /// key pass the intent that the person has seen to `look_up_and_resolve`.
-    ///
-    /// # Errors
-    ///
-    /// If the key has several attempts or was resolved, and as `look_up_and_resolve`. Nothing was changed.
-    pub async fn resolve_processed(
-        &self,
-        key: &IntentKey,
-        transaction_id: &TransactionId,
-        by: &str,
-        note: Option<&str>,
-    ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        look_up::resolve_processed(&self.client, &self.journal, key, transaction_id, by, note).await
-    }
-
     /// Records that this intent was processed as the transaction of the resolution, after looking it up: the record must have
     /// this id, and its amount and the last four digits of its card must not contradict the attempt. `read` is the intent as
     /// the person saw it; if it changes before this writes, nothing is written.
@@ -141,7 +119,7 @@ impl JournaledClient {
         read: &Intent,
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        look_up::look_up_and_resolve(&self.client, &self.journal, read, resolution).await
+        self.journal.look_up_and_resolve(&self.client, read, resolution).await
     }
 
     /// Runs one call in a task that outlives its caller.

@@ -20,8 +20,8 @@ use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
 use crate::unwritten::{Background, Unwritten};
 use crate::{
-    Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Page,
-    Purged, Resolution, ResolveError, StateName, Store, StoreError,
+    Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
+    Resolution, ResolveError, StateName, Store, StoreError,
 };
 
 /// Every intent and its state: an opened [store](Store).
@@ -65,21 +65,6 @@ impl Journal {
     /// If it cannot be read.
     pub async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         self.store.find(key).await
-    }
-
-    /// At most `limit` intents in these states, in the order in which they were first written: the first ones, or those after
-    /// [`Page::next`] of an earlier page.
-    ///
-    /// # Errors
-    ///
-    /// If they cannot be read.
-    pub async fn list(
-        &self,
-        states: &[StateName],
-        after: Option<i64>,
-        limit: usize,
-    ) -> Result<Page, StoreError> {
-        self.store.list(states, after, limit).await
     }
 
     /// All intents in these states, a thousand at a time, in the order in which they were first written.
@@ -457,9 +442,11 @@ impl Pages<'_> {
         if self.is_done {
             return Ok(None);
         }
-        let page = self.journal.list(self.states, self.after, PAGE).await?;
-        (self.after, self.is_done) = (page.next, page.next.is_none());
-        Ok(Some(page.intents))
+        let rows = self.journal.store.list(self.states, self.after, PAGE).await?;
+        self.is_done = rows.len() < PAGE;
+        self.after = rows.last().map(|(position, _)| *position);
+        let intents = rows.into_iter().map(|(_, intent)| intent);
+        Ok(Some(intents.filter(|intent| self.states.contains(&intent.state.name())).collect()))
     }
 }
 

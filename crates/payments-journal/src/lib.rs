@@ -181,12 +181,12 @@ pub use resolve_error::ResolveError;
 pub use service_change::{ServiceError, ServiceIntents};
 #[cfg(feature = "sqlite")]
 pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
-pub use store::{Page, Purged, Store};
+pub use store::{Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
 
 use change::{Begin, Change, NewAttempt};
-use store::{Applied, IntentStore};
+use store::{Applied, IntentStore, Rows};
 
 /// How a store changes a row, for the tests of this repository. Not part of the API: it changes without notice.
 #[doc(hidden)]
@@ -196,6 +196,6 @@ pub mod internals {
     pub use crate::change::{Begin, Change, NewAttempt};
     pub use crate::history::Ending;
     pub use crate::service_change::ServiceChange;
-    pub use crate::store::{Applied, IntentStore};
+    pub use crate::store::{Applied, IntentStore, Rows};
     pub use crate::summary::Tally;
 }

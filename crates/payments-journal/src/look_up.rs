@@ -1,64 +1,44 @@
 //! Resolves an intent as a transaction that was looked up, through either client.
 
 use payments_core::Client;
-use payments_model::{TransactionId, TransactionRecord};
+use payments_model::TransactionRecord;
 
 use crate::resolve_error::Reason;
-use crate::resolving::Refusal;
-use crate::{Intent, IntentKey, Journal, Resolution, ResolveError};
+use crate::{Intent, Journal, Resolution, ResolveError};
 
-/// Looks up the transaction, and resolves the only attempt of this key, which no person has resolved, as it.
-pub(crate) async fn resolve_processed(
-    client: &Client,
-    journal: &Journal,
-    key: &IntentKey,
-    transaction_id: &TransactionId,
-    by: &str,
-    note: Option<&str>,
-) -> Result<(Intent, TransactionRecord), ResolveError> {
-    let intent = journal.find(key).await?.ok_or_else(|| ResolveError(Reason::NoSuchIntent(key.clone())))?;
-    if intent.decision_about(intent.attempts).is_some() {
-        return Err(ResolveError(Reason::Refused(Refusal::Known, intent.into())));
+impl Journal {
+    /// Looks up the transaction of the resolution, and resolves the intent if nothing contradicts it.
+    pub(crate) async fn look_up_and_resolve(
+        &self,
+        client: &Client,
+        read: &Intent,
+        resolution: Resolution,
+    ) -> Result<(Intent, TransactionRecord), ResolveError> {
+        let failed = |reason| Err(ResolveError(reason));
+        let Some(transaction_id) = resolution.verdict.processed_as() else {
+            return failed(Reason::NothingToLookUp);
+        };
+        if let Some(recorded) = read.service.clone().filter(|recorded| recorded != client.service()) {
+            // A lookup there proves nothing about this intent.
+            let called = client.service().to_owned();
+            return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
+        }
+        if let Some(refusal) = read.refusal_of(&resolution) {
+            return failed(Reason::Refused(refusal, read.clone().into()));
+        }
+        let attempt = resolution.attempt.unwrap_or(read.attempts);
+        let Some(request) = read.request_of(attempt) else {
+            return failed(Reason::RequestDropped(read.key.clone(), attempt));
+        };
+        let found = client.transaction(transaction_id).await;
+        let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
+        let mut contradictions = request.contradictions(&record);
+        if record.transaction_id != *transaction_id {
+            contradictions.insert(0, "its record is of another transaction".to_owned());
+        }
+        if !contradictions.is_empty() {
+            return failed(Reason::Contradicted(contradictions));
+        }
+        Ok((self.resolve_of_service(read, resolution, client.service()).await?, record.into_data()))
     }
-    if intent.attempts > 1 {
-        return Err(ResolveError(Reason::SeveralAttempts(intent.into())));
-    }
-    let resolution = Resolution::processed(transaction_id.clone(), by);
-    let resolution = note.into_iter().fold(resolution, Resolution::note);
-    look_up_and_resolve(client, journal, &intent, resolution).await
-}
-
-/// Looks up the transaction of the resolution, and resolves the intent if nothing contradicts it.
-pub(crate) async fn look_up_and_resolve(
-    client: &Client,
-    journal: &Journal,
-    read: &Intent,
-    resolution: Resolution,
-) -> Result<(Intent, TransactionRecord), ResolveError> {
-    let failed = |reason| Err(ResolveError(reason));
-    let Some(transaction_id) = resolution.verdict.processed_as() else {
-        return failed(Reason::NothingToLookUp);
-    };
-    if let Some(recorded) = read.service.clone().filter(|recorded| recorded != client.service()) {
-        // A lookup there proves nothing about this intent.
-        let called = client.service().to_owned();
-        return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
-    }
-    if let Some(refusal) = read.refusal_of(&resolution) {
-        return failed(Reason::Refused(refusal, read.clone().into()));
-    }
-    let attempt = resolution.attempt.unwrap_or(read.attempts);
-    let Some(request) = read.request_of(attempt) else {
-        return failed(Reason::RequestDropped(read.key.clone(), attempt));
-    };
-    let found = client.transaction(transaction_id).await;
-    let record = found.map_err(|error| ResolveError(Reason::LookUp(error)))?;
-    let mut contradictions = request.contradictions(&record);
-    if record.transaction_id != *transaction_id {
-        contradictions.insert(0, "its record is of another transaction".to_owned());
-    }
-    if !contradictions.is_empty() {
-        return failed(Reason::Contradicted(contradictions));
-    }
-    Ok((journal.resolve_of_service(read, resolution, client.service()).await?, record.into_data()))
 }

@@ -6,10 +6,10 @@ use std::time::{Duration, Instant, SystemTime};
 use async_trait::async_trait;
 
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
-use crate::store::{after_page, closed};
+use crate::store::closed;
 use crate::summary::Tallies;
 use crate::{
-    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Purged, Rows, StateName, StoreError,
 };
 
 /// A journal in memory, **only for tests**: it ends with the process, and with it the guarantee.
@@ -149,15 +149,14 @@ impl IntentStore for MemoryStore {
         Ok(self.lock().rows.get(key).map(|row| row.intent.clone()))
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         let shared = self.lock();
         let is_asked_for = |row: &&Row| {
             states.contains(&row.intent.state.name()) && after.is_none_or(|after| row.position > after)
         };
         let mut rows: Vec<_> = shared.rows.values().filter(is_asked_for).collect();
         rows.sort_unstable_by_key(|row| row.position);
-        let next = after_page(&mut rows, limit, |row| row.position);
-        Ok(Page { intents: rows.into_iter().map(|row| row.intent.clone()).collect(), next })
+        Ok(rows.into_iter().take(limit).map(|row| (row.position, row.intent.clone())).collect())
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {

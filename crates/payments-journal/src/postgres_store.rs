@@ -18,10 +18,10 @@ use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
 use crate::service_change::{ServiceChange, ServiceError};
-use crate::store::{after_page, closed, only_read};
+use crate::store::{closed, only_read};
 use crate::summary::Tally;
 use crate::{
-    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Purged, Rows, StateName, StoreError,
 };
 use address::Address;
 use connection::{Access, Connection, MAX_WAIT, execute};
@@ -139,16 +139,7 @@ impl PostgresStore {
         Self::options().connect(url).await
     }
 
-    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them.
-    ///
-    /// # Errors
-    ///
-    /// As [`connect`](Self::connect).
-    pub async fn connect_to_existing(url: &str) -> Result<Option<Self>, StoreError> {
-        Self::options().connect_to_existing(url).await
-    }
-
-    /// Options of the journal, to be opened with [`PostgresOptions::connect`].
+    /// Options of the journal, with which it is opened.
     pub fn options() -> PostgresOptions {
         PostgresOptions { accepts_timelines: false }
     }
@@ -163,7 +154,8 @@ impl PostgresStore {
     /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
     /// let url = "postgres://auditor:secret@standby.example/payments";
     /// if let Some(store) = PostgresStore::connect_to_read(url).await? {
-    ///     let unresolved = Journal::read_only(store).list(StateName::UNRESOLVED, None, 100).await?;
+    ///     let journal = Journal::read_only(store);
+    ///     let unresolved = journal.pages(StateName::UNRESOLVED).next().await?;
     /// }
     /// # Ok(())
     /// # }
@@ -227,7 +219,7 @@ impl PostgresOptions {
         Ok(self.open(url, false).await?.expect("missing tables are created"))
     }
 
-    /// As [`PostgresStore::connect_to_existing`].
+    /// Connects to an existing journal. Returns `None` if there are no tables, and does not create them.
     ///
     /// # Errors
     ///
@@ -352,19 +344,17 @@ impl IntentStore for PostgresStore {
         self.0.with(async |session| session.find(key).await).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         if states.is_empty() {
-            return Ok(Page { intents: Vec::new(), next: None });
+            return Ok(Vec::new());
         }
         let statement = tables::list(states);
-        let after = after.unwrap_or(i64::MIN);
-        let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
+        let (after, limit) = (after.unwrap_or(i64::MIN), i64::try_from(limit).unwrap_or(i64::MAX));
         let listing = async |Session { connection, .. }: &Session| {
-            execute(connection.client.query(&statement, &[&after, &one_more])).await
+            execute(connection.client.query(&statement, &[&after, &limit])).await
         };
-        let mut rows = self.0.with(listing).await?;
-        let next = after_page(&mut rows, limit, |row| row.get("position"));
-        Ok(Page { intents: rows.iter().map(read).collect::<Result<_, _>>()?, next })
+        let rows = self.0.with(listing).await?;
+        rows.iter().map(|row| Ok((row.get("position"), read(row)?))).collect()
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

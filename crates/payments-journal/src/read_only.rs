@@ -1,18 +1,18 @@
-use std::slice;
+use std::iter;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
 
 use crate::liveness::Liveness;
 use crate::summary::Tally;
-use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Page, StateName, StoreError};
+use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Rows, StateName, StoreError};
 
 /// A store through which nothing is written. A row that a dead owner left as sending is shown as unknown, as
 /// [`Journal::open`](crate::Journal::open) would mark it.
 pub(crate) struct ReadOnly<S>(pub(crate) S);
 
-fn senders(rows: &[Intent]) -> Vec<&OwnerId> {
-    let sending = rows.iter().filter(|intent| intent.state == IntentState::Sending);
+fn senders<'a>(intents: impl Iterator<Item = &'a Intent>) -> Vec<&'a OwnerId> {
+    let sending = intents.filter(|intent| intent.state == IntentState::Sending);
     sending.map(|intent| &intent.owner).collect()
 }
 
@@ -39,25 +39,23 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         let mut owners = Liveness::of(&self.0);
         loop {
             let Some(intent) = self.0.find(key).await? else { return Ok(None) };
-            if owners.are_known(senders(slice::from_ref(&intent))).await? {
+            if owners.are_known(senders(iter::once(&intent))).await? {
                 return Ok(Some(shown(intent, &owners)));
             }
         }
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
-        // A row that is stored as sending may be shown as unknown.
+    /// A row that is asked for as sending may be shown as unknown: [`Pages`](crate::Pages) leave it out.
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         let mut stored = states.to_vec();
         if states.contains(&StateName::Unknown) && !states.contains(&StateName::Sending) {
             stored.push(StateName::Sending);
         }
         let mut owners = Liveness::of(&self.0);
         loop {
-            let Page { intents, next } = self.0.list(&stored, after, limit).await?;
-            if owners.are_known(senders(&intents)).await? {
-                let intents = intents.into_iter().map(|intent| shown(intent, &owners));
-                let intents = intents.filter(|intent| states.contains(&intent.state.name())).collect();
-                return Ok(Page { intents, next });
+            let rows = self.0.list(&stored, after, limit).await?;
+            if owners.are_known(senders(rows.iter().map(|(_, intent)| intent))).await? {
+                return Ok(rows.into_iter().map(|(at, intent)| (at, shown(intent, &owners))).collect());
             }
         }
     }

@@ -21,10 +21,6 @@ pub(crate) enum Reason {
     #[error("{} has changed since it was read: {}", .found.key, changed(*.read_attempts, .found))]
     Changed { read_attempts: u32, found: Box<Intent> },
     #[error(
-        "{} has {} attempts, so the attempt must be named, by the number that was read", .0.key, .0.attempts
-    )]
-    SeveralAttempts(Box<Intent>),
-    #[error(
         "the journal no longer has the request of attempt {1} of {0}, because it keeps the newest events only, so a lookup proves \
          nothing about it: compare the transaction yourself, and resolve it without a lookup"
     )]

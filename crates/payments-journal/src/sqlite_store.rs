@@ -16,7 +16,7 @@ use crate::milliseconds;
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::Tally;
 use crate::{
-    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Page, Purged, StateName, StoreError,
+    Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Purged, Rows, StateName, StoreError,
 };
 
 mod address;
@@ -169,18 +169,9 @@ impl SqliteStore {
         Self::options().open(path)
     }
 
-    /// Options of the journal, to be opened with [`SqliteOptions::open`].
+    /// Options of the journal, with which it is opened.
     pub fn options() -> SqliteOptions {
         SqliteOptions { witness: None }
-    }
-
-    /// Opens an existing journal. Returns `None` if there is none, or a database without tables, and does not create it.
-    ///
-    /// # Errors
-    ///
-    /// As [`open`](Self::open).
-    pub fn open_existing(path: impl AsRef<Path>) -> Result<Option<Self>, StoreError> {
-        Self::options().open_existing(path)
     }
 
     /// Whether this store created the journal. Tell a person where it is: a run that was expected to continue with an earlier
@@ -293,7 +284,7 @@ impl SqliteOptions {
         Ok(opened.expect("a missing journal is created"))
     }
 
-    /// As [`SqliteStore::open_existing`].
+    /// Opens an existing journal. Returns `None` if there is none, or a database without tables, and does not create it.
     ///
     /// # Errors
     ///
@@ -367,10 +358,10 @@ impl IntentStore for SqliteStore {
         self.reader.run(move |connection| tables::find(connection, &key)).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         self.check()?;
-        let states = states.to_vec();
-        self.reader.run(move |connection| tables::page(connection, tables::list, &states, after, limit)).await
+        let sql = tables::list(states);
+        self.reader.run(move |connection| tables::rows(connection, &sql, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

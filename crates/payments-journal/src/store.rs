@@ -55,13 +55,13 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If it cannot be read.
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError>;
 
-    /// At most `limit` intents in these states, in the order in which they were first written, starting after `after` or with
-    /// the first.
+    /// At most `limit` intents in these states, in the order in which they were first written, from after this position, or from
+    /// the first. If there are fewer, they are the last ones.
     ///
     /// # Errors
     ///
     /// If they cannot be read.
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError>;
 
     /// Whether the owner is still alive. This decides the state of a row that it left, and never whether anything is sent.
     ///
@@ -92,7 +92,7 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If they cannot be read.
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         let mut tallies = Tallies::default();
-        for intent in self.list(StateName::ALL, None, usize::MAX).await?.intents {
+        for (_, intent) in self.list(StateName::ALL, None, usize::MAX).await? {
             if service.is_none_or(|service| intent.service.as_deref() == Some(service)) {
                 tallies.add_intent(&intent);
             }
@@ -150,6 +150,9 @@ pub trait IntentStore: Send + Sync + 'static {
     async fn close(&self) {}
 }
 
+/// Intents, each with its position in a store.
+pub type Rows = Vec<(i64, Intent)>;
+
 pub(crate) fn only_read() -> StoreError {
     StoreError::refused("the journal was opened only to be read; nothing was changed")
 }
@@ -195,25 +198,4 @@ pub struct Purged {
     pub intents: u64,
     /// When the newest of them was last written, by the store's time; `None` if there were none.
     pub newest: Option<SystemTime>,
-}
-
-/// Truncates rows to a page of this length. If more were read, returns the position after which the next page begins.
-pub(crate) fn after_page<R>(
-    rows: &mut Vec<R>,
-    limit: usize,
-    position: impl FnOnce(&R) -> i64,
-) -> Option<i64> {
-    let is_last = rows.len() <= limit;
-    rows.truncate(limit);
-    rows.last().filter(|_| !is_last).map(position)
-}
-
-/// Some rows of a list.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Page {
-    /// The rows.
-    pub intents: Vec<Intent>,
-    /// The position after which the next page begins, for [`Journal::list`](crate::Journal::list); `None` at the end.
-    pub next: Option<i64>,
 }

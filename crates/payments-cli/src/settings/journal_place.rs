@@ -145,7 +145,7 @@ impl JournalPlace {
                 self.announce(store.was_created());
                 Some(store)
             }
-            OpenFor::Changing => PostgresStore::connect_to_existing(url).await?,
+            OpenFor::Changing => PostgresStore::options().connect_to_existing(url).await?,
             OpenFor::Reading | OpenFor::DryRun => {
                 return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
             }

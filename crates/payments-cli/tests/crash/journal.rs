@@ -91,12 +91,10 @@ pub(crate) fn in_flight(workspace: &Workspace, include_crashed: bool) -> BTreeSe
         let (mut keys, mut after) = (BTreeSet::new(), None);
         loop {
             let page = store.list(StateName::UNRESOLVED, after, 1000).await.unwrap();
-            let found = page.intents.into_iter().filter(is_in_flight);
+            let Some((last, _)) = page.last() else { return keys };
+            after = Some(*last);
+            let found = page.into_iter().map(|(_, intent)| intent).filter(is_in_flight);
             keys.extend(found.map(|intent| intent.key.as_str().to_owned()));
-            after = page.next;
-            if after.is_none() {
-                return keys;
-            }
         }
     })
 }

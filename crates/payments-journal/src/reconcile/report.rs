@@ -11,8 +11,17 @@ use super::intervals::Interval;
 use crate::IntentRequest;
 
 /// A row of a processor's report, such as a settlement file or an export of its back office.
+///
+/// ```
+/// use payments_journal::{ReportCell, ReportRow, RowStatus};
+///
+/// let mut row = ReportRow::new(2, RowStatus::Charged);
+/// row.amount = ReportCell::Read("10.50".parse()?);
+/// row.reference = ReportCell::Empty;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_structs, reason = "complete: the reader of a report creates it")]
+#[non_exhaustive]
 pub struct ReportRow {
     /// Its line in the report, from 1.
     pub line: u64,
@@ -70,7 +79,7 @@ pub struct RowTime {
 
 /// What the status of a row says about the money.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(clippy::exhaustive_enums, reason = "complete: charged, not charged, or neither")]
+#[non_exhaustive]
 pub enum RowStatus {
     /// The money moved.
     Charged,
@@ -290,6 +299,20 @@ fn folded(reference: &str) -> String {
 }
 
 impl ReportRow {
+    /// A row in this line of the report, of whose columns no other is known.
+    pub const fn new(line: u64, status: RowStatus) -> Self {
+        Self {
+            line,
+            id: ReportCell::Absent,
+            amount: ReportCell::Absent,
+            reference: ReportCell::Absent,
+            last_four: ReportCell::Absent,
+            time: ReportCell::Absent,
+            status,
+            is_contradicted: false,
+        }
+    }
+
     /// Whether nothing in it is missing or cannot be read.
     pub(super) fn is_readable(&self) -> bool {
         matches!(

@@ -27,7 +27,7 @@ use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::witness::{self, History};
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::summary::Tally;
-use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError};
+use crate::{Intent, IntentKey, IntentStore, OwnerId, Rows, StateName, StoreError};
 
 /// A journal in a SQLite file that is only read: nothing is written, so it works on a full disk and on a read-only one.
 ///
@@ -36,7 +36,8 @@ use crate::{Intent, IntentKey, IntentStore, OwnerId, Page, StateName, StoreError
 ///
 /// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 /// if let Some(reader) = SqliteReader::open("billing.db")? {
-///     let unresolved = Journal::read_only(reader).list(StateName::UNRESOLVED, None, 100).await?;
+///     let journal = Journal::read_only(reader);
+///     let unresolved = journal.pages(StateName::UNRESOLVED).next().await?;
 /// }
 /// # Ok(())
 /// # }
@@ -200,10 +201,9 @@ impl IntentStore for SqliteReader {
         self.read(move |connection| find(connection, &key)).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
-        let states = states.to_vec();
-        self.read(move |connection| tables::page(connection, tables::list_in_table, &states, after, limit))
-            .await
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
+        let sql = tables::list_in_table(states);
+        self.read(move |connection| tables::rows(connection, &sql, after, limit)).await
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {

@@ -10,9 +10,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::milliseconds;
 use crate::row::{ended, intent, names};
-use crate::store::after_page;
 use crate::summary::{Tallies, Tally};
-use crate::{Intent, IntentKey, OwnerId, Page, StateName};
+use crate::{Intent, IntentKey, OwnerId, Rows, StateName};
 
 /// `PJNL` in ASCII, which identifies a file as a journal of intents.
 pub(super) const APPLICATION_ID: i32 = 0x504A_4E4C;
@@ -168,24 +167,15 @@ fn find_by(sql: &str, connection: &Connection, key: &IntentKey) -> rusqlite::Res
     Ok(found.map(|(_, intent)| intent))
 }
 
-/// At most `limit` intents in these states from after this position, by this [`list`] or [`list_in_table`].
-pub(super) fn page(
+/// At most `limit` intents from after this position, each after its own, by this [`list`] or [`list_in_table`].
+pub(super) fn rows(
     connection: &Connection,
-    list: fn(&[StateName]) -> String,
-    states: &[StateName],
+    sql: &str,
     after: Option<i64>,
     limit: usize,
-) -> rusqlite::Result<Page> {
-    if states.is_empty() {
-        return Ok(Page { intents: Vec::new(), next: None });
-    }
-    // One row more, to see whether this is the last page.
-    let one_more = i64::try_from(limit).unwrap_or(i64::MAX).saturating_add(1);
-    let mut statement = connection.prepare(&list(states))?;
-    let rows = statement.query_map([after.unwrap_or(i64::MIN), one_more], read)?;
-    let mut rows = rows.collect::<rusqlite::Result<Vec<_>>>()?;
-    let next = after_page(&mut rows, limit, |(position, _)| *position);
-    Ok(Page { intents: rows.into_iter().map(|(_, intent)| intent).collect(), next })
+) -> rusqlite::Result<Rows> {
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    connection.prepare(sql)?.query_map([after.unwrap_or(i64::MIN), limit], read)?.collect()
 }
 
 /// The row with key `?1`.
@@ -220,7 +210,7 @@ pub(super) const UPDATE: &str = "UPDATE intent \
 
 /// At most `?2` rows in these states from after position `?1`.
 pub(super) fn list(states: &[StateName]) -> String {
-    if states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
+    if !states.is_empty() && states.iter().all(|state| StateName::UNRESOLVED.contains(state)) {
         // The same condition as in the index, so that SQLite can use the index.
         list_from("INDEXED BY intent_unresolved WHERE state IN ('sending', 'unknown') AND", states)
     } else {

@@ -195,14 +195,14 @@ async fn changes_during_a_sync_share_the_next_commit_and_readers_do_not_wait() {
         tokio::task::yield_now().await;
     }
     assert_eq!(store.find(&key("first")).await.unwrap(), None);
-    assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().intents, []);
+    assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap(), []);
 
     sync.send(()).unwrap();
     sync.send(()).unwrap();
     let written = calls.join_all().await;
     assert_eq!(written.len(), CALLERS + 1);
     assert_eq!(commits.load(Ordering::SeqCst), 2);
-    assert_eq!(store.list(StateName::ALL, None, 99).await.unwrap().intents.len(), CALLERS + 1);
+    assert_eq!(store.list(StateName::ALL, None, 99).await.unwrap().len(), CALLERS + 1);
 }
 
 /// A commit to a removed file is lost.
@@ -229,7 +229,7 @@ async fn panic_of_the_writer_leaves_the_change_in_doubt_and_stops_the_store() {
     let error = store.apply(begin("invoice-17", &store)).await.unwrap_err();
     assert!(error.is_in_doubt(), "{error:?}");
     drop(store);
-    assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap().intents, []);
+    assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap(), []);
 }
 
 const DAY: Duration = Duration::from_hours(24);
@@ -273,7 +273,7 @@ async fn charged(text: &str, store: &SqliteStore) {
 
 async fn keys(store: &SqliteStore) -> Vec<String> {
     let page = store.list(StateName::ALL, None, 99).await.unwrap();
-    page.intents.into_iter().map(|intent| intent.key.to_string()).collect()
+    page.into_iter().map(|(_, intent)| intent.key.to_string()).collect()
 }
 
 #[tokio::test]
@@ -475,7 +475,7 @@ async fn change_that_finds_no_room_is_unavailable_and_the_store_continues() {
         }
     };
     assert!(error.is_unavailable() && error.to_string().contains("disk is full"), "{error:?}");
-    assert_eq!(store.list(&[StateName::Processed], None, 9).await.unwrap().intents.len(), 1);
+    assert_eq!(store.list(&[StateName::Processed], None, 9).await.unwrap().len(), 1);
 }
 
 #[tokio::test]

@@ -24,7 +24,7 @@ use payments_postgres_for_tests::Server;
 use rusqlite::Connection;
 use tokio_postgres::NoTls;
 
-use crate::contract::{PAYER, at, key, token_request};
+use crate::contract::{self, PAYER, at, key, token_request};
 
 fn fixture(version: i32, extension: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/version-{version}.{extension}"))
@@ -45,7 +45,7 @@ fn version_of(path: &Path) -> i32 {
 
 /// Every intent of the store, as JSON. One id is random.
 async fn intents(store: &impl IntentStore) -> String {
-    let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+    let intents = contract::intents(store).await;
     let random = intents.iter().find(|intent| intent.key == key("lost")).unwrap().attempt_id.to_string();
     let text = serde_json::to_string_pretty(&intents).unwrap();
     format!("{}\n", text.replace(&random, "random"))

@@ -31,7 +31,7 @@ async fn charge(store: &SqliteStore, count: usize) {
 /// Every row, by its key.
 async fn rows(store: &SqliteStore) -> Result<BTreeMap<IntentKey, Intent>, StoreError> {
     let page = store.list(StateName::ALL, None, usize::MAX).await?;
-    Ok(page.intents.into_iter().map(|intent| (intent.key.clone(), intent)).collect())
+    Ok(page.into_iter().map(|(_, intent)| (intent.key.clone(), intent)).collect())
 }
 
 /// The files in the directory with their content.

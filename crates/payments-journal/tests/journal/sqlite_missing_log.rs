@@ -9,9 +9,9 @@ use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
-use payments_journal::internals::IntentStore;
-use payments_journal::{SqliteStore, StateName};
+use payments_journal::SqliteStore;
 
+use crate::contract::intents;
 use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
 
@@ -38,7 +38,7 @@ fn crashed(keys: &[&str]) -> InAFile {
 
 async fn keys(path: &Path) -> BTreeSet<String> {
     let store = SqliteStore::open(path).unwrap();
-    let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+    let intents = intents(&store).await;
     close(store);
     intents.into_iter().map(|intent| intent.key.as_str().to_owned()).collect()
 }

@@ -92,8 +92,8 @@ async fn read(path: &Path) -> String {
         Ok(None) => return "missing".to_owned(),
         Err(error) => return failed(&error),
     };
-    match Journal::read_only(reader).list(StateName::ALL, None, usize::MAX).await {
-        Ok(page) => page.intents.iter().fold("read".to_owned(), |text, intent| {
+    match Journal::read_only(reader).pages(StateName::ALL).next().await {
+        Ok(intents) => intents.iter().flatten().fold("read".to_owned(), |text, intent| {
             let kind = match &intent.state {
                 IntentState::Unknown(failure) => format!("({})", failure.kind),
                 _ => String::new(),

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use payments_journal::internals::IntentStore;
-use payments_journal::{IntentState, SqliteStore, StateName};
+use payments_journal::{IntentState, SqliteStore};
 
+use crate::contract::intents;
 use crate::process::Process;
 use crate::sqlite::InAFile;
 
@@ -35,7 +35,7 @@ async fn one_of_sixteen_processes_that_begin_one_key_wins() {
         assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
     }
     let store = SqliteStore::open(place.path()).unwrap();
-    let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+    let intents = intents(&store).await;
     assert_eq!(intents.len(), ROUNDS);
     assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
 }
@@ -68,7 +68,7 @@ async fn concurrent_writes_of_four_processes_are_all_stored() {
     drop(processes);
 
     let store = SqliteStore::open(place.path()).unwrap();
-    let intents = store.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+    let intents = intents(&store).await;
     let kept: BTreeSet<_> = intents.iter().map(|intent| intent.key.as_str().to_owned()).collect();
     assert_eq!(kept, charged);
     assert!(intents.iter().all(|intent| matches!(intent.state, IntentState::Processed { .. })));

@@ -109,10 +109,10 @@ async fn shown_crash_is_not_written() {
     let reader = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
     let shown = reader.find(&key("in-flight")).await.unwrap().unwrap();
     assert_eq!(shown.state.name(), StateName::Unknown);
-    let unknown = reader.list(&[StateName::Unknown], None, 9).await.unwrap().intents;
+    let unknown = reader.pages(&[StateName::Unknown]).next().await.unwrap().unwrap();
     assert_eq!(unknown, slice::from_ref(&shown));
-    assert_eq!(reader.list(&[StateName::Sending], None, 9).await.unwrap().intents, []);
-    assert_eq!(reader.list(StateName::UNRESOLVED, None, 9).await.unwrap().intents, slice::from_ref(&shown));
+    assert_eq!(reader.pages(&[StateName::Sending]).next().await.unwrap().unwrap(), []);
+    assert_eq!(reader.pages(StateName::UNRESOLVED).next().await.unwrap().unwrap(), slice::from_ref(&shown));
 
     let store = SqliteStore::open(place.path()).unwrap();
     let stored = store.find(&key("in-flight")).await.unwrap().unwrap();
@@ -223,7 +223,7 @@ async fn reader_sees_every_charge_while_stores_open_and_close() {
     });
     let mut seen = 0;
     while !writing.is_finished() {
-        let intents = journal.list(StateName::ALL, None, usize::MAX).await.unwrap().intents;
+        let intents = journal.pages(StateName::ALL).next().await.unwrap().unwrap();
         let names: Vec<_> = intents.iter().map(|intent| intent.key.as_str().to_owned()).collect();
         let expected: Vec<_> = (0..names.len()).map(|number| format!("key-{number}")).collect();
         assert_eq!(names, expected);
@@ -231,7 +231,7 @@ async fn reader_sees_every_charge_while_stores_open_and_close() {
         seen = names.len();
     }
     writing.join().unwrap();
-    assert_eq!(journal.list(StateName::ALL, None, usize::MAX).await.unwrap().intents.len(), 60);
+    assert_eq!(journal.pages(StateName::ALL).next().await.unwrap().unwrap().len(), 60);
     // A store that closes while the file is read leaves its log. The next one removes it.
     close(SqliteStore::open(&path).unwrap());
     assert!(!beside(&path, "-wal").exists());
@@ -268,7 +268,7 @@ async fn row_that_an_index_lost_is_listed() {
         replace(&place.path(), name, "CREATE INDEX other ON intent (position) WHERE key IS NULL");
         let journal = Journal::read_only(SqliteReader::open(place.path()).unwrap().unwrap());
         for states in [&[StateName::Unknown][..], StateName::UNRESOLVED, StateName::ALL] {
-            let listed = journal.list(states, None, 9).await.unwrap().intents;
+            let listed = journal.pages(states).next().await.unwrap().unwrap();
             assert!(listed.iter().any(|intent| intent.key == key("in-flight")), "{name}: {states:?}");
         }
         let error = SqliteReader::open(place.path()).unwrap().unwrap().with_checked_indexes().unwrap_err();
@@ -294,7 +294,7 @@ fn missing_log_is_refused_to_a_reader_too() {
 fn store_that_must_exist_creates_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("journal.db");
-    assert!(SqliteStore::open_existing(&path).unwrap().is_none());
+    assert!(SqliteStore::options().open_existing(&path).unwrap().is_none());
     assert!(contents(directory.path()).is_empty());
     fs::write(&path, "").unwrap();
     fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
@@ -303,11 +303,11 @@ fn store_that_must_exist_creates_nothing() {
         connection.execute_batch(sql).unwrap();
         drop(connection);
         let before = contents(directory.path());
-        assert!(SqliteStore::open_existing(&path).unwrap().is_none(), "{sql}");
+        assert!(SqliteStore::options().open_existing(&path).unwrap().is_none(), "{sql}");
         assert!(contents(directory.path()) == before, "{sql}");
     }
     close(SqliteStore::open(&path).unwrap());
-    let store = SqliteStore::open_existing(&path).unwrap().unwrap();
+    let store = SqliteStore::options().open_existing(&path).unwrap().unwrap();
     assert!(!store.was_created());
 }
 
@@ -360,9 +360,9 @@ async fn read_only_journal_asks_whether_a_sender_is_alive() {
     let journal = Journal::read_only(store.another_owner());
     let state = async || journal.find(&key("k")).await.unwrap().unwrap().state.name();
     assert_eq!(state().await, StateName::Sending);
-    assert_eq!(journal.list(&[StateName::Unknown], None, 9).await.unwrap().intents, []);
+    assert_eq!(journal.pages(&[StateName::Unknown]).next().await.unwrap().unwrap(), []);
     drop(sender);
     assert_eq!(state().await, StateName::Unknown);
-    assert_eq!(journal.list(&[StateName::Unknown], None, 9).await.unwrap().intents.len(), 1);
+    assert_eq!(journal.pages(&[StateName::Unknown]).next().await.unwrap().unwrap().len(), 1);
     assert_eq!(store.find(&key("k")).await.unwrap().unwrap().state, IntentState::Sending);
 }

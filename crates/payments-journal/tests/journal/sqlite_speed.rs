@@ -109,14 +109,9 @@ async fn cost_of_a_change() {
         let journal = Journal::open(SqliteStore::open(place.path()).unwrap()).await.unwrap();
         let swept = start.elapsed();
         let start = Instant::now();
-        let (mut after, mut listed) = (None, 0);
-        loop {
-            let page = journal.list(StateName::ALL, after, 1000).await.unwrap();
-            listed += page.intents.len();
-            after = page.next;
-            if after.is_none() {
-                break;
-            }
+        let (mut pages, mut listed) = (journal.pages(StateName::ALL), 0);
+        while let Some(intents) = pages.next().await.unwrap() {
+            listed += intents.len();
         }
         println!(
             "{rows} rows, {keys} keys: changes: 1 caller {one}, 64 callers {many}, 64 callers of random keys \

@@ -13,10 +13,9 @@ use payments_core::{
 };
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
-use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
+use payments_journal::internals::{self, Applied, Change, IntentStore, async_trait};
 use payments_journal::{
-    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName, StoreError,
-    Verdict,
+    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Purged, StateName, StoreError, Verdict,
 };
 use tokio::sync::oneshot;
 
@@ -86,7 +85,12 @@ impl IntentStore for GatedStore {
         self.below.find(key).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(
+        &self,
+        states: &[StateName],
+        after: Option<i64>,
+        limit: usize,
+    ) -> Result<internals::Rows, StoreError> {
         self.below.list(states, after, limit).await
     }
 

@@ -15,10 +15,10 @@ pub(super) struct KnownIntents {
 impl KnownIntents {
     /// `None` for an empty journal.
     pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
-        let page =
-            journal.list(StateName::ALL, None, 1).await.map_err(|error| cannot_read_journal(&error))?;
+        let first = journal.pages(StateName::ALL).next().await;
+        let first = first.map_err(|error| cannot_read_journal(&error))?;
         let this = || Self { journal: journal.clone(), runtime: Handle::current() };
-        Ok((!page.intents.is_empty()).then(this))
+        Ok(first.is_some_and(|intents| !intents.is_empty()).then(this))
     }
 
     /// The intent of each key.

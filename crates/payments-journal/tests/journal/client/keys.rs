@@ -73,7 +73,7 @@ async fn unknown_key_stays_unknown_and_sends_nothing() {
          it may have been processed: reconcile it with the service by token, amount and time, then resolve the key"
     );
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
-    let unresolved = world.client.journal().list(StateName::UNRESOLVED, None, 10).await.unwrap().intents;
+    let unresolved = world.client.journal().pages(StateName::UNRESOLVED).next().await.unwrap().unwrap();
     assert_eq!(unresolved.len(), 1);
 }
 

@@ -21,7 +21,8 @@ async fn charged_and_unknown() -> (World, TransactionId) {
 #[tokio::test]
 async fn resolving_as_processed_looks_the_transaction_up() {
     let (world, id) = charged_and_unknown().await;
-    let resolved = world.client.resolve_processed(&key(), &id, "ada", Some("on the statement")).await;
+    let said = Resolution::processed(id.clone(), "ada").note("on the statement");
+    let resolved = world.client.look_up_and_resolve(&world.intent().await, said).await;
     let (intent, record) = resolved.unwrap();
     assert_eq!(record.transaction_id, id);
     let IntentState::Resolved { resolution, before } = intent.state else { panic!("{:?}", intent.state) };
@@ -58,7 +59,7 @@ async fn transaction_that_contradicts_the_payment_is_refused() {
         let script = ScriptedTransport::new().respond_json(200, found);
         let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
         let client = JournaledClient::new(client, world.client.journal().clone());
-        let error = client.resolve_processed(&key(), &id, "ada", None).await.unwrap_err();
+        let error = world.look_up(&client, &id).await.unwrap_err();
         assert!(error.is_contradicted(), "{error}");
         let text = format!("the transaction cannot be this intent's: {why}; nothing was changed");
         assert_eq!(error.to_string(), text);
@@ -86,7 +87,7 @@ async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported(
 async fn transaction_that_cannot_be_looked_up_is_refused() {
     let (world, _) = charged_and_unknown().await;
     let nothing = TransactionId::new("txn_nothing").unwrap();
-    let error = world.client.resolve_processed(&key(), &nothing, "ada", None).await.unwrap_err();
+    let error = world.look_up(&world.client, &nothing).await.unwrap_err();
     assert_eq!(
         error.look_up_error().map(payments_core::LookupError::kind),
         Some(payments_core::ErrorKind::NotFound)
@@ -157,9 +158,9 @@ async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
     for is_resent in [false, true] {
         let (world, id) = charged_and_unknown().await;
         let gate = world.gateway.gate(OperationName::GetTransaction);
-        let (client, named) = (world.client.clone(), id.clone());
-        let looking_up =
-            tokio::spawn(async move { client.resolve_processed(&key(), &named, "ada", None).await });
+        let (client, read) = (world.client.clone(), world.intent().await);
+        let found = Resolution::processed(id.clone(), "ada");
+        let looking_up = tokio::spawn(async move { client.look_up_and_resolve(&read, found).await });
         gate.arrived().await;
         world.resolve(Resolution::not_processed("bob").note("the portal shows none")).await.unwrap();
         if is_resent {
@@ -176,23 +177,11 @@ async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
 }
 
 #[tokio::test]
-async fn resolving_by_key_is_only_for_one_attempt_that_nobody_has_resolved_d48() {
+async fn lookup_of_an_earlier_attempt_finds_a_possible_second_charge_d48() {
     let (world, id) = charged_and_unknown().await;
     world.resolve(Resolution::not_processed("bob")).await.unwrap();
-    let resolve = async || world.client.resolve_processed(&key(), &id, "ada", None).await;
-    let error = resolve().await.unwrap_err();
-    assert!(error.is_not_unknown());
-    assert_eq!(
-        error.to_string(),
-        "the outcome of invoice-17 is known: bob resolved it as not processed; nothing was changed"
-    );
     world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
     world.pay().await.unwrap_err();
-    let error = resolve().await.unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "invoice-17 has 2 attempts, so the attempt must be named, by the number that was read; nothing was changed"
-    );
     let read = world.intent().await;
     let late = Resolution::processed(id.clone(), "ada").of_attempt(1);
     let (found, _) = world.client.look_up_and_resolve(&read, late).await.unwrap();

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
-use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Page, Purged, StateName, StoreError};
+use payments_journal::internals::{Applied, Change, IntentStore, Rows, async_trait};
+use payments_journal::{Intent, IntentKey, MemoryStore, OwnerId, Purged, StateName, StoreError};
 use tokio::sync::Semaphore;
 
 /// What happens to a change.
@@ -114,7 +114,7 @@ impl IntentStore for ScriptedStore {
         self.below.find(key).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         self.below.list(states, after, limit).await
     }
 

@@ -111,7 +111,7 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
     // The other service has a transaction of this amount.
     let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
     let sent = gateway.requests().len();
-    let error = other.resolve_processed(&key(), &found, "ada", None).await.unwrap_err();
+    let error = world.look_up(&other, &found).await.unwrap_err();
     assert!(error.is_other_service() && !error.is_contradicted());
     assert_eq!(
         error.to_string(),
@@ -132,7 +132,7 @@ async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
     assert_eq!(world.intent().await.service, None);
     let (other, gateway) = at_the_other(&world);
     let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
-    other.resolve_processed(&key(), &found, "ada", None).await.unwrap();
+    world.look_up(&other, &found).await.unwrap();
     assert_eq!(world.intent().await.service.as_deref(), Some(OTHER));
     assert_eq!(other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap().transaction_id, found);
     assert!(world.pay().await.unwrap_err().is_other_service());

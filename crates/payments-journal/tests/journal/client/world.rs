@@ -1,6 +1,7 @@
 //! A service, a journal, and the client that is tested.
 
 use payments_core::OperationName;
+use payments_core::model::{TransactionId, TransactionRecord};
 use payments_fake::FakeGateway;
 use payments_journal::{Intent, MemoryStore, Resolution, ResolveError};
 
@@ -35,6 +36,16 @@ impl World {
     /// Resolves the intent as it is now.
     pub(crate) async fn resolve(&self, resolution: Resolution) -> std::result::Result<Intent, ResolveError> {
         self.client.journal().resolve(&self.intent().await, resolution).await
+    }
+
+    /// Looks up this transaction through this client, and resolves the intent as it is now as processed.
+    pub(crate) async fn look_up(
+        &self,
+        client: &JournaledClient,
+        id: &TransactionId,
+    ) -> std::result::Result<(Intent, TransactionRecord), ResolveError> {
+        let resolution = Resolution::processed(id.clone(), "ada");
+        client.look_up_and_resolve(&self.intent().await, resolution).await
     }
 
     /// The number of payments that were sent to the service.

@@ -90,7 +90,7 @@ async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
             let charged = charged.unwrap();
             assert!(charged.write_error.is_none(), "{begin}: {charged:?}");
         }
-        let listed = client.journal().list(StateName::UNRESOLVED, None, 1).await.unwrap().intents;
+        let listed = client.journal().pages(StateName::UNRESOLVED).next().await.unwrap().unwrap();
         assert_eq!(listed, [], "{begin}");
         assert_eq!(gateway.ledger().charged().count(), CHARGES);
     }

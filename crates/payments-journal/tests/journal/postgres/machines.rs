@@ -46,7 +46,7 @@ async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
     }
 
     let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
-    let intents = journal.list(StateName::ALL, None, 1000).await.unwrap().intents;
+    let intents = journal.pages(StateName::ALL).next().await.unwrap().unwrap();
     assert_eq!(intents.len(), KEYS as usize, "every key is accounted for");
     let mut transmissions: BTreeMap<String, u32> = BTreeMap::new();
     for amount in payments(&gateway) {

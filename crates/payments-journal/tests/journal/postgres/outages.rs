@@ -68,7 +68,7 @@ async fn crash_and_restart_of_the_server_lose_no_key() {
     let charged = in_flight.await.unwrap().unwrap();
     assert!(charged.write_error.is_none(), "{charged:?}");
     client.process_token(&another, &payment()).await.unwrap();
-    let listed = client.journal().list(StateName::ALL, None, 10).await.unwrap().intents;
+    let listed = client.journal().pages(StateName::ALL).next().await.unwrap().unwrap();
     assert!(listed.iter().all(|intent| intent.state.name() == StateName::Processed), "{listed:?}");
     assert_eq!((listed.len(), gateway.ledger().charged().count()), (2, 2));
 }

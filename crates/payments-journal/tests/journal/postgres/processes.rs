@@ -5,13 +5,13 @@ use std::io::stdin;
 use std::time::Duration;
 
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Failure, FailureKind, IntentState, Journal, PostgresStore, StateName};
+use payments_journal::{Failure, FailureKind, IntentState, Journal, PostgresStore};
 use payments_postgres_for_tests::Server;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use super::until;
-use crate::contract::{begin, key};
+use crate::contract::{begin, intents, key};
 use crate::process::{Process, respond};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -29,7 +29,7 @@ async fn one_of_sixteen_processes_that_begin_one_key_wins() {
         assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
     }
     let store = PostgresStore::connect(&server.url()).await.unwrap();
-    let intents = store.list(StateName::ALL, None, 1000).await.unwrap().intents;
+    let intents = intents(&store).await;
     assert_eq!(intents.len(), ROUNDS);
     assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
 }

@@ -12,7 +12,7 @@ async fn read(url: &str) -> Journal {
 }
 
 async fn state(journal: &Journal) -> IntentState {
-    let listed = journal.list(StateName::UNRESOLVED, None, 10).await.unwrap().intents;
+    let listed = journal.pages(StateName::UNRESOLVED).next().await.unwrap().unwrap();
     let found = journal.find(&contract::key("k")).await.unwrap().unwrap();
     assert_eq!(listed, std::slice::from_ref(&found));
     found.state

@@ -81,7 +81,7 @@ async fn tables_from_before_version_1_are_refused_and_left_alone() {
     sql(&server.url(), tables).await;
     for error in [
         refusal(&server.url()).await,
-        PostgresStore::connect_to_existing(&server.url()).await.unwrap_err(),
+        PostgresStore::options().connect_to_existing(&server.url()).await.unwrap_err(),
         PostgresStore::connect_to_read(&server.url()).await.unwrap_err(),
     ] {
         assert!(error.is_refused() && error.to_string().contains("never released"), "{error:#}");

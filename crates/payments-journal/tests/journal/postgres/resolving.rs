@@ -1,10 +1,10 @@
 use payments_core::model::TransactionId;
-use payments_journal::internals::{Applied, Ending, IntentStore as _};
-use payments_journal::{Failure, PostgresStore, Resolution, StateName};
+use payments_journal::internals::{Applied, Ending};
+use payments_journal::{Failure, PostgresStore, Resolution};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, opened, sql, until_locked_out};
-use crate::contract::{charged, key};
+use crate::contract::{charged, intents, key};
 
 async fn resolve(store: &PostgresStore, text: &str) -> Applied {
     let id = TransactionId::from_response("txn_1").unwrap();
@@ -56,7 +56,7 @@ async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     sql(&server.url(), &rename).await;
     let second = resolve(&store, "two").await;
     assert!(matches!(second, Applied::Taken { by, .. } if by.as_str() == KEPT));
-    assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().intents.len(), 2);
+    assert_eq!(intents(&store).await.len(), 2);
 }
 
 #[tokio::test]

@@ -9,9 +9,9 @@ use payments_core::{
 };
 use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
 use payments_hyper::TokioTimer;
-use payments_journal::internals::{Applied, Change, IntentStore, async_trait};
+use payments_journal::internals::{Applied, Change, IntentStore, Rows, async_trait};
 use payments_journal::{
-    Intent, IntentKey, IntentState, Journal, JournaledClient, MemoryStore, OwnerId, Page, Purged, StateName,
+    Intent, IntentKey, IntentState, Journal, JournaledClient, MemoryStore, OwnerId, Purged, StateName,
     StoreError,
 };
 use payments_model::{Amount, ConvenienceFee, TokenTransaction};
@@ -745,7 +745,7 @@ impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> IntentSto
         self.store.find(key).await
     }
 
-    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError> {
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         self.store.list(states, after, limit).await
     }
 

@@ -70,8 +70,9 @@ impl ProcessorReport {
                     // Nothing of it is known, so it may be any payment.
                     let cells =
                         columns.map(|column| column.map_or(ReportCell::Absent, |_| ReportCell::Unreadable));
-                    let (row, _) = report_row(line, cells, words);
-                    (ReportRow { status: RowStatus::Unreadable, ..row }, None)
+                    let (mut row, _) = report_row(line, cells, words);
+                    row.status = RowStatus::Unreadable;
+                    (row, None)
                 }
                 Ok(()) => {
                     let cells = columns.map(|column| cell(&table, column));
@@ -192,16 +193,12 @@ fn report_row(
     [id, amount, reference, last_four, time, status]: [ReportCell<String>; 6],
     words: StatusWords<'_>,
 ) -> (ReportRow, Option<Written>) {
-    let row = ReportRow {
-        line,
-        id: parsed(&id, |text| TransactionId::new(text).map_or(ReportCell::Unreadable, ReportCell::Read)),
-        amount: parsed(&amount, cells::amount),
-        reference,
-        last_four: parsed(&last_four, cells::last_four),
-        time: ReportCell::Unreadable,
-        status: words.status_of(&status),
-        is_contradicted: false,
-    };
+    let mut row = ReportRow::new(line, words.status_of(&status));
+    row.id = parsed(&id, |text| TransactionId::new(text).map_or(ReportCell::Unreadable, ReportCell::Read));
+    row.amount = parsed(&amount, cells::amount);
+    row.reference = reference;
+    row.last_four = parsed(&last_four, cells::last_four);
+    row.time = ReportCell::Unreadable;
     (row, read_text(&time).and_then(Written::parse))
 }
 

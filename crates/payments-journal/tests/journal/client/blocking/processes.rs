@@ -56,7 +56,7 @@ fn payment_of_a_killed_process_is_unknown_and_never_sent_again_d43() {
     // The program starts again.
     let client = JournaledClient::new(gateway.blocking_client(), open(&path));
     assert!(client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err().is_from_the_journal());
-    let unresolved = client.journal().list(StateName::UNRESOLVED, None, 9).unwrap().intents;
+    let unresolved = client.journal().pages(StateName::UNRESOLVED).next().unwrap().unwrap();
     assert_eq!((unresolved.len(), gateway.requests().len()), (1, 0));
 }
 
@@ -91,7 +91,7 @@ fn use_in_a_child(client: &JournaledClient, gateway: &FakeGateway) {
     assert_eq!(gateway.requests().len(), 0);
     let journal = client.journal();
     assert!(journal.find(&key).unwrap_err().is_poisoned());
-    assert!(journal.list(StateName::ALL, None, 9).unwrap_err().is_poisoned());
+    assert!(journal.pages(StateName::ALL).next().unwrap().unwrap_err().is_poisoned());
     assert!(journal.flush().unwrap_err().is_poisoned());
     journal.close();
 }

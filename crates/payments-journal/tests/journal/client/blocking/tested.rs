@@ -3,17 +3,17 @@
 #![allow(clippy::unused_async, reason = "as the asynchronous client")]
 
 use std::time::Duration;
+use std::vec;
 
 use payments_core::blocking::{Client, Timer, Transport};
 use payments_core::model::{
-    AchTransaction, CardTransaction, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord,
-    Void,
+    AchTransaction, CardTransaction, TokenTransaction, TransactionReceipt, TransactionRecord, Void,
 };
 use payments_core::{ApiKey, ClientBuilder, VoidReceipt};
 use payments_fake::FakeGateway;
 pub(crate) use payments_journal::blocking::Store;
 use payments_journal::{
-    Error, Intent, IntentKey, Journaled, Page, Purged, Resolution, ResolveError, SentSince, ServiceError,
+    Error, Intent, IntentKey, Journaled, Purged, Resolution, ResolveError, SentSince, ServiceError,
     ServiceIntents, StateName, StoreError, blocking,
 };
 use tokio::task::spawn_blocking;
@@ -39,6 +39,18 @@ impl Journal {
     pub(crate) async fn close(&self) {
         self.0.close();
     }
+
+    pub(crate) fn pages(&self, states: &[StateName]) -> Pages {
+        Pages(self.0.pages(states).collect::<Vec<_>>().into_iter())
+    }
+}
+
+pub(crate) struct Pages(vec::IntoIter<Result<Vec<Intent>, StoreError>>);
+
+impl Pages {
+    pub(crate) async fn next(&mut self) -> Result<Option<Vec<Intent>>, StoreError> {
+        self.0.next().transpose()
+    }
 }
 
 macro_rules! journal {
@@ -53,7 +65,6 @@ macro_rules! journal {
 
 journal! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
-    list(states: &[StateName], after: Option<i64>, limit: usize) -> Result<Page, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
@@ -91,24 +102,13 @@ impl JournaledClient {
         AfterRejection { client: self.client.clone(), key: key.clone() }
     }
 
-    pub(crate) async fn resolve_processed(
-        &self,
-        key: &IntentKey,
-        id: &TransactionId,
-        by: &str,
-        note: Option<&str>,
-    ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        let (client, key, id) = (self.client.clone(), key.clone(), id.clone());
-        let (by, note) = (by.to_owned(), note.map(str::to_owned));
-        spawn_blocking(move || client.resolve_processed(&key, &id, &by, note.as_deref())).await.unwrap()
-    }
-
     pub(crate) async fn look_up_and_resolve(
         &self,
         read: &Intent,
         resolution: Resolution,
     ) -> Result<(Intent, TransactionRecord), ResolveError> {
-        self.client.look_up_and_resolve(read, resolution)
+        let (client, read) = (self.client.clone(), read.clone());
+        spawn_blocking(move || client.look_up_and_resolve(&read, resolution)).await.unwrap()
     }
 }
 
