@@ -18,14 +18,13 @@ use crate::{
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 
 /// A call with a key, through either client.
-#[derive(Clone, Copy)]
-pub(crate) struct Call<'a> {
-    pub(crate) client: &'a Client,
-    pub(crate) journal: &'a Journal,
-    pub(crate) key: &'a IntentKey,
+pub(crate) struct Call {
+    pub(crate) client: Client,
+    pub(crate) journal: Journal,
+    pub(crate) key: IntentKey,
 }
 
-impl Call<'_> {
+impl Call {
     /// What is recorded when it begins. A key with a secret is refused, before anything is logged.
     pub(crate) fn new_attempt<P: MovesMoney>(&self, payment: &P, begin: Begin) -> Result<NewAttempt, Error> {
         let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
@@ -46,7 +45,7 @@ impl Call<'_> {
     }
 
     pub(crate) async fn attempt<P: MovesMoney>(
-        self,
+        &self,
         payment: &P,
         new: NewAttempt,
         has_caller: impl Fn() -> bool,

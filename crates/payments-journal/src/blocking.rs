@@ -65,8 +65,8 @@ use payments_model::{
 use pollster::block_on;
 
 use crate::attempt::{Call, CallResult};
+use crate::client_calls::client_calls;
 use crate::error::Cause;
-use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Purged, ReconcileOptions, Reconciliation,
@@ -192,10 +192,6 @@ impl JournaledClient {
         Self { client, journal }
     }
 
-    same_journal!();
-
-    named_calls!();
-
     /// See [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection).
     pub const fn after_rejection<'a>(&'a self, key: &'a IntentKey) -> AfterRejection<'a> {
         AfterRejection { client: self, key }
@@ -216,11 +212,12 @@ impl JournaledClient {
     }
 
     fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
-        let call = Call { client: self.client.polled(), journal: &self.journal.journal, key };
+        let (client, journal) = (self.client.polled().clone(), self.journal.journal.clone());
+        let call = Call { client, journal, key: key.clone() };
         let new = call.new_attempt(payment, begin)?;
         self.journal.check_process().map_err(|error| Error::new(key.clone(), Cause::Store(error)))?;
         block_on(events::in_span(key, call.attempt(payment, new, || true)))
     }
 }
 
-after_rejection!("nothing is sent before `call` is called");
+client_calls!("nothing is sent before `call` is called");

@@ -8,8 +8,8 @@ use tokio::runtime::Handle;
 use tokio::sync::{oneshot, watch};
 
 use crate::attempt::{Call, CallResult};
+use crate::client_calls::client_calls;
 use crate::error::Cause;
-use crate::named_calls::{after_rejection, named_call, named_calls, same_journal};
 use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, ResolveError, events};
 
 /// A [`Client`] that sends at most once for each [`IntentKey`], over crashes, restarts, processes and machines.
@@ -54,15 +54,11 @@ impl JournaledClient {
         Self { client, journal, in_flight: watch::Sender::new(()) }
     }
 
-    same_journal!();
-
     /// Waits until every call of this client and its clones has ended and is recorded, including those whose futures were
     /// dropped. It does not stop new calls.
     pub async fn drain(&self) {
         self.in_flight.closed().await;
     }
-
-    named_calls!(, async, .await);
 
     /// Makes a new attempt with a rejected key, for example with another card after a decline.
     ///
@@ -125,26 +121,22 @@ impl JournaledClient {
     /// Runs one call in a task that outlives its caller.
     async fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
         let failed = |cause| Err(Error::new(key.clone(), cause));
-        let new = Call { client: &self.client, journal: &self.journal, key }.new_attempt(payment, begin)?;
+        let call = Call { client: self.client.clone(), journal: self.journal.clone(), key: key.clone() };
+        let new = call.new_attempt(payment, begin)?;
         let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
         let (sender, receiver) = oneshot::channel();
-        let (this, in_flight, payment) = (self.clone(), self.in_flight.subscribe(), payment.clone());
-        let task = {
-            let key = key.clone();
-            async move {
-                let has_caller = || !sender.is_closed();
-                let call = Call { client: &this.client, journal: &this.journal, key: &key };
-                let result = call.attempt(&payment, new, has_caller).await;
-                // A caller that has left finds the outcome in the journal.
-                if let Err(Ok(processed)) = sender.send(result) {
-                    events::processed_after_caller_left(&key, &processed.transaction_id);
-                }
-                drop(in_flight);
+        let (in_flight, payment) = (self.in_flight.subscribe(), payment.clone());
+        let task = async move {
+            let result = call.attempt(&payment, new, || !sender.is_closed()).await;
+            // A caller that has left finds the outcome in the journal.
+            if let Err(Ok(processed)) = sender.send(result) {
+                events::processed_after_caller_left(&call.key, &processed.transaction_id);
             }
+            drop(in_flight);
         };
         runtime.spawn(events::in_span(key, task));
         receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
     }
 }
 
-after_rejection!("nothing is sent before `call` is called and awaited", async, .await);
+client_calls!("nothing is sent before `call` is called and awaited", async, .await);

@@ -125,6 +125,7 @@ pub mod blocking;
 mod change;
 #[cfg(feature = "tokio")]
 mod client;
+mod client_calls;
 mod error;
 mod events;
 #[cfg(feature = "opentelemetry")]
@@ -139,7 +140,6 @@ mod look_up;
 mod lost;
 mod memory;
 mod milliseconds;
-mod named_calls;
 #[cfg(feature = "postgres")]
 mod postgres_store;
 mod read_only;
