@@ -27,12 +27,7 @@ pub struct Change {
 #[derive(Clone, Debug)]
 enum Kind {
     Begin(Box<NewAttempt>),
-    /// With the row of its begin, if it may have been sent.
-    End {
-        attempt_id: AttemptId,
-        ending: Ending,
-        begun: Option<Box<Intent>>,
-    },
+    End(End),
     Orphan {
         attempt_id: AttemptId,
     },
@@ -43,19 +38,28 @@ enum Kind {
         resolution: Resolution,
         service: Option<String>,
     },
-    /// This attempt may have been made in the time that the journal has lost, which began then.
+    /// `attempt` is the row of one that may have been made in the time that the journal has lost.
     Lost {
-        attempt_id: AttemptId,
-        owner: OwnerId,
-        since: SystemTime,
+        attempt: Box<Intent>,
         by: String,
     },
-    /// Without statuses: a person has named the key.
-    Reopen {
-        http_statuses: Option<Vec<u16>>,
-        by: String,
-        note: Option<String>,
-    },
+    Reopen(Reopening),
+}
+
+#[derive(Clone, Debug)]
+struct End {
+    attempt_id: AttemptId,
+    ending: Ending,
+    /// The row of its begin, if it may have been sent.
+    begun: Option<Box<Intent>>,
+}
+
+#[derive(Clone, Debug)]
+struct Reopening {
+    /// `None` if a person has named the key.
+    http_statuses: Option<Vec<u16>>,
+    by: String,
+    note: Option<String>,
 }
 
 /// An attempt that is about to be sent.
@@ -97,7 +101,7 @@ impl Change {
     /// An earlier attempt that ends only now changes the row if it was processed: that is recorded as a
     /// [finding](Resolution::is_reported) about it.
     pub fn end(key: IntentKey, attempt_id: AttemptId, ending: Ending, at: SystemTime) -> Self {
-        Self::new(key, at, Kind::End { attempt_id, ending, begun: None })
+        Self::new(key, at, Kind::End(End { attempt_id, ending, begun: None }))
     }
 
     /// As [`end`](Self::end), of the attempt that was begun with this row. It needs nothing of the journal: if the journal has
@@ -107,7 +111,7 @@ impl Change {
     /// that moved nothing. If a later attempt may have moved money, this is an earlier attempt that ends only now.
     pub fn end_of(begun: Intent, ending: Ending, at: SystemTime) -> Self {
         let (key, attempt_id) = (begun.key.clone(), begun.attempt_id.clone());
-        Self::new(key, at, Kind::End { attempt_id, ending, begun: Some(begun.into()) })
+        Self::new(key, at, Kind::End(End { attempt_id, ending, begun: Some(begun.into()) }))
     }
 
     /// The owner of this attempt is dead and has not recorded how it ended.
@@ -147,15 +151,16 @@ impl Change {
         at: SystemTime,
     ) -> Self {
         let (http_statuses, by) = (http_statuses.map(<[u16]>::to_vec), masked(by));
-        Self::new(key, at, Kind::Reopen { http_statuses, by, note: note.map(masked) })
+        Self::new(key, at, Kind::Reopen(Reopening { http_statuses, by, note: note.map(masked) }))
     }
 
     /// The journal has lost its newest entries, and this person says that this key was, or may have been, sent since then. If it
     /// is not in the journal, or if a call could send it, it becomes unknown. So does one that is unknown already: it has changed,
     /// so that an earlier finding about it is refused.
     pub fn lost(key: IntentKey, since: SystemTime, owner: OwnerId, by: &str, at: SystemTime) -> Self {
-        let (attempt_id, since, by) = (AttemptId::new(), milliseconds::rounded(since), masked(by));
-        Self::new(key, at, Kind::Lost { attempt_id, owner, since, by })
+        let (request, since) = (IntentRequest::lost(), milliseconds::rounded(since));
+        let attempt = first(key.clone(), None, request, AttemptId::new(), owner, since).into();
+        Self::new(key, at, Kind::Lost { attempt, by: masked(by) })
     }
 
     /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
@@ -166,7 +171,7 @@ impl Change {
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen { .. })
+        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen(_))
     }
 
     /// Whether it allows something to be sent.
@@ -196,7 +201,7 @@ impl Change {
     pub fn transaction_to_search(&self) -> Option<&TransactionId> {
         let id = match &self.kind {
             Kind::Resolve { resolution, .. } => resolution.verdict.transaction_id(),
-            Kind::End { ending: Ending::Processed(id), .. } => Some(id),
+            Kind::End(End { ending: Ending::Processed(id), .. }) => Some(id),
             _ => None,
         };
         id.filter(|id| !id.is_redacted())
@@ -212,8 +217,8 @@ impl Change {
 
     /// How the attempt ended, if this records that.
     pub(crate) fn ending(&self) -> Option<&Ending> {
-        let Kind::End { ending, .. } = &self.kind else { return None };
-        Some(ending)
+        let Kind::End(end) = &self.kind else { return None };
+        Some(&end.ending)
     }
 
     /// Whether the row is still the one that a person has read.
@@ -244,23 +249,19 @@ impl Change {
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
         let written = match &self.kind {
             Kind::Begin(new) => self.begun(found, new),
-            Kind::End { attempt_id, ending, begun } => {
-                let is_unknown = matches!(ending, Ending::Unknown(_));
-                match begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
-                    Some(lost) => self.ended(&lost, attempt_id, ending, true),
-                    None => self.ended(found?, attempt_id, ending, false),
+            Kind::End(end) => {
+                let is_unknown = matches!(end.ending, Ending::Unknown(_));
+                match end.begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
+                    Some(lost) => self.ended(&lost, end, true),
+                    None => self.ended(found?, end, false),
                 }
             }
             Kind::Orphan { attempt_id } => self.crashed(found?, attempt_id),
             Kind::Resolve { resolution, service, .. } => {
                 self.resolved(found?, resolution, service.as_deref())
             }
-            Kind::Lost { attempt_id, owner, since, by } => {
-                self.lost_by_name(found, attempt_id, owner, *since, by)
-            }
-            Kind::Reopen { http_statuses, by, note } => {
-                self.reopened(found?, http_statuses.as_deref(), by, note.as_deref())
-            }
+            Kind::Lost { attempt, by } => self.lost_by_name(found, attempt, by),
+            Kind::Reopen(reopening) => self.reopened(found?, reopening),
         };
         written.map(Intent::with_short_history)
     }
@@ -283,30 +284,31 @@ impl Change {
 
     /// Whether it has a person's note, and the row has as many as it keeps.
     pub(crate) fn is_too_much_for(&self, found: &Intent) -> bool {
-        matches!(self.kind, Kind::Reopen { note: Some(_), .. }) && found.count_of_notes() >= MAX_NOTES
+        matches!(self.kind, Kind::Reopen(Reopening { note: Some(_), .. }))
+            && found.count_of_notes() >= MAX_NOTES
     }
 
     /// The row of a new attempt, if it may begin.
     fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Option<Intent> {
-        let NewAttempt { begin, service, request, attempt_id, owner } = new;
+        let NewAttempt { begin, service, request, attempt_id, owner } = new.clone();
         let Some(found) = found else {
-            let first = self.first(Some(service), request.clone(), attempt_id, owner, self.at);
-            return (*begin == Begin::First).then(|| self.changed(&first, None));
+            let first = first(self.key.clone(), Some(service), request, attempt_id, owner, self.at);
+            return (begin == Begin::First).then(|| self.changed(&first, None));
         };
-        let may_begin = found.answers(service)
+        let may_begin = found.answers(&service)
             && match begin {
                 Begin::AfterRejection => found.moved_nothing(),
-                Begin::First => found.may_be_sent() && found.differences(request).is_empty(),
+                Begin::First => found.may_be_sent() && found.differences(&request).is_empty(),
             };
         let (at, attempt) = (self.at, found.attempts.saturating_add(1));
         let (id, sent) = (attempt_id.clone(), request.clone());
         let event = HistoryEvent::Begun { at, attempt, attempt_id: id, request: sent };
         may_begin.then(|| Intent {
-            service: Some(service.clone()),
-            request: request.clone(),
+            service: Some(service),
+            request,
             state: IntentState::Sending,
-            attempt_id: attempt_id.clone(),
-            owner: owner.clone(),
+            attempt_id,
+            owner,
             follows: match &found.state {
                 IntentState::Rejected(failure) => Some(failure.clone()),
                 _ => None,
@@ -319,15 +321,10 @@ impl Change {
 
     /// The row of an attempt that has ended, if it is the newest one and its end was not known. `was_lost` says that the journal
     /// did not have the attempt.
-    fn ended(
-        &self,
-        found: &Intent,
-        attempt_id: &AttemptId,
-        ending: &Ending,
-        was_lost: bool,
-    ) -> Option<Intent> {
+    fn ended(&self, found: &Intent, end: &End, was_lost: bool) -> Option<Intent> {
+        let End { attempt_id, ending, .. } = end;
         if *attempt_id != found.attempt_id {
-            return self.ended_late(found, attempt_id, ending, was_lost);
+            return self.ended_late(found, end, was_lost);
         }
         // A row that was marked as a crash still gets the real outcome, if its sender is alive after all.
         let has_no_end = match &found.state {
@@ -356,22 +353,16 @@ impl Change {
     }
 
     /// The row in which an earlier attempt ends only now.
-    fn ended_late(
-        &self,
-        found: &Intent,
-        attempt_id: &AttemptId,
-        ending: &Ending,
-        was_lost: bool,
-    ) -> Option<Intent> {
-        let number = found.number_of(attempt_id)?;
-        match ending {
+    fn ended_late(&self, found: &Intent, end: &End, was_lost: bool) -> Option<Intent> {
+        let number = found.number_of(&end.attempt_id)?;
+        match &end.ending {
             Ending::Processed(id) => {
                 let mut late = self.changed(found, None);
                 late.resolve(&Resolution::reported(id.clone()).of_attempt(number), self.at);
                 Some(late)
             }
             // It may have moved money, and stays to be resolved when the newest attempt has ended.
-            Ending::Unknown(_) if was_lost => {
+            ending @ Ending::Unknown(_) if was_lost => {
                 Some(self.changed(found, Some(self.end_event(number, ending.clone()))))
             }
             _ => None,
@@ -405,13 +396,8 @@ impl Change {
     }
 
     /// The row of a rejected key that a person allows to be sent again.
-    fn reopened(
-        &self,
-        found: &Intent,
-        http_statuses: Option<&[u16]>,
-        by: &str,
-        note: Option<&str>,
-    ) -> Option<Intent> {
+    fn reopened(&self, found: &Intent, reopening: &Reopening) -> Option<Intent> {
+        let Reopening { http_statuses, by, note } = reopening.clone();
         let (IntentState::Rejected(failure) | IntentState::NotProcessed(failure)) = &found.state else {
             return None;
         };
@@ -427,28 +413,18 @@ impl Change {
             return None;
         }
         let state = IntentState::NotProcessed(Failure { kind, ..failure.clone() });
-        let event = HistoryEvent::Reopened { at: self.at, by: by.to_owned(), note: note.map(str::to_owned) };
+        let event = HistoryEvent::Reopened { at: self.at, by, note };
         Some(Intent { state, ..self.changed(found, Some(event)) })
     }
 
     /// The row of a key that a person has named as one that may have been sent in the lost time.
-    fn lost_by_name(
-        &self,
-        found: Option<&Intent>,
-        attempt_id: &AttemptId,
-        owner: &OwnerId,
-        since: SystemTime,
-        by: &str,
-    ) -> Option<Intent> {
-        if let Some(found) = found {
-            // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost
-            // time.
-            let is_unknown = matches!(found.state, IntentState::Unknown(_));
-            let since = if is_unknown { since.min(found.begun_at) } else { since };
-            return (is_unknown || found.moved_nothing()).then(|| self.unknown(found, since, Some(by)));
-        }
-        let nothing_known = self.first(None, IntentRequest::lost(), attempt_id, owner, since);
-        Some(self.unknown(&nothing_known, since, Some(by)))
+    fn lost_by_name(&self, found: Option<&Intent>, attempt: &Intent, by: &str) -> Option<Intent> {
+        let since = attempt.begun_at;
+        let Some(found) = found else { return Some(self.unknown(attempt, since, Some(by))) };
+        // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost time.
+        let is_unknown = matches!(found.state, IntentState::Unknown(_));
+        let since = if is_unknown { since.min(found.begun_at) } else { since };
+        (is_unknown || found.moved_nothing()).then(|| self.unknown(found, since, Some(by)))
     }
 
     /// It may have been sent in the time whose entries are lost.
@@ -457,33 +433,6 @@ impl Change {
         let event = HistoryEvent::Lost { at: self.at, attempt: found.attempts, by, since };
         let state = IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY));
         Intent { state, begun_at: since, ..self.changed(found, Some(event)) }
-    }
-
-    /// The first attempt of a key, before its row is written.
-    fn first(
-        &self,
-        service: Option<&String>,
-        request: IntentRequest,
-        attempt_id: &AttemptId,
-        owner: &OwnerId,
-        at: SystemTime,
-    ) -> Intent {
-        Intent {
-            key: self.key.clone(),
-            service: service.cloned(),
-            request,
-            state: IntentState::Sending,
-            attempt_id: attempt_id.clone(),
-            owner: owner.clone(),
-            follows: None,
-            attempts: 1,
-            created_at: at,
-            begun_at: at,
-            changed_at: at,
-            revision: 0,
-            events: Vec::new(),
-            dropped_events: 0,
-        }
     }
 
     /// The next revision of the row, with its whole history and this event.
@@ -504,6 +453,33 @@ impl Intent {
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
         let reopen = Change::reopen(self.key.clone(), http_statuses, "", None, self.changed_at);
         reopen.decide(Some(self)).is_some_and(|reopened| reopened.differences(request).is_empty())
+    }
+}
+
+/// The first attempt of a key, before its row is written.
+fn first(
+    key: IntentKey,
+    service: Option<String>,
+    request: IntentRequest,
+    attempt_id: AttemptId,
+    owner: OwnerId,
+    at: SystemTime,
+) -> Intent {
+    Intent {
+        key,
+        service,
+        request,
+        state: IntentState::Sending,
+        attempt_id,
+        owner,
+        follows: None,
+        attempts: 1,
+        created_at: at,
+        begun_at: at,
+        changed_at: at,
+        revision: 0,
+        events: Vec::new(),
+        dropped_events: 0,
     }
 }
 
