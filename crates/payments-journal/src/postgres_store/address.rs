@@ -175,7 +175,7 @@ impl Parts {
                 ("sslmode", _) => ssl_mode = Some(decoded(value)),
                 ("sslrootcert", _) => root_file = Some(decoded(value)),
                 (_, "host" | "hostaddr" | "port") => whole.extend(["&", pair]),
-                (_, known) if PARAMETERS.contains(&known) => {
+                (_, known) if PARAMETERS.split(", ").any(|parameter| parameter == known) => {
                     whole.extend(["&", pair]);
                     without_hosts.extend(["&", pair]);
                 }
@@ -187,8 +187,8 @@ impl Parts {
                         && !whole.contains("&password=");
                     let named = if may_be_shown { format!(" {name}") } else { String::new() };
                     return Err(refused(&format!(
-                        "has the parameter{named}, which is not supported: remove it; supported are sslmode, sslrootcert, {}",
-                        PARAMETERS.join(", ")
+                        "has the parameter{named}, which is not supported: remove it; supported are sslmode, sslrootcert, \
+                         {PARAMETERS}"
                     )));
                 }
             }
@@ -221,26 +221,9 @@ const DEFAULTS: &str = "tcp_user_timeout=20&keepalives_idle=30&keepalives_interv
      &application_name=payments-journal";
 
 /// The parameters that the library reads.
-const PARAMETERS: [&str; 18] = [
-    "user",
-    "password",
-    "dbname",
-    "host",
-    "hostaddr",
-    "port",
-    "connect_timeout",
-    "tcp_user_timeout",
-    "keepalives",
-    "keepalives_idle",
-    "keepalives_interval",
-    "keepalives_retries",
-    "application_name",
-    "options",
-    "target_session_attrs",
-    "channel_binding",
-    "load_balance_hosts",
-    "sslnegotiation",
-];
+const PARAMETERS: &str = "user, password, dbname, host, hostaddr, port, connect_timeout, tcp_user_timeout, keepalives, \
+     keepalives_idle, keepalives_interval, keepalives_retries, application_name, options, target_session_attrs, \
+     channel_binding, load_balance_hosts, sslnegotiation";
 
 /// A longer name in a URL is not shown.
 const LONGEST_NAME: usize = 40;

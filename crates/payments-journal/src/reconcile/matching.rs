@@ -20,7 +20,7 @@ pub(super) struct Matching<'a> {
     report: Report<'a>,
     intents: Vec<Subjects>,
     /// The intents that have the transaction.
-    owners: HashMap<usize, BTreeSet<usize>>,
+    known_by: HashMap<usize, BTreeSet<usize>>,
     /// The intents that were processed as the transaction.
     holders: HashMap<usize, BTreeSet<usize>>,
     /// The references of intents that the report shows.
@@ -51,8 +51,8 @@ const SPARE: Duration = Duration::from_hours(48);
 impl<'a> Matching<'a> {
     pub(super) fn of(rows: &'a [ReportRow], options: &'a ReconcileOptions) -> Self {
         let (report, intents) = (Report::of(rows), Vec::new());
-        let (owners, holders, references) = (HashMap::new(), HashMap::new(), HashSet::new());
-        Self { options, report, intents, owners, holders, references }
+        let (known_by, holders, references) = (HashMap::new(), HashMap::new(), HashSet::new());
+        Self { options, report, intents, known_by, holders, references }
     }
 
     pub(super) fn add(&mut self, intent: &Intent) {
@@ -60,7 +60,7 @@ impl<'a> Matching<'a> {
         let mut is_compared = !subjects.is_settled();
         for (id, _) in &subjects.known {
             if let Some(transaction) = self.report.transaction(id) {
-                self.owners.entry(transaction).or_default().insert(self.intents.len());
+                self.known_by.entry(transaction).or_default().insert(self.intents.len());
                 is_compared = true;
             }
         }
@@ -98,7 +98,7 @@ impl<'a> Matching<'a> {
         for (transaction, intents) in found.intents_of.iter().enumerate() {
             let status = self.report.clear_status(transaction);
             let is_open = intents.keys().any(|index| self.intents[*index].is_open());
-            if self.owners.contains_key(&transaction) {
+            if self.known_by.contains_key(&transaction) {
                 result.unexplained.extend(self.shared(transaction));
             } else if status != Some(RowStatus::Charged) {
                 // A candidate of an open intent is shown with that, and what cannot be read is shown anyway.
@@ -164,8 +164,8 @@ impl<'a> Matching<'a> {
         let Some((&transaction, numbers)) = rows.first_key_value() else {
             return Err(UndecidedReason::NoRow);
         };
-        let is_owned = self.owners.contains_key(&transaction);
-        if !is_owned && self.report.mark_of(attempts::mark(newest).as_ref()).is_none() {
+        let is_known = self.known_by.contains_key(&transaction);
+        if !is_known && self.report.mark_of(attempts::mark(newest).as_ref()).is_none() {
             return Err(UndecidedReason::AmountOnly);
         }
         if rows.len() > 1 {
@@ -175,7 +175,7 @@ impl<'a> Matching<'a> {
         if !self.report.is_clear(transaction) {
             return Err(UndecidedReason::UnreadableRow);
         }
-        let may_be_lost = !is_owned && self.lost(index, transaction, found).next().is_some();
+        let may_be_lost = !is_known && self.lost(index, transaction, found).next().is_some();
         if may_be_lost || !found.belongs_only_to(index, transaction) {
             return Err(UndecidedReason::SeveralKeys);
         }
@@ -185,7 +185,7 @@ impl<'a> Matching<'a> {
             return Err(UndecidedReason::SeveralAttempts);
         }
         let attempt = self.attempt(index, if doubtful.is_empty() { numbers } else { &doubtful });
-        if is_owned && self.report.contradicts(transaction, &attempt.request) {
+        if is_known && self.report.contradicts(transaction, &attempt.request) {
             return Err(UndecidedReason::Contradiction);
         }
         if let Some(why) = intent.never_proposed(&attempt.request) {
@@ -213,8 +213,7 @@ impl<'a> Matching<'a> {
         let intent = &self.intents[index];
         let mut charged = found.rows_of[index].clone();
         charged.retain(|&transaction, _| {
-            found.belongs_only_to(index, transaction)
-                && self.report.clear_status(transaction) == Some(RowStatus::Charged)
+            found.belongs_only_to(index, transaction) && self.report.is_charged(transaction)
         });
         let is_open = intent.is_open();
         let (own, is_replaced) = self.own_charges(index, &found.rows_of[index]);
@@ -263,9 +262,7 @@ impl<'a> Matching<'a> {
             let Some(transaction) = self.report.transaction(id) else { continue };
             let holders = self.holders.get(&transaction);
             let is_of_another = holders.is_some_and(|holders| !holders.contains(&index));
-            if !is_of_another
-                && !candidates.contains_key(&transaction)
-                && self.report.clear_status(transaction) == Some(RowStatus::Charged)
+            if !is_of_another && !candidates.contains_key(&transaction) && self.report.is_charged(transaction)
             {
                 own.insert(transaction, *number);
                 is_replaced |= holders.is_none();
@@ -303,7 +300,7 @@ impl<'a> Matching<'a> {
     /// A charge as which several intents were processed.
     fn shared(&self, transaction: usize) -> Option<Unexplained> {
         let holders = self.holders.get(&transaction).filter(|holders| holders.len() > 1)?;
-        if self.report.clear_status(transaction) != Some(RowStatus::Charged) {
+        if !self.report.is_charged(transaction) {
             return None;
         }
         let attempt = |index: &usize| {
@@ -321,7 +318,7 @@ impl<'a> Matching<'a> {
         let mut candidates = Candidates::new();
         for (id, attempt) in &intent.rejected {
             if let Some(transaction) = self.report.transaction(id)
-                && self.report.clear_status(transaction) == Some(RowStatus::Charged)
+                && self.report.is_charged(transaction)
             {
                 candidates.entry(transaction).or_default().insert(*attempt);
             }
@@ -347,9 +344,9 @@ impl<'a> Matching<'a> {
 
     /// The intents that a transaction may be, with their attempts. Of one that is not clear this is not asked.
     fn intents_of(&self, transaction: usize, by_slot: &AttemptsBySlot) -> Candidates {
-        if let Some(owners) = self.owners.get(&transaction) {
+        if let Some(known_by) = self.known_by.get(&transaction) {
             let attempt = |index: &usize| BTreeSet::from([self.intents[*index].shown.attempt]);
-            return owners.iter().map(|index| (*index, attempt(index))).collect();
+            return known_by.iter().map(|index| (*index, attempt(index))).collect();
         }
         let mut candidates = Candidates::new();
         if !self.report.is_clear(transaction) {
@@ -371,9 +368,9 @@ impl<'a> Matching<'a> {
     /// The rows of transactions that no intent has.
     fn rows_by_slot(&self) -> RowsBySlot {
         let rows = self.report.rows.iter().enumerate();
-        let not_owned =
-            rows.filter(|(index, _)| !self.owners.contains_key(&self.report.transaction_of[*index]));
-        let found = not_owned
+        let of_nobody =
+            rows.filter(|(index, _)| !self.known_by.contains_key(&self.report.transaction_of[*index]));
+        let found = of_nobody
             .flat_map(|(index, row)| row.slots().into_iter().map(move |slot| (slot, row.interval(), index)));
         found.collect()
     }
@@ -388,12 +385,9 @@ impl<'a> Matching<'a> {
 
     /// Only by a reference: two purchases of one amount with one card are no rarity.
     fn charged_by_slot(&self) -> ChargedBySlot {
-        let charged = self
-            .owners
-            .iter()
-            .filter(|(transaction, _)| self.report.clear_status(**transaction) == Some(RowStatus::Charged));
-        let pairs =
-            charged.flat_map(|(transaction, owners)| owners.iter().map(move |index| (*index, *transaction)));
+        let charged = self.known_by.iter().filter(|(transaction, _)| self.report.is_charged(**transaction));
+        let pairs = charged
+            .flat_map(|(transaction, known_by)| known_by.iter().map(move |index| (*index, *transaction)));
         let found = pairs.filter_map(|(index, transaction)| {
             let Subjects { shown, attempts, .. } = &self.intents[index];
             let attempt = attempts.iter().find(|attempt| attempt.number == shown.attempt)?;

@@ -208,6 +208,11 @@ impl<'a> Report<'a> {
         self.is_clear(transaction).then(|| self.first_row(transaction).status)
     }
 
+    /// Whether every row of the transaction says that it was charged.
+    pub(super) fn is_charged(&self, transaction: usize) -> bool {
+        self.clear_status(transaction) == Some(RowStatus::Charged)
+    }
+
     pub(super) fn amount_of(&self, transaction: usize) -> Option<Amount> {
         self.first_row(transaction).amount.value().copied()
     }
