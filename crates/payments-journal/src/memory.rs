@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::store::closed;
-use crate::summary::Tallies;
+use crate::summary::Tally;
 use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Purged, Rows, StateName, StoreError,
 };
@@ -161,10 +161,10 @@ impl IntentStore for MemoryStore {
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
         let mut shared = self.lock();
-        let (mut tallies, mut held) = (Tallies::default(), HashSet::new());
+        let (mut tallies, mut held) = (Vec::new(), HashSet::new());
         for Row { intent, .. } in shared.rows.values() {
             if intent.service.as_deref() == Some(change.service()) {
-                tallies.add_intent(intent);
+                Tally::of_intent(intent).add_to(&mut tallies);
             } else if change.new_name().is_some() && change.new_name() == intent.service.as_deref() {
                 held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
             }
@@ -177,7 +177,7 @@ impl IntentStore for MemoryStore {
         let both = both
             .filter(|intent| is_concerned(intent) && is_held(intent))
             .map(|intent| intent.key.to_string());
-        let refusal = change.refusal(tallies.into_vec());
+        let refusal = change.refusal(tallies);
         if let Some(refusal) = refusal.or_else(|| ServiceChange::same_transactions(both.take(NAMED as usize)))
         {
             return Ok(Some(refusal));

@@ -69,7 +69,7 @@ impl ServiceChange {
 
     /// Why it is refused, if these are the intents of the service now.
     pub fn refusal(&self, now: Vec<Tally>) -> Option<ServiceError> {
-        let intents = Summary::of(now.into_iter().map(|tally| (true, tally)));
+        let intents = Summary::of(now, |_| false);
         let count = |state| intents.state(state).count;
         let (sending, unknown) = (count(StateName::Sending), count(StateName::Unknown));
         let reason = if sending > 0 {
@@ -213,20 +213,19 @@ impl Error for ServiceError {
 /// Refuses a name that no client has: its intents would never be sent again, and no call would be told their outcome.
 pub(crate) fn check_name(name: &str) -> Result<(), ServiceError> {
     let refused = |rule| Err(ServiceError(Reason::Name(rule)));
+    // Too short to be looked for in the name.
+    let placeholder = || ApiKey::new("any");
     let (address, label) =
         name.split_once('#').map_or((name, None), |(address, label)| (address, Some(label)));
-    let is_in_labels = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    if label.is_some_and(|label| !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels)) {
-        return refused("has a merchant's label that is not 1 to 64 ASCII letters, digits and - . _");
-    }
-    // With a placeholder key.
-    let endpoint = ApiKey::new("any").and_then(|key| Endpoint::new(address, key));
-    let Ok(endpoint) = endpoint else {
+    let Ok(endpoint) = placeholder().and_then(|key| Endpoint::new(address, key)) else {
         return refused(
             "must be a base URL such as https://pay.example.com/api/v1/public, with #label for a merchant",
         );
     };
-    let label = label.map(|label| format!("#{label}")).unwrap_or_default();
-    let right = format!("{}{label}", endpoint.service());
-    if right == name { Ok(()) } else { Err(ServiceError(Reason::Spelling(right))) }
+    let labeled = label.map(|label| placeholder().and_then(|key| endpoint.for_merchant(label, key)));
+    let Ok(endpoint) = labeled.unwrap_or(Ok(endpoint)) else {
+        return refused("has a merchant's label that is not 1 to 64 ASCII letters, digits and - . _");
+    };
+    let right = endpoint.service();
+    if right == name { Ok(()) } else { Err(ServiceError(Reason::Spelling(right.to_owned()))) }
 }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use crate::liveness::Liveness;
 use crate::resolving::check_texts;
 use crate::service_change::{ServiceChange, check_name};
-use crate::summary::{Summary, Tally};
+use crate::summary::Summary;
 use crate::{Journal, ServiceError, ServiceIntents, StoreError};
 
 impl Journal {
@@ -38,9 +38,7 @@ impl Journal {
             let tallies = self.store().summarize(service).await?;
             let senders = tallies.iter().filter_map(|tally| tally.sender.as_ref()).collect();
             if live.are_known(senders).await? {
-                let is_dead =
-                    |tally: &Tally| tally.sender.as_ref().is_some_and(|sender| live.is_dead(sender));
-                return Ok(Summary::of(tallies.into_iter().map(|tally| (!is_dead(&tally), tally))));
+                return Ok(Summary::of(tallies, |sender| live.is_dead(sender)));
             }
         }
     }

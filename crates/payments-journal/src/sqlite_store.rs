@@ -30,7 +30,6 @@ mod read_only;
 mod reader;
 mod safety;
 mod session;
-mod settings;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -44,9 +43,8 @@ use owners::{Owner, OwnersLock};
 use place::Place;
 use problem::OpenError;
 use reader::Reader;
-use session::Session;
-use settings::{Clock, Settings};
-use witness::{History, Witnesses};
+use session::{Clock, Session, Settings};
+use witness::Witnesses;
 use writer::{Purpose, Writer};
 
 /// A journal in a SQLite file, for any number of processes of one machine.
@@ -355,7 +353,7 @@ impl IntentStore for SqliteStore {
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         self.check()?;
         let key = key.clone();
-        self.reader.run(move |connection| tables::find(connection, &key)).await
+        self.reader.run(move |connection| tables::find(connection, tables::FIND, &key)).await
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
@@ -407,7 +405,7 @@ impl IntentStore for SqliteStore {
         self.check()?;
         let (place, elsewhere) = (self.place.clone(), self.witness.clone());
         let asking = move |connection: &Connection| {
-            let read = || connection.query_row(tables::HISTORY, [], History::read);
+            let read = || connection.query_row(tables::HISTORY, [], |row| row.try_into());
             witness::check_history(&place, elsewhere.as_deref(), read)
         };
         self.reader.run(asking).await?

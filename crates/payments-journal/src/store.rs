@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use payments_model::TransactionId;
 
 use crate::service_change::{ServiceChange, ServiceError};
-use crate::summary::{Tallies, Tally};
+use crate::summary::Tally;
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
 
 /// A place that keeps a journal: [`MemoryStore`](crate::MemoryStore), `SqliteStore`, `PostgresStore`, or a `SqliteReader`.
@@ -91,13 +91,13 @@ pub trait IntentStore: Send + Sync + 'static {
     ///
     /// If they cannot be read.
     async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
-        let mut tallies = Tallies::default();
+        let mut tallies = Vec::new();
         for (_, intent) in self.list(StateName::ALL, None, usize::MAX).await? {
             if service.is_none_or(|service| intent.service.as_deref() == Some(service)) {
-                tallies.add_intent(&intent);
+                Tally::of_intent(&intent).add_to(&mut tallies);
             }
         }
-        Ok(tallies.into_vec())
+        Ok(tallies)
     }
 
     /// Renames or removes every intent of a service in one transaction, unless

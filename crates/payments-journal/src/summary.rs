@@ -30,13 +30,12 @@ pub struct StateSummary {
 }
 
 impl Summary {
-    /// Of these intents, which one owner is sending or which are in another state. What a dead owner left as sending is unknown.
-    pub(crate) fn of(rows: impl IntoIterator<Item = (bool, Tally)>) -> Self {
+    /// Of these intents. What a dead owner left as sending is unknown.
+    pub(crate) fn of(tallies: Vec<Tally>, is_dead: impl Fn(&OwnerId) -> bool) -> Self {
         let empty = |&state| StateSummary { state, count: 0, sum: Some(Amount::from_cents(0)), oldest: None };
         let mut states: Vec<_> = StateName::ALL.iter().map(empty).collect();
-        for (is_live, Tally { of, .. }) in rows {
-            let is_crashed = of.state == StateName::Sending && !is_live;
-            let state = if is_crashed { StateName::Unknown } else { of.state };
+        for Tally { of, sender } in tallies {
+            let state = if sender.as_ref().is_some_and(&is_dead) { StateName::Unknown } else { of.state };
             if let Some(summary) = states.iter_mut().find(|summary| summary.state == state) {
                 summary.add(&of);
             }
@@ -79,33 +78,28 @@ pub struct Tally {
     pub sender: Option<OwnerId>,
 }
 
-/// Adds intents up, one after another.
-#[derive(Debug, Default)]
-pub(crate) struct Tallies(Vec<Tally>);
-
-impl Tallies {
-    pub(crate) fn add_intent(&mut self, intent: &Intent) {
-        self.add(intent.state.name(), &intent.owner, intent.request.amount, intent.begun_at);
+impl Tally {
+    pub(crate) fn of_intent(intent: &Intent) -> Self {
+        Self::of_one(intent.state.name(), &intent.owner, intent.request.amount, intent.begun_at)
     }
 
-    pub(crate) fn add(
-        &mut self,
+    pub(crate) fn of_one(
         state: StateName,
         owner: &OwnerId,
         amount: Option<Amount>,
         begun_at: SystemTime,
-    ) {
+    ) -> Self {
         let sum = amount.or(Some(Amount::from_cents(0)));
-        let one = StateSummary { state, count: 1, sum, oldest: Some(begun_at) };
-        let sender = (state == StateName::Sending).then_some(owner);
-        let is_same = |tally: &&mut Tally| tally.of.state == state && tally.sender.as_ref() == sender;
-        match self.0.iter_mut().find(is_same) {
-            Some(tally) => tally.of.add(&one),
-            None => self.0.push(Tally { of: one, sender: sender.cloned() }),
-        }
+        let sender = (state == StateName::Sending).then(|| owner.clone());
+        Self { of: StateSummary { state, count: 1, sum, oldest: Some(begun_at) }, sender }
     }
 
-    pub(crate) fn into_vec(self) -> Vec<Tally> {
-        self.0
+    /// Adds this to those of the same state and sender.
+    pub(crate) fn add_to(self, tallies: &mut Vec<Self>) {
+        let is_same = |tally: &&mut Self| tally.of.state == self.of.state && tally.sender == self.sender;
+        match tallies.iter_mut().find(is_same) {
+            Some(tally) => tally.of.add(&self.of),
+            None => tallies.push(self),
+        }
     }
 }

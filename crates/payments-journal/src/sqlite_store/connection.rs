@@ -24,8 +24,6 @@ pub(super) fn to_write(place: &Place, existing: Existing) -> Result<Option<(Conn
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
     }
-    // Nothing in the file or its log is changed before the file is known to be a journal.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     let had_log = place.has_log();
     let prepared = prepare(place, &mut connection, existing);
     // Reading a database in WAL mode has created an empty log. With this setting SQLite removes it on closing.
@@ -110,8 +108,6 @@ pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), Op
 /// A connection that sees what is committed and changes nothing.
 pub(super) fn to_read(place: &Place) -> rusqlite::Result<Connection> {
     let connection = connect(place, READ)?;
-    // Only the writer decides whether the log is removed.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // The first read opens the log, which the writer still has open.
     connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
     Ok(connection)
@@ -130,7 +126,6 @@ pub(super) fn to_only_read(place: &Place, mode: Mode) -> rusqlite::Result<Connec
         connection.pragma_update_and_check(None, "locking_mode", "EXCLUSIVE", |_| Ok(()))?;
     }
     connection.pragma_update(None, "temp_store", "MEMORY")?;
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     // The first read opens the log.
     connection.pragma_query_value(None, "user_version", |_| Ok(()))?;
     Ok(connection)
@@ -154,6 +149,8 @@ fn configured(mut connection: Connection, max_wait: Duration) -> rusqlite::Resul
     // Do not call functions that somebody added to the schema.
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cell_size_check", true)?;
+    // Nothing in the file or its log is changed before the file is known to be a journal, and only its writer removes the log.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     Ok(connection)
 }
 

@@ -154,7 +154,7 @@ impl Place {
 
     /// The files as they are now.
     pub(super) fn snapshot(&self) -> Snapshot {
-        Snapshot(["", "-wal", "-shm"].map(|suffix| Stamp::at(&self.with(suffix))))
+        Snapshot(["", "-wal", "-shm"].map(|suffix| FileState::at(&self.with(suffix))))
     }
 
     /// A URI by which SQLite opens the database with these parameters.
@@ -200,7 +200,7 @@ type CheckFile = fn(&Path, &Metadata) -> Result<(), StoreError>;
 
 /// The database, its log and the log's index at one moment.
 #[derive(PartialEq, Eq)]
-pub(super) struct Snapshot([Option<Stamp>; 3]);
+pub(super) struct Snapshot([Option<FileState>; 3]);
 
 impl Snapshot {
     /// How the journal can be read as long as these files are there.
@@ -208,7 +208,7 @@ impl Snapshot {
         match self.0 {
             [_, None, _] => Mode::Closed,
             // If the writer died between the header of the log and its first change, SQLite waits for it in vain.
-            [_, Some(_), None] | [_, Some(Stamp(_, 0..=LOG_HEADER, _)), _] => Mode::LogAlone,
+            [_, Some(_), None] | [_, Some(FileState(_, 0..=LOG_HEADER, _)), _] => Mode::LogAlone,
             [_, Some(_), Some(_)] => Mode::Shared,
         }
     }
@@ -227,9 +227,9 @@ pub(super) enum Mode {
 
 /// What changes when a file is written or replaced.
 #[derive(PartialEq, Eq)]
-struct Stamp(FileId, u64, Option<SystemTime>);
+struct FileState(FileId, u64, Option<SystemTime>);
 
-impl Stamp {
+impl FileState {
     fn at(path: &Path) -> Option<Self> {
         let found = fs::symlink_metadata(path).ok()?;
         Some(Self(FileId::of(&found), found.len(), found.modified().ok()))

@@ -24,7 +24,7 @@ use rusqlite::Connection;
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
-use crate::sqlite_store::witness::{self, History};
+use crate::sqlite_store::witness;
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::summary::Tally;
 use crate::{Intent, IntentKey, IntentStore, OwnerId, Rows, StateName, StoreError};
@@ -196,9 +196,13 @@ impl IntentStore for SqliteReader {
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
         let key = key.clone();
-        // Nobody may take a charged key for one that was never sent.
-        let find = if self.has_checked_indexes { tables::find } else { tables::find_by_all_means };
-        self.read(move |connection| find(connection, &key)).await
+        let has_checked_indexes = self.has_checked_indexes;
+        self.read(move |connection| match tables::find(connection, tables::FIND, &key)? {
+            // Nobody may take a charged key for one that was never sent.
+            None if !has_checked_indexes => tables::find(connection, tables::FIND_IN_TABLE, &key),
+            found => Ok(found),
+        })
+        .await
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
@@ -218,8 +222,11 @@ impl IntentStore for SqliteReader {
     async fn check_history(&self) -> Result<(), StoreError> {
         let elsewhere = self.witness.clone();
         self.on_a_thread(move |place| {
-            let read =
-                || read_tables(place, |connection| connection.query_row(tables::HISTORY, [], History::read));
+            let read = || {
+                read_tables(place, |connection| {
+                    connection.query_row(tables::HISTORY, [], |row| row.try_into())
+                })
+            };
             witness::check_history(place, elsewhere.as_deref(), read)?
         })
         .await

@@ -1,8 +1,9 @@
 //! One transaction of the writer: what its jobs read and write.
 
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension};
@@ -11,7 +12,6 @@ use crate::milliseconds;
 use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::settings::Settings;
 use crate::sqlite_store::witness::{Alarm, Witnesses};
 use crate::sqlite_store::{connection, problem, tables};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
@@ -338,3 +338,33 @@ const PURGE_BATCH: i64 = 2048;
 
 /// The log is moved into the database when it has this many pages.
 const MAX_LOG_PAGES: i64 = 3000;
+
+/// Settings that only tests change.
+pub(super) struct Settings {
+    /// How long to wait for another process.
+    pub(super) max_wait: Duration,
+    /// How long the write of an outcome is retried.
+    pub(super) retry_time: Duration,
+    /// A second witness.
+    pub(super) witness: Option<PathBuf>,
+    pub(super) commit: Commit,
+    pub(super) clock: Clock,
+}
+
+/// The machine's clock.
+pub(super) type Clock = Arc<dyn Fn() -> SystemTime + Send + Sync>;
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_wait: Place::MAX_WAIT,
+            retry_time: Duration::from_secs(30),
+            witness: None,
+            commit: Box::new(|connection| connection.execute_batch("COMMIT")),
+            clock: Arc::new(SystemTime::now),
+        }
+    }
+}
+
+/// Ends a transaction durably. Tests inject failures here that no disk produces on demand.
+pub(super) type Commit = Box<dyn FnMut(&Connection) -> rusqlite::Result<()> + Send>;

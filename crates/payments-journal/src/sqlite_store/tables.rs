@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row};
 
 use crate::milliseconds;
 use crate::row::{ended, intent, names};
-use crate::summary::{Tallies, Tally};
+use crate::summary::Tally;
 use crate::{Intent, IntentKey, OwnerId, Rows, StateName};
 
 /// `PJNL` in ASCII, which identifies a file as a journal of intents.
@@ -148,21 +148,8 @@ pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     Ok((row.get(0)?, intent))
 }
 
-/// The intent with this key.
-pub(super) fn find(connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
-    find_by(FIND, connection, key)
-}
-
-/// The same, but a key that is not in the index is looked for in the table, which takes about a second for a million rows.
-pub(super) fn find_by_all_means(
-    connection: &Connection,
-    key: &IntentKey,
-) -> rusqlite::Result<Option<Intent>> {
-    let found = find_by(FIND, connection, key)?;
-    if found.is_some() { Ok(found) } else { find_by(FIND_IN_TABLE, connection, key) }
-}
-
-fn find_by(sql: &str, connection: &Connection, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
+/// The intent with this key, by [`FIND`] or [`FIND_IN_TABLE`].
+pub(super) fn find(connection: &Connection, sql: &str, key: &IntentKey) -> rusqlite::Result<Option<Intent>> {
     let found = connection.query_row(sql, [key.as_str()], read).optional()?;
     Ok(found.map(|(_, intent)| intent))
 }
@@ -181,7 +168,9 @@ pub(super) fn rows(
 /// The row with key `?1`.
 pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent WHERE key = ?1";
 
-const FIND_IN_TABLE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
+/// The same without the index, which takes about a second for a million rows.
+pub(super) const FIND_IN_TABLE: &str =
+    "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the service `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
@@ -299,7 +288,7 @@ pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusql
     let unreadable = |column, what: &str| {
         rusqlite::Error::FromSqlConversionFailure(column, Type::Text, what.to_owned().into())
     };
-    let (mut tallies, mut statement) = (Tallies::default(), connection.prepare(TO_ADD_UP)?);
+    let (mut tallies, mut statement) = (Vec::new(), connection.prepare(TO_ADD_UP)?);
     let mut rows = statement.query([service])?;
     while let Some(row) = rows.next()? {
         let state = StateName::from_name(row.get_ref(0)?.as_str()?);
@@ -308,9 +297,9 @@ pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusql
         let amount = row.get_ref(2)?.as_str_or_null()?.map(str::parse).transpose();
         let amount = amount.map_err(|_| unreadable(2, "it is no amount"))?;
         let begun_at = milliseconds::time(row.get(3)?).ok_or_else(|| unreadable(3, "it is no time"))?;
-        tallies.add(state, &owner, amount, begun_at);
+        Tally::of_one(state, &owner, amount, begun_at).add_to(&mut tallies);
     }
-    Ok(tallies.into_vec())
+    Ok(tallies)
 }
 
 /// At most `?3` rows of the service `?1` from after position `?2`.

@@ -12,7 +12,7 @@ use rusqlite::{Connection, ffi};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use super::settings::Commit;
+use super::session::Commit;
 use super::*;
 use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient, NewAttempt};
 

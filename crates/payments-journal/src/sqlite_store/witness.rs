@@ -19,8 +19,6 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rusqlite::Row;
-
 use crate::sqlite_store::connection::until;
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::problem;
@@ -197,32 +195,19 @@ impl Seen<'_> {
     }
 }
 
-/// What a journal remembers of its witnesses.
-pub(super) struct History {
-    journal: String,
-    changes: i64,
-    /// The number of its witnesses.
-    count: i64,
-    is_lost: bool,
-}
-
-impl History {
-    /// From a row of [`tables::HISTORY`].
-    pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<Self> {
-        let (journal, changes, count, is_lost) = row.try_into()?;
-        Ok(Self { journal, changes, count, is_lost })
-    }
-}
+/// What a journal remembers, as `tables::HISTORY` reads it: its id, the number of its changes and of its witnesses, and whether a
+/// loss was noticed.
+pub(super) type Remembered = (String, i64, i64, bool);
 
 /// The error with which nothing would begin, for a program that only reads. `read` reads what is committed.
 pub(super) fn check_history<E>(
     place: &Place,
     elsewhere: Option<&Path>,
-    mut read: impl FnMut() -> Result<History, E>,
+    mut read: impl FnMut() -> Result<Remembered, E>,
 ) -> Result<Result<(), StoreError>, E> {
     let since = Instant::now();
     loop {
-        let History { journal, count, .. } = read()?;
+        let (journal, _, count, _) = read()?;
         // One that the journal does not know yet is created, or filled, when it is opened to write.
         let named =
             (1..).zip([Some(place.witness()).filter(|_| is_beside(place)), elsewhere.map(Path::to_owned)]);
@@ -231,7 +216,7 @@ pub(super) fn check_history<E>(
         let witnesses = Witnesses::open_with(File::options().read(true), journal, asked.collect());
         // Before the changes, because a journal that is open goes on meanwhile.
         let seen = witnesses.ask();
-        let History { changes, is_lost, .. } = read()?;
+        let (_, changes, _, is_lost) = read()?;
         let is_unnamed = count > 1 + i64::from(elsewhere.is_some());
         match seen.alarm(changes, is_unnamed, is_lost) {
             Some(Alarm::Lost(_) | Alarm::OfAnotherTime(_)) if !is_lost && since.elapsed() < ACCEPTING => {

@@ -1,5 +1,4 @@
 use std::fmt::Display;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -72,12 +71,14 @@ impl Writer {
                         open_flag::close(&place, session.connection, &owner);
                     }
                 }
-                Err(Failure { error, of_later }) => {
+                Err(Stop { reason, is_in_doubt }) => {
                     // Closing also releases the file if a transaction is open. The log stays: after a failed sync it is unknown
                     // how much of it is on the disk, and the next process that opens the file reads it again. Callers get the
                     // error only after the file is closed.
                     drop(session);
-                    let of_later = poison.get_or_init(|| of_later);
+                    let of_later = poison.get_or_init(|| problem::poisoned(place.path(), &reason));
+                    let in_doubt = is_in_doubt.then(|| problem::in_doubt(place.path(), &reason));
+                    let error = in_doubt.as_ref().unwrap_or(of_later);
                     for job in jobs {
                         // Fails only if the caller has left.
                         let _ = job.caller.send(Err(error.clone()));
@@ -136,23 +137,15 @@ impl Writer {
 }
 
 /// Why the store stops.
-struct Failure {
-    /// For the jobs of the failed transaction.
-    error: StoreError,
-    /// For all later jobs.
-    of_later: StoreError,
+struct Stop {
+    reason: String,
+    /// Nothing shows whether the jobs of the transaction were done.
+    is_in_doubt: bool,
 }
 
-impl Failure {
-    /// The same error for all jobs.
-    fn poisoned(path: &Path, reason: impl Display) -> Self {
-        let error = problem::poisoned(path, reason);
-        Self { of_later: error.clone(), error }
-    }
-
-    /// Nothing shows whether the jobs of the transaction were done.
-    fn in_doubt(path: &Path, reason: impl Display) -> Self {
-        Self { error: problem::in_doubt(path, &reason), of_later: problem::poisoned(path, &reason) }
+impl Stop {
+    fn new(reason: impl Display, is_in_doubt: bool) -> Self {
+        Self { reason: reason.to_string(), is_in_doubt }
     }
 }
 
@@ -161,7 +154,7 @@ fn serve(
     session: &mut Session,
     received: &mpsc::Receiver<Option<Job>>,
     jobs: &mut Vec<Job>,
-) -> Result<(), Failure> {
+) -> Result<(), Stop> {
     let mut is_closing = false;
     loop {
         let mut next = if jobs.is_empty() {
@@ -208,28 +201,27 @@ fn serve(
             let _ = job.caller.send(result);
         }
         // After every caller has got its result.
-        session.checkpoint().map_err(|error| Failure::poisoned(session.place.path(), error))?;
+        session.checkpoint().map_err(|error| Stop::new(error, false))?;
     }
 }
 
 /// Runs all jobs in one transaction, which is durable when this returns. The inner error means that nothing was changed,
 /// and that the same transaction may succeed later.
-fn transact(session: &mut Session, jobs: &mut [Job]) -> Result<Result<(), StoreError>, Failure> {
-    let place = session.place.clone();
-    let path = place.path();
-    if !session.begin(jobs.len()).map_err(|error| Failure::poisoned(path, error))? {
-        return Ok(Err(problem::busy(path)));
+fn transact(session: &mut Session, jobs: &mut [Job]) -> Result<Result<(), StoreError>, Stop> {
+    if !session.begin(jobs.len()).map_err(|error| Stop::new(error, false))? {
+        return Ok(Err(problem::busy(session.place.path())));
     }
     let worked = jobs.iter_mut().try_for_each(|job| (job.work)(session));
     let is_committing = worked.is_ok();
     match worked.and_then(|()| session.commit()) {
         // Checked again, because a commit to a removed file is lost.
-        Ok(()) if session.place.is_displaced() => Err(Failure::in_doubt(path, problem::DISPLACED)),
+        Ok(()) if session.place.is_displaced() => Err(Stop::new(problem::DISPLACED, true)),
         Ok(()) => Ok(Ok(())),
         // The write that failed was one to the log, before the sync. Without its last page the transaction does not count.
-        Err(error) if problem::is_full(&error) && session.roll_back().is_ok() => Ok(Err(problem::full(path))),
-        Err(error) if is_committing => Err(Failure::in_doubt(path, error)),
-        Err(error) => Err(Failure::poisoned(path, error)),
+        Err(error) if problem::is_full(&error) && session.roll_back().is_ok() => {
+            Ok(Err(problem::full(session.place.path())))
+        }
+        Err(error) => Err(Stop::new(error, is_committing)),
     }
 }
 
