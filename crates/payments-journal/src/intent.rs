@@ -17,7 +17,8 @@ use crate::{AttemptId, HistoryEvent, IntentKey, IntentRequest, OwnerId, Subject}
 /// One row of the journal: an intent to move money, and its state.
 ///
 /// Stores keep it as a serde document, with times in milliseconds since 1970 UTC. A document with an unknown member is not
-/// read, because a change that drops or copies the member could be wrong.
+/// read, because a change that drops or copies the member could be wrong. The form of this document belongs to the version of the
+/// journal and is brought forward with it: for an export of your own, write what you need from the members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
