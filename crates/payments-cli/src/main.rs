@@ -35,12 +35,12 @@
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
 //! | What does a signal do? | `interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
-//! | Which earlier charges refuse a row? | `commands::batch::earlier_charges`; `key_variants` only says which keys are alike |
+//! | Which earlier charges refuse a row? | `commands::batch::earlier_charges`; `spreadsheet` says which keys are alike |
 //! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run::tally` the others, and `report::run::text` prints both |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
-//! | What does `journal list` show? | `commands::journal::list`, and in `list::table` columns, width and sums |
+//! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
 //! | Which members has an intent in JSON and CSV? | `report::intent`, and of its history `report::intent_history` |
-//! | Which words mean declined? | `commands::journal::status_words`; those of `--declined-status` are in `reconcile::status` |
+//! | Which words mean declined? | `commands::journal::status_words`, also those of `--declined-status` |
 //! | How are outcomes resolved? | in `commands::journal`: `resolve` for one, `resolve_file` for many, and `reconcile` finds them in a processor's report |
 //!
 //! # What it does not do
@@ -68,6 +68,7 @@ mod row_file;
 mod run_to_report;
 mod settings;
 mod spare;
+mod spreadsheet;
 mod stderr;
 mod stdout;
 mod style;

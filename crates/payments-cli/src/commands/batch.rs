@@ -6,7 +6,6 @@ mod counting;
 mod earlier_charges;
 mod hashes;
 mod inspection;
-mod key_variants;
 mod known_intents;
 mod progress;
 mod results;

@@ -7,10 +7,10 @@ use payments_model::{Amount, TokenId};
 
 use super::billing_file::Row;
 use super::hashes::Hashes;
-use super::key_variants::{Forms, is_exact_variant, is_variant};
 use super::known_intents::KnownIntents;
 use crate::failure::Failure;
 use crate::report::problems::{MOST_KEPT, Problem};
+use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, unless that key is in the file itself. `marks` are those of the rows, which are read `again` only if there may
@@ -100,9 +100,11 @@ fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
     }
 }
 
-/// By what an earlier charge is found that has another key: a form of a key or reference, and the charge unless the journal has
-/// lost it.
-pub(super) type Mark = (MarkOf, String, Option<(TokenId, Option<Amount>)>);
+/// By what a charge is found that has another key: a form of a key or reference, and the charge.
+pub(super) type Mark = (MarkOf, String, Charge);
+
+/// What is charged; `None` if the journal has lost it.
+type Charge = Option<(TokenId, Option<Amount>)>;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum MarkOf {
@@ -115,22 +117,30 @@ pub(super) enum MarkOf {
     LostKey,
 }
 
-pub(super) fn marks_of_row(row: &Row) -> Vec<Mark> {
+fn marks(of: MarkOf, forms: &[String], charge: &Charge) -> Vec<Mark> {
+    forms.iter().map(|form| (of, form.clone(), charge.clone())).collect()
+}
+
+/// What a second charge of the file for the same has in common with this row, of whose key the forms are.
+pub(super) fn marks_in_file(row: &Row, forms: &Forms) -> Vec<Mark> {
     let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
-    let Forms { exact, rounded, .. } = Forms::of(row.key.as_str());
+    marks(MarkOf::Key, &forms.exact, &charge)
+}
+
+/// What an earlier charge of the journal for the same has in common with this row.
+pub(super) fn marks_of_row(row: &Row, forms: &Forms) -> Vec<Mark> {
+    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
     let reference = row.payment.reference_no();
-    let old_references = reference.map(|_| exact.clone()).unwrap_or_default();
+    let old_references = if reference.is_some() { &*forms.exact } else { &[] };
     let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
     [
-        (MarkOf::Key, exact.clone(), charge.clone()),
-        (MarkOf::RoundedKey, rounded, charge.clone()),
-        (MarkOf::OldReference, old_references, charge.clone()),
-        (MarkOf::OldKey, old_keys, charge),
-        (MarkOf::LostKey, exact, None),
+        marks(MarkOf::Key, &forms.exact, &charge),
+        marks(MarkOf::RoundedKey, &forms.rounded, &charge),
+        marks(MarkOf::OldReference, old_references, &charge),
+        marks(MarkOf::OldKey, &old_keys, &charge),
+        marks(MarkOf::LostKey, &forms.exact, &None),
     ]
-    .into_iter()
-    .flat_map(|(of, forms, charge)| forms.into_iter().map(move |form| (of, form, charge.clone())))
-    .collect()
+    .concat()
 }
 
 /// Any of these is a [`Mark`] of a row that may be the same charge.
@@ -138,21 +148,18 @@ fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
     let IntentRequest { subject, reference, amount, .. } = &intent.request;
     let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
     let charge = match subject {
-        Subject::Lost => return exact.into_iter().map(|form| (MarkOf::LostKey, form, None)).collect(),
+        Subject::Lost => return marks(MarkOf::LostKey, &exact, &None),
         Subject::Token(token) => Some((token.clone(), *amount)),
         _ => return Vec::new(),
     };
     let reference = reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
     [
-        (MarkOf::Key, [&exact[..], &rounded].concat()),
-        (MarkOf::RoundedKey, exact.clone()),
-        (MarkOf::OldReference, reference),
-        (MarkOf::OldKey, exact),
+        marks(MarkOf::Key, &[&exact[..], &rounded].concat(), &charge),
+        marks(MarkOf::RoundedKey, &exact, &charge),
+        marks(MarkOf::OldReference, &reference, &charge),
+        marks(MarkOf::OldKey, &exact, &charge),
     ]
-    .into_iter()
-    .flat_map(|(of, forms)| forms.into_iter().map(move |form| (of, form)))
-    .map(|(of, form)| (of, form, charge.clone()))
-    .collect()
+    .concat()
 }
 
 /// Under which a charge is found again: the forms of its key and reference.
@@ -163,40 +170,21 @@ fn names(key: &str, reference: Option<&str>) -> Vec<String> {
     exact
 }
 
-/// What a second charge for the same has in common with the first: a form of the key.
-#[derive(PartialEq, Eq, Hash)]
-pub(super) struct Charge {
-    key: String,
-    token: TokenId,
-    amount: Amount,
-}
-
-impl Charge {
-    /// Of each form of the row's key.
-    pub(super) fn all_of(row: &Row) -> impl Iterator<Item = Self> {
-        Forms::of(row.key.as_str()).exact.into_iter().map(|key| Self::of(key, row))
-    }
-
-    fn of(key: String, row: &Row) -> Self {
-        Self { key, token: row.payment.token_id().clone(), amount: row.payment.amount() }
-    }
-}
-
 /// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling. The rows are read
 /// `again` only if there may be such rows.
 pub(super) fn charged_twice<I: Iterator<Item = Row>>(
-    charges: Hashes,
+    marks: Hashes,
     again: impl FnOnce() -> I,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
-    let mut earlier: HashMap<Charge, Vec<Row>> = HashMap::new();
+    let mut earlier: HashMap<Mark, Vec<Row>> = HashMap::new();
     let forms = |row: Row| {
-        let charges: Vec<_> = Charge::all_of(&row).collect();
-        charges.into_iter().map(move |charge| (charge, row.clone()))
+        let marks = marks_in_file(&row, &Forms::of(row.key.as_str()));
+        marks.into_iter().map(move |mark| (mark, row.clone()))
     };
     let mut last = 0;
-    for (charge, row) in charges.repeated(|| again().flat_map(forms)) {
-        let rows = earlier.entry(charge).or_default();
+    for (mark, row) in marks.repeated(|| again().flat_map(forms)) {
+        let rows = earlier.entry(mark).or_default();
         let is_same = |other: &&Row| {
             other.key != row.key
                 && is_exact_variant(other.key.as_str(), row.key.as_str())

@@ -5,7 +5,7 @@ use std::mem;
 use payments_journal::{Intent, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
-use super::earlier_charges::{Charge, charged_before, charged_twice, marks_of_row};
+use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks_of_row};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
@@ -14,6 +14,7 @@ use crate::report::advice::shell_word;
 use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
 use crate::report::run::{RowOutcome, Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
+use crate::spreadsheet::Forms;
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
@@ -50,7 +51,7 @@ pub(super) fn inspect(
         known,
         marks: Hashes::default(),
         keys: Hashes::default(),
-        charges: Hashes::default(),
+        marks_in_file: Hashes::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         inspected: Inspected::default(),
@@ -62,11 +63,11 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, inspected, keys, charges, .. } = inspection;
+    let Inspection { mut problems, inspected, keys, marks_in_file, .. } = inspection;
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
-    problems.extend(charged_twice(charges, || again().filter_map(|row| row.content.ok())));
+    problems.extend(charged_twice(marks_in_file, || again().filter_map(|row| row.content.ok())));
     if inspected.is_settled.is_empty() && problems.is_empty() {
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
@@ -89,8 +90,8 @@ struct Inspection<'a> {
     /// What an earlier charge has in common with a row to send.
     marks: Hashes,
     keys: Hashes,
-    /// Of each valid row what a second charge for the same has in common with it.
-    charges: Hashes,
+    /// What a second charge of the file has in common with a valid row.
+    marks_in_file: Hashes,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
@@ -99,6 +100,8 @@ struct Inspection<'a> {
 
 struct WaitingRow {
     row: Row,
+    /// Of its key.
+    forms: Forms,
     /// Its place in `is_settled`.
     index: usize,
     /// The field that is the key, if it looks like a card number.
@@ -129,8 +132,9 @@ impl Inspection<'_> {
             }
             Ok(row) => row,
         };
-        for charge in Charge::all_of(&row) {
-            self.charges.add(&charge);
+        let forms = Forms::of(row.key.as_str());
+        for mark in marks_in_file(&row, &forms) {
+            self.marks_in_file.add(&mark);
         }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
@@ -143,7 +147,7 @@ impl Inspection<'_> {
             self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
             return Ok(());
         }
-        self.waiting.push(WaitingRow { row, index, key_like_a_card });
+        self.waiting.push(WaitingRow { row, forms, index, key_like_a_card });
         if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting() } else { Ok(()) }
     }
 
@@ -152,21 +156,16 @@ impl Inspection<'_> {
         let Some(known) = &self.known else { return Ok(()) };
         let waiting = mem::take(&mut self.waiting);
         let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
-        let mut to_send = Vec::new();
-        for (WaitingRow { row, index, key_like_a_card }, intent) in
-            waiting.into_iter().zip(known.find(&keys)?)
-        {
+        for (waiting, intent) in waiting.into_iter().zip(known.find(&keys)?) {
+            let WaitingRow { row, forms, index, key_like_a_card } = waiting;
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
             let is_settled = intent.is_some_and(|intent| self.check_recorded(&row, &intent));
             self.inspected.is_settled[index] = is_settled;
             if !is_settled {
-                to_send.push(row);
+                marks_of_row(&row, &forms).iter().for_each(|mark| self.marks.add(mark));
             }
-        }
-        for mark in to_send.iter().flat_map(marks_of_row) {
-            self.marks.add(&mark);
         }
         Ok(())
     }

@@ -13,8 +13,8 @@ use crate::format::counted;
 use crate::output::Output;
 use crate::report::problems::{Problem, Problems, Role};
 use crate::row_file::{NO_API_KEY, RowFile};
-use crate::settings::KnownKeys;
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor};
+use crate::spreadsheet::apparent_change;
 
 pub(super) async fn run(
     place: &JournalPlace,
@@ -101,7 +101,7 @@ fn read_rows(
                 let rule = if !asked.ids_are_not_cards && is_like_a_card(key.as_str()) {
                     Some(card_like_ids::refusal("Key"))
                 } else {
-                    let change = change_by_others(key.as_str()).filter(|_| !asked.keys_are_exact);
+                    let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact);
                     change.map(|change| format!("{change}, {NOT_EXACT}"))
                 };
                 let doubt = rule.map(problem);
@@ -116,94 +116,3 @@ fn read_rows(
 /// What to do about a key that may not be written as it was sent.
 const NOT_EXACT: &str = "and the key that was sent would be charged again: take the keys from where they were not changed; if all keys \
                          are exactly as they were sent, give --keys-are-exact";
-
-/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its
-/// place.
-fn change_by_others(key: &str) -> Option<&'static str> {
-    const QUOTES: [char; 3] = ['\'', '"', '`'];
-    if key.starts_with(QUOTES) {
-        return Some("begins with a quotation mark");
-    }
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let plain = key.strip_prefix(['+', '-']).unwrap_or(key);
-    if is_number(plain) {
-        let lost = plain.trim_start_matches('0').get(KEPT_DIGITS..).unwrap_or_default();
-        let is_rounded = !lost.is_empty() && lost.bytes().all(|digit| digit == b'0');
-        return is_rounded.then_some("is a number of which a spreadsheet keeps only 15 digits");
-    }
-    if let Some((mantissa, exponent)) = plain.split_once(['e', 'E']) {
-        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
-        let is_shortened = is_number(exponent) && is_number(&mantissa.replacen(['.', ','], "", 1));
-        return is_shortened.then_some("is a number with an exponent");
-    }
-    let (whole, decimals) = plain.rsplit_once(['.', ',']).unwrap_or((plain, ""));
-    if is_number(decimals)
-        && decimals.bytes().all(|digit| digit == b'0')
-        && is_number(&whole.replace(SIGNS, ""))
-    {
-        return Some("is a number with decimals of zeros");
-    }
-    let groups: Vec<_> = plain.split(SIGNS).collect();
-    let is_grouped = groups.len() > 1
-        && groups.iter().all(|group| is_number(group))
-        && groups[0].len() <= 3
-        && groups[1..].iter().all(|group| group.len() == 3);
-    is_grouped.then_some("is a number with signs between its thousands")
-}
-
-/// Spreadsheets keep so many digits of a number.
-const KEPT_DIGITS: usize = 15;
-
-/// What stands between the thousands of a number.
-const SIGNS: [char; 4] = [',', '.', '\'', '_'];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changed_keys_are_seen() {
-        for key in [
-            "'inv-5",
-            "\"inv-5\"",
-            "`a",
-            "1234567890123450",
-            "12345678901234500000",
-            "-1234567890123450",
-            "1e5",
-            "1.23E+15",
-            "1,5e3",
-            "1843.0",
-            "1,843.00",
-            "1.843,0",
-            "1,843",
-            "1.843",
-            "1'843'000",
-            "12,345,678",
-        ] {
-            assert!(change_by_others(key).is_some(), "{key}");
-        }
-        for key in [
-            "inv-5",
-            "inv'5",
-            "0017",
-            "1234567890123456",
-            "123456789012345",
-            "0000001234567890",
-            "100",
-            "1e",
-            "e5",
-            "0x1e5a",
-            "1e5a",
-            "1.84",
-            "2026.10",
-            "2026.001",
-            "1,84",
-            "1-843",
-            "12345678901234567a",
-            "",
-        ] {
-            assert!(change_by_others(key).is_none(), "{key}");
-        }
-    }
-}

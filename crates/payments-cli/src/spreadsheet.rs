@@ -1,13 +1,13 @@
-//! Keys that differ only as spreadsheets and people change them.
+//! What spreadsheets and people do to a key: which keys differ only so, and which one looks changed.
 
 /// Whether a spreadsheet or a person may have made one key of the other.
-pub(super) fn is_variant(one: &str, other: &str) -> bool {
+pub(crate) fn is_variant(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(Forms::of);
     one.is_exact_variant(&other) || share(&one.exact, &other.rounded) || share(&one.rounded, &other.exact)
 }
 
 /// The same, but no digit is lost.
-pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
+pub(crate) fn is_exact_variant(one: &str, other: &str) -> bool {
     Forms::of(one).is_exact_variant(&Forms::of(other))
 }
 
@@ -20,15 +20,15 @@ pub(super) fn is_exact_variant(one: &str, other: &str) -> bool {
 ///   `2043-02-01`; `1-2`, `02-Jan` and `2026-01-02`; `2026-11-27` and `46353`.
 /// - A time, and its part of a day: `17:05` and `17:05:00`; `10:30` and `0.4375`.
 #[derive(Debug, Default)]
-pub(super) struct Forms {
-    pub(super) exact: Vec<String>,
+pub(crate) struct Forms {
+    pub(crate) exact: Vec<String>,
     /// A long number as programs keep it: with 15 digits, cut or rounded, or as a binary fraction.
-    pub(super) rounded: Vec<String>,
+    pub(crate) rounded: Vec<String>,
     date: Option<Date>,
 }
 
 impl Forms {
-    pub(super) fn of(key: &str) -> Self {
+    pub(crate) fn of(key: &str) -> Self {
         let text = plain_text(key);
         let words = words(&text);
         let mut forms = Self::default();
@@ -184,13 +184,12 @@ fn decimal(whole: &str, decimals: &str) -> String {
 fn with_exponent(text: &str) -> Option<String> {
     let (number, exponent) = text.split_once('e')?;
     let (whole, decimals) = number.split_once(['.', ',']).unwrap_or((number, ""));
-    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
     let (exponent, zeros) = match exponent.strip_prefix('-') {
         Some(places) => ("0", places),
         None => (exponent, "0"),
     };
-    if whole.is_empty() || ![whole, decimals, exponent, zeros].into_iter().all(is_number) {
+    if ![whole, exponent, zeros].into_iter().all(is_number) || !(decimals.is_empty() || is_number(decimals)) {
         return None;
     }
     let [places, zeros] = [exponent, zeros].map(|text| text.parse().ok().filter(|places| *places <= 30));
@@ -221,6 +220,10 @@ fn roundings(number: &str) -> Vec<String> {
     }
     found.retain(|form| form != number);
     found
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Spreadsheets keep so many digits of a number.
@@ -364,6 +367,42 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "december", "dez", "dezember", "d\u{e9}c", "dic", "des"],
 ];
 
+/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its
+/// place.
+pub(crate) fn apparent_change(key: &str) -> Option<&'static str> {
+    const QUOTES: [char; 3] = ['\'', '"', '`'];
+    if key.starts_with(QUOTES) {
+        return Some("begins with a quotation mark");
+    }
+    let plain = key.strip_prefix(['+', '-']).unwrap_or(key);
+    if is_number(plain) {
+        let lost = plain.trim_start_matches('0').get(DIGITS..).unwrap_or_default();
+        let is_rounded = !lost.is_empty() && lost.bytes().all(|digit| digit == b'0');
+        return is_rounded.then_some("is a number of which a spreadsheet keeps only 15 digits");
+    }
+    if let Some((mantissa, exponent)) = plain.split_once(['e', 'E']) {
+        let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
+        let is_shortened = is_number(exponent) && is_number(&mantissa.replacen(['.', ','], "", 1));
+        return is_shortened.then_some("is a number with an exponent");
+    }
+    let (whole, decimals) = plain.rsplit_once(['.', ',']).unwrap_or((plain, ""));
+    if is_number(decimals)
+        && decimals.bytes().all(|digit| digit == b'0')
+        && is_number(&whole.replace(SIGNS, ""))
+    {
+        return Some("is a number with decimals of zeros");
+    }
+    let groups: Vec<_> = plain.split(SIGNS).collect();
+    let is_grouped = groups.len() > 1
+        && groups.iter().all(|group| is_number(group))
+        && groups[0].len() <= 3
+        && groups[1..].iter().all(|group| group.len() == 3);
+    is_grouped.then_some("is a number with signs between its thousands")
+}
+
+/// What stands between the thousands of a number.
+const SIGNS: [char; 4] = [',', '.', '\'', '_'];
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -463,5 +502,50 @@ mod tests {
             }
         }
         assert!(!is_exact_variant("1234567890123456", "1234567890123450"));
+    }
+    #[test]
+    fn changed_keys_are_seen() {
+        for key in [
+            "'inv-5",
+            "\"inv-5\"",
+            "`a",
+            "1234567890123450",
+            "12345678901234500000",
+            "-1234567890123450",
+            "1e5",
+            "1.23E+15",
+            "1,5e3",
+            "1843.0",
+            "1,843.00",
+            "1.843,0",
+            "1,843",
+            "1.843",
+            "1'843'000",
+            "12,345,678",
+        ] {
+            assert!(apparent_change(key).is_some(), "{key}");
+        }
+        for key in [
+            "inv-5",
+            "inv'5",
+            "0017",
+            "1234567890123456",
+            "123456789012345",
+            "0000001234567890",
+            "100",
+            "1e",
+            "e5",
+            "0x1e5a",
+            "1e5a",
+            "1.84",
+            "2026.10",
+            "2026.001",
+            "1,84",
+            "1-843",
+            "12345678901234567a",
+            "",
+        ] {
+            assert!(apparent_change(key).is_none(), "{key}");
+        }
     }
 }
