@@ -4,7 +4,6 @@ pub(crate) mod advice;
 pub(crate) mod check;
 pub(crate) mod dry_run;
 pub(crate) mod exit_code;
-pub(crate) mod failed;
 pub(crate) mod intent;
 pub(crate) mod intent_history;
 pub(crate) mod intent_note;

@@ -2,7 +2,6 @@
 
 mod api_key;
 mod journal_place;
-mod known_keys;
 mod proxy;
 mod source;
 
@@ -12,9 +11,8 @@ use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transpor
 use payments_hyper::{HyperTransport, TokioTimer};
 
 use self::api_key::Key;
-pub(crate) use self::api_key::key_hint;
+pub(crate) use self::api_key::{KnownKeys, key_hint};
 pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor, warn_of_a_loss};
-pub(crate) use self::known_keys::KnownKeys;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::source::Source;

@@ -5,14 +5,13 @@ use std::borrow::Cow;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
-use crate::failure::{FailedOutcome, Failure, FailureKind, Purpose};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::report::exit_code::ExitCode;
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
-    use FailureKind::{InProgress, Journal, KeyReused, NotFound, OtherService};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
 
     let needs_a_fix = failure.advice.needs_a_fix;
@@ -23,7 +22,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         _ => Tone::Error,
     };
-    let heading = match (failure.outcome, failure.advice.purpose, &failure.kind) {
+    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
         (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
         (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
             "PARTLY DONE, it is safe to run it again"
@@ -33,18 +32,20 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
-        (Invalid, _, Journal) => "JOURNAL REFUSED, nothing was sent now",
-        (NotProcessed, MoveMoney, Journal) => "NOT SENT NOW, it is safe to run the same command again",
+        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
+        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
         (Invalid, _, _) => "INVALID, nothing was sent",
         (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
-        (Unknown, _, InProgress) => {
+        (Unknown, _, "in_progress") => {
             "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
         }
-        (Unknown, _, Journal) => {
+        (Unknown, _, "journal") => {
             "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
-        (Unknown, _, KeyReused) => "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way",
-        (Unknown, _, OtherService) => {
+        (Unknown, _, "key_reused") => {
+            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
+        }
+        (Unknown, _, "other_service") => {
             "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
         }
         (NotProcessed, MoveMoney, _) if needs_a_fix => {
@@ -66,10 +67,10 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Rejected, MoveMoney, _) => "REJECTED: fix the cause, then send a new request",
         // A proxy's 404 has another kind, because it says nothing about the service's records.
         // A payment that is still in flight cannot be found yet.
-        (Rejected, FindTransaction, NotFound) => {
+        (Rejected, FindTransaction, "not_found") => {
             "NOT FOUND, which does not prove that nothing was or will be charged"
         }
-        (Rejected, _, NotFound) => "NOT FOUND",
+        (Rejected, _, "not_found") => "NOT FOUND",
         (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
         (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
         (Unknown, _, _) => {

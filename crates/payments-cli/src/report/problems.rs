@@ -7,11 +7,10 @@ use payments_journal::IntentKey;
 use payments_model::Amount;
 use serde::{Serialize, Serializer};
 
-use crate::failure::{Failure, Purpose};
+use crate::failure::{FailedDocument, Failure, Purpose};
 use crate::files;
 use crate::format::{counted, exact};
 use crate::report::exit_code::ExitCode;
-use crate::report::failed::FailedDocument;
 use crate::style::{Style, Tone, for_terminal};
 
 /// The purpose of a file, which decides its name in messages.

@@ -1,16 +1,18 @@
 //! The file of a billing run: a header with the interface's names and `Key`, then a row for each charge. It is read once, into
 //! memory: a run sends exactly the rows that it has checked.
 
-mod header;
 mod row;
 
 use std::path::Path;
 
-pub(super) use self::header::refuse_ignored_fields;
+use payments_model::unversioned::printable_field_name;
+use payments_model::{TokenTransaction, ValidationError, Violation};
+
 pub(super) use self::row::{LikeCards, Row, RowRead, Rows};
+use crate::csv_file::Table;
 use crate::failure::Failure;
 use crate::report::problems::{Problem, Role};
-use crate::row_file::RowFile;
+use crate::row_file::{NO_API_KEY, RowFile};
 use crate::settings::{JournalPlace, KnownKeys};
 
 /// The whole file.
@@ -44,7 +46,7 @@ impl BillingFile {
             Ok(table) => table,
             Err(problem) => return (None, vec![problem]),
         };
-        let (columns, problems) = header::columns(&table, &self.ignored, api_keys);
+        let (columns, problems) = columns(&table, &self.ignored, api_keys);
         (columns.map(|columns| Rows::new(table, columns, api_keys)), problems)
     }
 
@@ -63,5 +65,152 @@ impl BillingFile {
             let read = rows.next().expect("every row was counted");
             Some(read.content.expect("every row was checked"))
         })
+    }
+}
+
+/// The columns of the table, and their problems. No columns if a required one is missing.
+fn columns(
+    table: &Table<'_>,
+    ignored: &[String],
+    api_keys: &KnownKeys,
+) -> (Option<Vec<Column>>, Vec<Problem>) {
+    let line = table.line();
+    let mut problems = Vec::new();
+    let mut columns = Vec::new();
+    for name in table.headings() {
+        let shown = || printable_field_name(name).into_owned();
+        let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
+            Some((_, column)) if columns.contains(column) => {
+                problems.push(Problem::new(line, shown(), "is a column more than once"));
+                Column::Invalid
+            }
+            Some((known, column)) => {
+                if known != name {
+                    let rule = format!("has white space around the name {known}: remove it");
+                    problems.push(Problem::new(line, shown(), rule));
+                }
+                *column
+            }
+            None if name.is_empty() => Column::Unnamed,
+            None if api_keys.is_in(name) => {
+                problems.push(Problem::new(line, "header", NO_API_KEY));
+                Column::Invalid
+            }
+            None if ignored.iter().any(|ignored| ignored.trim() == name.trim()) => Column::Ignored,
+            None => {
+                let known = COLUMNS.map(|(name, _)| name).join(", ");
+                let rule = format!("is none of the columns {known}: fix the name, or give --ignore-columns");
+                problems.push(Problem::new(line, shown(), rule));
+                Column::Invalid
+            }
+        };
+        columns.push(column);
+    }
+    let missing = missing(&columns, !ignored.is_empty());
+    let is_complete = missing.is_empty();
+    problems.extend(missing.into_iter().map(|(name, rule)| Problem::new(line, name, rule)));
+    (is_complete.then_some(columns), problems)
+}
+
+/// The content of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Key,
+    Text(&'static str),
+    /// A JSON number.
+    Amount,
+    /// `true` or `false`, as a spreadsheet may write them.
+    Flag,
+    /// A column without a name, as spreadsheets leave them. It must be empty.
+    Unnamed,
+    /// A column of `--ignore-columns`.
+    Ignored,
+    /// A column whose problem is already reported.
+    Invalid,
+}
+
+/// The name of the key, in addition to the names of the interface.
+const KEY: &str = "Key";
+
+/// The field that is the key of a row without `Key`.
+const REFERENCE: &str = "ReferenceNo";
+
+const DESCRIPTION: &str = "Description";
+
+/// The interface's columns; a test compares them with the model.
+const COLUMNS: [(&str, Column); 7] = [
+    (KEY, Column::Key),
+    ("TokenId", Column::Text("TokenId")),
+    ("GatewayCustomerId", Column::Text("GatewayCustomerId")),
+    ("Amount", Column::Amount),
+    ("ConvenienceFeeActive", Column::Flag),
+    (DESCRIPTION, Column::Text(DESCRIPTION)),
+    (REFERENCE, Column::Text(REFERENCE)),
+];
+
+impl Column {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Key => KEY,
+            Self::Text(name) => name,
+            Self::Amount => "Amount",
+            Self::Flag => "ConvenienceFeeActive",
+            Self::Unnamed | Self::Ignored | Self::Invalid => "row",
+        }
+    }
+}
+
+/// The required fields of a request, and the key, for which there is no column; each with the rule that it breaks.
+fn missing(columns: &[Column], ignores_some: bool) -> Vec<(String, &'static str)> {
+    const RULE: &str = "is missing in the header";
+    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let error = TokenTransaction::from_json(b"{}").err();
+    let required = error.iter().flat_map(ValidationError::violations);
+    let fields = required.map(Violation::field).filter(|name| !has(name));
+    let mut missing: Vec<_> = fields.map(|name| (name.to_owned(), RULE)).collect();
+    if !has(KEY) && ignores_some {
+        missing.push((KEY.to_owned(), KEY_IS_REQUIRED));
+    } else if !has(KEY) && !has(REFERENCE) {
+        missing.push((format!("{KEY} or {REFERENCE}"), RULE));
+    }
+    missing
+}
+
+const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns requires it: if the column of the keys were ignored \
+    because its name is mistyped, every key would change, and everybody would be charged again";
+
+/// Refuses the name of a field in `--ignore-columns`, in any case, because a value would be lost.
+pub(super) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
+    let field = |name: &&str| ignored.iter().any(|it| it.trim().eq_ignore_ascii_case(name));
+    match COLUMNS.iter().map(|(name, _)| *name).find(|name| field(name)) {
+        Some(name) => Err(Failure::usage(format!(
+            "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
+        ))),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_model::unversioned::RequestMembers;
+
+    use super::*;
+
+    #[test]
+    fn columns_are_the_fields_of_the_request_and_the_key() {
+        let members: Vec<_> = COLUMNS
+            .iter()
+            .filter_map(|(name, column)| match column {
+                Column::Text(_) => Some(format!(r#""{name}":"x""#)),
+                Column::Amount => Some(format!(r#""{name}":1.5"#)),
+                Column::Flag => Some(format!(r#""{name}":true"#)),
+                Column::Key | Column::Unnamed | Column::Ignored | Column::Invalid => None,
+            })
+            .collect();
+        let document = format!("{{{}}}", members.join(","));
+        let payment = TokenTransaction::from_json(document.as_bytes()).expect("every field is taken");
+        let written = payment.to_json();
+        let written = RequestMembers::read(written.as_ref()).expect("an object");
+        assert_eq!(written.iter().count(), COLUMNS.len() - 1);
     }
 }

@@ -154,7 +154,7 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
         }
         Report::Failed(failure) => {
             let id = failure.transaction_id().unwrap_or_default();
-            (failure.outcome.as_str(), id, failure.http_status(), failure.kind.as_str(), &failure.message)
+            (failure.outcome.as_str(), id, failure.http_status(), &failure.kind, &failure.message)
         }
         _ => ("", "", None, "", ""),
     }

@@ -1,18 +1,21 @@
-//! `payments journal list`.
+//! `payments journal list`: in text a table with sums at the end.
 
-mod table;
-
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io::Write as _;
+use std::time::SystemTime;
 
-use payments_journal::StateName;
+use payments_journal::{Intent, IntentState, StateName, Verdict};
 
-use self::table::Table;
 use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::ListArguments;
+use crate::format::timestamp;
 use crate::output::Output;
-use crate::report::intent::IntentObject;
+use crate::report::intent::{IntentObject, state, tone};
+use crate::report::intent_sum::IntentSum;
 use crate::settings::{JournalPlace, OpenFor};
 use crate::stdout;
+use crate::style::{Style, Tone, for_terminal};
 
 /// Writes the intents as they are read, so that memory does not depend on their number.
 pub(super) async fn run(
@@ -45,4 +48,136 @@ pub(super) async fn run(
         if separator == "[" { "[]\n".to_owned() } else { "]\n".to_owned() }
     };
     out.write_all(end.as_bytes()).and_then(|()| out.flush()).map_err(|error| unwritten(READ, &error))
+}
+
+/// A table of intents, written page by page, with sums at the end.
+struct Table {
+    style: Style,
+    /// The widths of the columns so far, which never shrink.
+    widths: [usize; COLUMNS.len()],
+    /// Of the terminal, if it is one.
+    width: Option<usize>,
+    /// How many of the columns are shown: those that fit with the rows of the first page. Zero before the heading.
+    shown: usize,
+    /// Of each state in its order, and two of resolved intents.
+    sums: BTreeMap<(usize, bool, &'static str), IntentSum>,
+    services: BTreeMap<String, IntentSum>,
+}
+
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "REFERENCE", "TRANSACTION"];
+
+/// However narrow the terminal is, these columns are shown.
+const ALWAYS: usize = 3;
+
+/// The column that is aligned to the right.
+const AMOUNT: usize = 2;
+
+impl Table {
+    /// `width` is that of the terminal.
+    fn new(style: Style, width: Option<usize>) -> Self {
+        let (sums, services) = (BTreeMap::new(), BTreeMap::new());
+        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, sums, services }
+    }
+
+    /// The first columns that fit into the terminal, with two spaces between them.
+    fn fitting(&self) -> usize {
+        let Some(width) = self.width else { return COLUMNS.len() };
+        let ends = self.widths.iter().scan(0, |end, width| {
+            *end += width + 2;
+            Some(*end - 2)
+        });
+        ends.take_while(|end| *end <= width).count().max(ALWAYS)
+    }
+
+    /// The lines of a page, which are added to the sums.
+    fn page(&mut self, intents: &[Intent]) -> String {
+        let rows: Vec<_> = intents.iter().map(|intent| (cells(intent), tone(&intent.state))).collect();
+        for intent in intents {
+            self.services.entry(intent.service.clone().unwrap_or_default()).or_default().add(intent);
+            let state = intent.state.name();
+            let (is_unpaid, label) = match &intent.state {
+                IntentState::Resolved { resolution, .. } => match resolution.verdict {
+                    Verdict::Processed(_) => (false, "resolved (processed)"),
+                    Verdict::Rejected(_) | Verdict::NotProcessed => (true, "resolved (not processed)"),
+                },
+                _ => (false, state.as_str()),
+            };
+            let order = StateName::ALL.iter().position(|name| *name == state).unwrap_or(usize::MAX);
+            self.sums.entry((order, is_unpaid, label)).or_default().add(intent);
+        }
+        for (cells, _) in &rows {
+            for (width, cell) in self.widths.iter_mut().zip(cells) {
+                *width = (*width).max(cell.chars().count());
+            }
+        }
+        let mut text = String::new();
+        if !rows.is_empty() && self.shown == 0 {
+            self.shown = self.fitting();
+            self.write_line(&mut text, &COLUMNS.map(str::to_owned), |_| Some(Tone::Heading));
+        }
+        for (cells, tone) in &rows {
+            self.write_line(&mut text, cells, |column| (column == 1).then_some(*tone));
+        }
+        text
+    }
+
+    /// The sums of each state and of each service.
+    fn summary(&self) -> String {
+        if self.sums.is_empty() {
+            return format!("{}\n", self.style.paint(Tone::Dim, "none"));
+        }
+        let mut text = "\n".to_owned();
+        if self.shown < COLUMNS.len() {
+            let left_out = COLUMNS[self.shown..].join(", ");
+            let note = format!("the terminal is too narrow for {left_out}: see `payments journal show KEY`");
+            let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
+        }
+        for ((_, _, name), sum) in &self.sums {
+            let intents = sum.intents();
+            let _ = writeln!(text, "{name:24}  {intents:>15}  {:>14}", sum.sum());
+        }
+        text.push('\n');
+        for (service, sum) in &self.services {
+            let service = for_terminal(service);
+            let _ = writeln!(text, "at {service}: {}, {}", sum.intents(), sum.sum());
+        }
+        text
+    }
+
+    fn write_line(
+        &self,
+        text: &mut String,
+        cells: &[String; COLUMNS.len()],
+        tone: impl Fn(usize) -> Option<Tone>,
+    ) {
+        let mut line = String::new();
+        for (column, (cell, width)) in cells.iter().zip(self.widths).enumerate().take(self.shown) {
+            let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+            let cell = tone(column).map_or_else(|| cell.clone(), |tone| self.style.paint(tone, cell));
+            let separator = if column == 0 { "" } else { "  " };
+            let (before, after) = if column == AMOUNT { (&*padding, "") } else { ("", &*padding) };
+            line.extend([separator, before, &cell, after]);
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
+    let amount = intent.request.amount.map(|amount| amount.to_string());
+    let id = intent.transaction_id().map(|id| for_terminal(id.as_str()));
+    let reference = intent.request.reference.as_deref().map(for_terminal);
+    [
+        for_terminal(intent.key.as_str()),
+        for_terminal(&state(intent)),
+        amount.unwrap_or_default(),
+        minute(intent.begun_at),
+        intent.attempts.to_string(),
+        reference.unwrap_or_default(),
+        id.unwrap_or_default(),
+    ]
+}
+
+/// The time in UTC to the minute, in the form of RFC 3339: `2026-11-26T01:58Z`.
+fn minute(time: SystemTime) -> String {
+    format!("{}Z", &timestamp(time)[.."2026-11-26T01:58".len()])
 }

@@ -3,7 +3,6 @@
 mod cells;
 mod document;
 mod processor_report;
-mod status;
 
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
@@ -14,7 +13,7 @@ use payments_model::TransactionId;
 
 use self::document::{Document, lines_of};
 use self::processor_report::ProcessorReport;
-use self::status::StatusWords;
+use super::status_words::StatusWords;
 use super::{CommandError, READ};
 use crate::args::reconcile::ReconcileArguments;
 use crate::csv_file;

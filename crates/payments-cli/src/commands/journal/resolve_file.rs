@@ -1,26 +1,34 @@
 //! `payments journal resolve --from`: every row is checked and every transaction looked up before anything is written.
 
 mod check;
-mod result;
 mod rows;
 
+use std::collections::BTreeMap;
 use std::mem;
 use std::path::Path;
 
 use payments_core::Client;
+use payments_journal::Journal;
+use payments_model::{MaskedCard, TransactionRecord};
+use serde::{Serialize, Serializer};
 
-use self::check::{Check, look_up};
-use self::result::{FileResult, write};
+use self::check::{Check, CheckedRow, look_up};
 use self::rows::{Row, Rows};
-use super::CommandError;
+use super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early};
+use super::{CommandError, READ};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::Prepared;
 use crate::card_like_ids::is_like_a_card;
+use crate::failure::{FailedOutcome, Failure};
+use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::report::advice::second_charge;
 use crate::report::exit_code::ExitCode;
+use crate::report::intent_sum::IntentSum;
 use crate::report::problems::{Problems, Role};
+use crate::report::{intent_history, text};
 use crate::row_file::RowFile;
 use crate::run_to_report::cannot_start;
 use crate::settings::{JournalPlace, OpenFor, Settings};
@@ -81,4 +89,173 @@ pub(super) async fn run(
     };
     result.left_alone = left_alone + say_nothing;
     result.show(output)
+}
+
+/// The intents that were resolved, or would be, and the failure if not all of them were.
+struct FileResult {
+    is_dry_run: bool,
+    /// Each with its intent after it was resolved, or in a dry run with its present state.
+    resolved: Vec<CheckedRow>,
+    left_alone: u64,
+    failure: Option<Failure>,
+}
+
+/// What the file says about the key, and what the service's record shows, for a person who compares them.
+fn said(CheckedRow { row, verdict, intent, record }: &CheckedRow) -> String {
+    let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
+    let record = record.as_ref().map(|record| format!("; found: {}", facts(record))).unwrap_or_default();
+    let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+    format!("{amount}{}{record}{note}", intent_history::shown(verdict))
+}
+
+/// What a record shows of the payment. Its amount and card were compared with the intent.
+fn facts(record: &TransactionRecord) -> String {
+    let amount = record.amount.value().map(ToString::to_string);
+    let card = record.card_number.value().and_then(MaskedCard::last_four).map(|last| format!("card {last}"));
+    let status = record.status.value().map(|status| format!("Status {status}"));
+    let name = record.billing_customer_name.value().cloned();
+    [amount, card, status, name].into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+/// Resolves one row after another. A key that has changed since it was checked stays unchanged, and the other rows are
+/// resolved. If the journal fails, the rows after that are not resolved.
+async fn write(
+    journal: &Journal,
+    rows: Vec<CheckedRow>,
+    by: &str,
+    service: Option<&str>,
+    interrupt: &mut Interrupt,
+) -> FileResult {
+    let (count, mut resolved, mut left) = (rows.len(), Vec::new(), Vec::new());
+    let mut stop = None;
+    for mut checked in rows {
+        if let Some(signal) = interrupt.has_arrived().await {
+            stop = Some(Abandoned::Signal(signal).harmless(""));
+            break;
+        }
+        let CheckedRow { row: Row { line, key, note, attempt, .. }, verdict, intent, .. } = &checked;
+        let resolution = resolution::resolution(verdict.clone(), by, note.clone());
+        let resolution = match attempt.filter(|number| *number != intent.attempts) {
+            Some(number) => resolution.of_attempt(number),
+            None => resolution,
+        };
+        let written = match service {
+            Some(service) => journal.resolve_of_service(intent, resolution, service).await,
+            None => journal.resolve(intent, resolution).await,
+        };
+        match written {
+            Ok(intent) => {
+                checked.intent = intent;
+                resolved.push(checked);
+            }
+            Err(error) => {
+                let message = error.to_string();
+                // True of this row only.
+                let why = message.strip_suffix("; nothing was changed").unwrap_or(&message);
+                left.push(format!("line {line}, {key}: {why}"));
+                if let Some(error) = error.store_error() {
+                    stop = Some(Failure::of_store(error));
+                    break;
+                }
+            }
+        }
+    }
+    let not_done = stop.is_some() || !left.is_empty();
+    let failure = not_done.then(|| {
+        let mut stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
+        stopped.advice.is_partly_done = !resolved.is_empty();
+        let why = if left.is_empty() { stopped.message } else { left.join("; ") };
+        let message = format!(
+            "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",
+            resolved.len()
+        );
+        Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
+    });
+    FileResult { is_dry_run: false, resolved, left_alone: 0, failure }
+}
+
+impl FileResult {
+    fn of_dry_run(rows: Vec<CheckedRow>) -> Self {
+        Self { is_dry_run: true, resolved: rows, left_alone: 0, failure: None }
+    }
+
+    /// By what the file says.
+    fn sums(&self) -> BTreeMap<&'static str, IntentSum> {
+        let mut sums =
+            BTreeMap::from(["processed", "not_processed"].map(|name| (name, IntentSum::default())));
+        for CheckedRow { verdict, intent, .. } in &self.resolved {
+            sums.entry(verdict.as_str()).or_default().add(intent);
+        }
+        sums
+    }
+
+    fn show(self, output: Output) -> Result<ExitCode, CommandError> {
+        let what = if self.is_dry_run { READ } else { RESOLVED };
+        let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
+        let second_charges: Vec<_> = second_charges.collect();
+        if output.is_text() {
+            let early = self.resolved.iter().filter(|row| may_be_sent_too_early(&row.intent, &row.verdict));
+            let early = early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.intent.key));
+            output.warn(&early.collect::<Vec<_>>());
+        }
+        let written = super::write(what, output, &self, |_| self.lines());
+        output.warn(&second_charges);
+        // The rows that were not resolved matter more than a failed write to stdout.
+        match self.failure {
+            Some(failure) => Err(CommandError::Partial(Box::new(failure))),
+            None if !self.is_dry_run && !second_charges.is_empty() => Ok(ExitCode::SecondCharge),
+            None => written.map(|()| ExitCode::Processed),
+        }
+    }
+
+    /// A line for each key, then the sums.
+    fn lines(&self) -> String {
+        let mut text =
+            if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
+        text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
+        let sums = self.sums();
+        let rejected = sums.get("rejected").map(|sum| format!("as rejected: {}; ", sum.shown()));
+        let (done, processed) =
+            (if self.is_dry_run { "would be resolved" } else { "resolved" }, sums["processed"].shown());
+        let (rejected, not_processed) = (rejected.unwrap_or_default(), sums["not_processed"].shown());
+        text.extend([
+            format!("{done} as processed: {processed}; {rejected}"),
+            format!("as not processed, may be sent again: {not_processed}\n"),
+        ]);
+        if self.left_alone > 0 {
+            let rows = counted(self.left_alone, "row");
+            text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
+        }
+        text + if self.is_dry_run { COMPARE_FIRST } else { COMPARE }
+    }
+}
+
+const COMPARE: &str = "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
+
+const COMPARE_FIRST: &str = "compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n";
+
+/// The members of a failed command, if not all rows were resolved; then counts and sums, and each intent as in `resolve KEY`.
+impl Serialize for FileResult {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            failed: Option<&'a Failure>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            dry_run: Option<bool>,
+            resolved: BTreeMap<&'static str, IntentSum>,
+            left_alone: u64,
+            intents: Vec<ResolvedIntent<'a>>,
+        }
+
+        let Self { is_dry_run, resolved: rows, left_alone, failure } = self;
+        Document {
+            failed: failure.as_ref(),
+            dry_run: is_dry_run.then_some(true),
+            resolved: self.sums(),
+            left_alone: *left_alone,
+            intents: rows.iter().map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
+        }
+        .serialize(serializer)
+    }
 }

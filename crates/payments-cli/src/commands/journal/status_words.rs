@@ -1,4 +1,14 @@
-//! Words and columns with which reports and people say that a payment was not made or not kept.
+//! Words and columns with which reports and people say that a payment was made, or was not made or not kept.
+
+use std::collections::BTreeMap;
+
+use payments_journal::{ReportCell, RowStatus};
+use payments_model::mask;
+
+use crate::args::reconcile::ReconcileArguments;
+use crate::failure::Failure;
+use crate::report::problems::Role;
+use crate::style::for_terminal;
 
 /// Of a payment that was made and given back, or will be.
 const UNDONE: [&str; 15] = [
@@ -50,7 +60,7 @@ pub(super) fn is_only_against(cell: &str) -> bool {
 }
 
 /// Whether a status cannot mean that money moved, whatever a person says. A pending one can.
-pub(super) fn is_no_charge(status: &str) -> bool {
+fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
     words(status).next().is_some_and(|word| word == "not") || words(status).any(is_against)
 }
@@ -191,6 +201,74 @@ fn is_no_trouble(cell: &str) -> bool {
 /// Whether a cell is empty, zero or a no, or a sentence such as `not yet`.
 fn is_no(cell: &str) -> bool {
     is_nothing(cell) || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word))
+}
+
+/// The words of `--charged-status` and `--declined-status`.
+#[derive(Clone, Copy)]
+pub(super) struct StatusWords<'a> {
+    charged: &'a [String],
+    declined: &'a [String],
+}
+
+impl<'a> StatusWords<'a> {
+    /// Refuses a word that is in both lists, and one of a payment that was not made or not kept among the charged ones.
+    pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
+        let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
+        if let Some(word) = this.charged.iter().find(|word| is_no_charge(word)) {
+            let word = for_terminal(&mask(word.trim(), &[]));
+            let message = format!(
+                "\"{word}\" of --charged-status says that no money moved, or was given back; nothing was changed: leave it out"
+            );
+            return Err(Failure::usage(message));
+        }
+        let mut declined = this.declined.iter().map(|word| word.trim());
+        if let Some(word) = declined.find(|word| is_one_of(word, this.charged)) {
+            let word = for_terminal(&mask(word, &[]));
+            let message = format!(
+                "\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed"
+            );
+            return Err(Failure::usage(message));
+        }
+        Ok(this)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.charged.is_empty() && self.declined.is_empty()
+    }
+
+    /// The meaning of a cell. Every row of a report without such a column was charged.
+    pub(super) fn status_of(&self, cell: &ReportCell<String>) -> RowStatus {
+        match cell {
+            ReportCell::Absent => RowStatus::Charged,
+            ReportCell::Unreadable => RowStatus::Unreadable,
+            ReportCell::Read(word) if is_one_of(word, self.charged) => RowStatus::Charged,
+            ReportCell::Read(word) if is_one_of(word, self.declined) => RowStatus::Declined,
+            ReportCell::Empty | ReportCell::Read(_) => RowStatus::Other,
+        }
+    }
+
+    /// Refuses a report with a status column if the person has not said which words mean that the money moved. `seen` has the
+    /// words of the column and how often each occurs.
+    pub(super) fn require_charged(&self, seen: &BTreeMap<String, u64>) -> Result<(), Failure> {
+        if !self.charged.is_empty() {
+            return Ok(());
+        }
+        let shown = seen.iter().take(MOST_WORDS).map(|(word, count)| {
+            let word = if word.is_empty() { "(empty)".to_owned() } else { for_terminal(&mask(word, &[])) };
+            format!("{word} ({count})")
+        });
+        let shown = shown.collect::<Vec<_>>().join(", ");
+        let why = format!(" has a status with the words {shown}");
+        Err(Role::Report
+            .refused_until(&why, "say with --charged-status which of them mean that the money moved"))
+    }
+}
+
+/// More are not helpful, and are no status.
+const MOST_WORDS: usize = 12;
+
+fn is_one_of(word: &str, words: &[String]) -> bool {
+    !word.is_empty() && words.iter().any(|other| other.trim().to_lowercase() == word.to_lowercase())
 }
 
 #[cfg(test)]

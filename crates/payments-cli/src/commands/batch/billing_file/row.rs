@@ -4,7 +4,7 @@ use payments_journal::IntentKey;
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, TransactionId};
 
-use super::header::{Column, DESCRIPTION, KEY, REFERENCE};
+use super::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::card_like_ids::is_like_a_card;
 use crate::csv_file::Table;
 use crate::report::problems::Problem;

@@ -7,10 +7,9 @@ use payments_model::TransactionId;
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
 
 use super::cells::{self, Written};
-use super::status::StatusWords;
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::card_like_ids::{self, is_like_a_card};
-use crate::commands::journal::status_words;
+use crate::commands::journal::status_words::{self, StatusWords};
 use crate::csv_file::Table;
 use crate::failure::Failure;
 use crate::report::problems::Role;
