@@ -106,14 +106,11 @@ async fn send<C: Call>(
     let client = client.build();
     let at = SystemTime::now();
     has_begun.set(true);
-    let failure = tokio::select! {
-        biased;
-        ended = catch_panic(call.send(&client)) => match ended {
-            Some(Ok(processed)) => return Ok(Report::Processed(processed)),
-            Some(Err(error)) => hints::explained(&error, &settings),
-            None => after_sending(&call, None, Abandoned::Panic),
-        },
-        signal = interrupt.arrived() => after_sending(&call, None, Abandoned::Signal(signal)),
+    let failure = match interrupt.or_signal(catch_panic(call.send(&client))).await {
+        Ok(Some(Ok(processed))) => return Ok(Report::Processed(processed)),
+        Ok(Some(Err(error))) => hints::explained(&error, &settings),
+        Ok(None) => after_sending(&call, None, Abandoned::Panic),
+        Err(signal) => after_sending(&call, None, Abandoned::Signal(signal)),
     };
     if failure.outcome != FailedOutcome::Unknown {
         return Err(failure);

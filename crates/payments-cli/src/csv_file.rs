@@ -6,7 +6,7 @@ use std::{io, mem};
 use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
-use crate::report::problems::Problem;
+use crate::report::problems::{Problem, Problems};
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.
@@ -42,6 +42,7 @@ fn is_formula(part: &str) -> bool {
 pub(crate) struct Table<'a> {
     records: Records<'a>,
     headings: Vec<String>,
+    has_rows: bool,
     may_hide_rows: bool,
     /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
     pub(crate) is_escaped: bool,
@@ -73,7 +74,9 @@ impl<'a> Table<'a> {
             .map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned())
             .collect();
         match is_whole {
-            Ok(()) => Ok(Self { records, headings, may_hide_rows: false, is_escaped: false }),
+            Ok(()) => {
+                Ok(Self { records, headings, has_rows: false, may_hide_rows: false, is_escaped: false })
+            }
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
         }
     }
@@ -136,9 +139,20 @@ impl<'a> Table<'a> {
         Ok(if self.is_escaped { unescape_formulas(cell) } else { cell.to_owned() })
     }
 
-    /// The same as a key.
-    pub(crate) fn key(&self, index: usize) -> Result<IntentKey, String> {
-        IntentKey::new(self.text(index)?).map_err(|error| error.rule().to_owned())
+    /// Reads the next row that has a valid key in this column. Every other row is a problem, and so is a file without rows.
+    pub(crate) fn next_key(&mut self, column: usize, problems: &mut Problems) -> Option<IntentKey> {
+        while let Some(read) = self.next() {
+            self.has_rows = true;
+            let key = || IntentKey::new(self.text(column)?).map_err(|error| error.rule().to_owned());
+            match read.and_then(|()| key().map_err(|rule| Problem::new(self.line(), "Key", rule))) {
+                Ok(key) => return Some(key),
+                Err(problem) => problems.push(problem),
+            }
+        }
+        if !self.has_rows {
+            problems.push(Problem::new(1, "file", "has no rows"));
+        }
+        None
     }
 }
 

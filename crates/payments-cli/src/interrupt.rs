@@ -124,16 +124,22 @@ impl Interrupt {
 }
 
 impl Interrupt {
-    /// Runs `work`, which must not send anything, unless a signal arrives first.
+    /// Runs `work` to its end. The error is the signal that arrived before.
+    pub(crate) async fn or_signal<T>(&mut self, work: impl Future<Output = T>) -> Result<T, &'static str> {
+        tokio::select! {
+            biased;
+            ended = work => Ok(ended),
+            signal = self.arrived() => Err(signal),
+        }
+    }
+
+    /// The same for work that sends nothing.
     pub(crate) async fn unless_arrived<T>(
         &mut self,
         work: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
-        tokio::select! {
-            biased;
-            ended = work => ended,
-            signal = self.arrived() => Err(Abandoned::Signal(signal).before_sending()),
-        }
+        let ended = self.or_signal(work).await;
+        ended.unwrap_or_else(|signal| Err(Abandoned::Signal(signal).before_sending()))
     }
 
     /// The signal that has already arrived, if any, without waiting.

@@ -158,12 +158,7 @@ async fn send_once<C: Charge>(
     if is_unrecorded {
         let outcome = ended.as_ref().err().map(Error::outcome);
         let recording = timeout(LAST_WRITES, catch_panic(record_late(client.journal(), key, outcome)));
-        let is_recorded = tokio::select! {
-            biased;
-            _ = interrupt.arrived() => None,
-            recorded = recording => recorded.ok().flatten(),
-        };
-        if is_recorded == Some(true) {
+        if let Ok(Ok(Some(true))) = interrupt.or_signal(recording).await {
             ended = ended.map(Processed::recorded_late).map_err(Error::flushed);
         }
     }
@@ -176,19 +171,14 @@ async fn until_second_signal<T>(
     interrupt: &mut Interrupt,
 ) -> Result<T, &'static str> {
     let mut sending = pin!(sending);
-    let signal = tokio::select! {
-        biased;
-        ended = &mut sending => return Ok(ended),
-        signal = interrupt.arrived() => signal,
+    let signal = match interrupt.or_signal(&mut sending).await {
+        Ok(ended) => return Ok(ended),
+        Err(signal) => signal,
     };
     stderr::write(format!(
         "{signal}: waiting for the response so that it can be recorded in the journal; a second signal ends at once\n"
     ));
-    tokio::select! {
-        biased;
-        ended = sending => Ok(ended),
-        signal = interrupt.arrived() => Err(signal),
-    }
+    interrupt.or_signal(sending).await
 }
 
 /// Lets the journal record what it could not record at first. Returns whether it then has this outcome of the key, or a success:

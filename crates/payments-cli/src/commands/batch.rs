@@ -154,15 +154,8 @@ async fn charge_file(
 /// Sends the rows, then closes the journal, which has everything that it could record.
 async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    let is_given_up = summary.is_given_up();
-    let closing = async {
-        tokio::select! {
-            biased;
-            () = place.close(!is_given_up) => {}
-            _ = interrupt.arrived() => {}
-        }
-    };
-    if catch_panic(closing).await.is_none() {
+    let closing = place.close(!summary.is_given_up());
+    if catch_panic(interrupt.or_signal(closing)).await.is_none() {
         summary.stop(Stop::Internal);
     }
     summary

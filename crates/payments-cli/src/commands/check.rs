@@ -61,10 +61,9 @@ async fn check(options: ClientOptions, output: Output) -> CheckReport {
         }
     });
     let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why))));
-    let (passed, failed) = tokio::select! {
-        biased;
-        ended = lookup => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
-        signal = interrupt.arrived() => unfinished(Abandoned::Signal(signal)),
+    let (passed, failed) = match interrupt.or_signal(lookup).await {
+        Ok(ended) => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
+        Err(signal) => unfinished(Abandoned::Signal(signal)),
     };
     let warning = settings.warning.iter().map(|warning| format!("; WARNING: {warning}"));
     let authority = uri.authority().map_or("", |authority| authority.as_str());

@@ -126,10 +126,7 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     let signal = interrupt.arrived().await;
     let at_once = if saves { "ends at once and saves nothing" } else { "ends at once" };
     note(&format!("{signal}: finishing the requests in flight; a second signal {at_once}"));
-    tokio::select! {
-        ended = sandbox.shutdown() => ended,
-        _ = interrupt.arrived() => Ok(()),
-    }
+    interrupt.or_signal(sandbox.shutdown()).await.unwrap_or(Ok(()))
 }
 
 /// Writes a message of the sandbox to stderr.

@@ -105,6 +105,7 @@ pub(crate) struct UnresolvedRow {
     /// The transaction to look up, if one is known.
     pub(crate) transaction_id: Option<String>,
     /// One that is known could not be recorded in the journal, which will list it as unknown.
+    #[serde(serialize_with = "row_outcome")]
     pub(crate) outcome: RowOutcome,
     /// The reason as one word.
     pub(crate) kind: String,
@@ -120,26 +121,11 @@ pub(crate) struct DuplicateTransaction {
     pub(crate) same_transaction_as: String,
 }
 
-/// What became of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum RowOutcome {
-    Processed,
-    Rejected,
-    NotProcessed,
-    Unknown,
-}
+/// What became of a row: the outcome of the failed charge, or `None` for a success.
+pub(crate) type RowOutcome = Option<Outcome>;
 
-impl RowOutcome {
-    /// The outcome of the failed call, or `None` for a success.
-    pub(crate) const fn of_failure(self) -> Option<Outcome> {
-        match self {
-            Self::Processed => None,
-            Self::Rejected => Some(Outcome::Rejected),
-            Self::NotProcessed => Some(Outcome::NotProcessed),
-            Self::Unknown => Some(Outcome::Unknown),
-        }
-    }
+fn row_outcome<S: Serializer>(outcome: &RowOutcome, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(outcome.map_or("processed", Outcome::as_str))
 }
 
 impl UnresolvedRow {
@@ -152,10 +138,10 @@ impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number: _, line, key, amount, transaction_id, outcome, kind } = self;
         let word = match outcome {
-            RowOutcome::Processed => "PROCESSED",
-            RowOutcome::Rejected => "rejected",
-            RowOutcome::NotProcessed => "not processed",
-            RowOutcome::Unknown => kind,
+            None => "PROCESSED",
+            Some(Outcome::Rejected) => "rejected",
+            Some(Outcome::NotProcessed) => "not processed",
+            Some(Outcome::Unknown) => kind,
         };
         write!(f, "line {line}: {key}, {amount} ({word}")?;
         if let Some(id) = transaction_id {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::{io, mem};
 
-use payments_core::Outcome;
+use payments_core::Outcome::{NotProcessed, Rejected, Unknown};
 use payments_journal::{IntentState, Journal, Journaled};
 use payments_model::{Amount, TransactionReceipt};
 
@@ -52,11 +52,13 @@ impl<'a> Counting<'a> {
             Ok(journaled) => (journaled.write_error.as_ref(), None),
             Err(error) => (error.write_error(), Some(error)),
         };
-        if let (Place::Processed, Ok(journaled)) = (place, charged) {
+        if let Ok(journaled) = charged
+            && place.is_of_this_run()
+        {
             self.list_duplicates(row, journaled);
         }
         let outcome = place.outcome();
-        if not_recorded.is_some() && outcome != RowOutcome::Unknown {
+        if not_recorded.is_some() && outcome != Some(Unknown) {
             self.summary.not_recorded.add(amount);
             self.unrecorded.push((Arc::clone(row), outcome));
             let id = match charged {
@@ -64,7 +66,7 @@ impl<'a> Counting<'a> {
                 Err(error) => error.transaction_id(),
             };
             self.list_unresolved(row.unresolved(id, outcome, "not_recorded"));
-        } else if let Some(error) = error.filter(|_| outcome == RowOutcome::Unknown) {
+        } else if let Some(error) = error.filter(|_| outcome == Some(Unknown)) {
             self.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
         }
         // The journal failed before the row was sent, or afterwards.
@@ -112,7 +114,7 @@ impl<'a> Counting<'a> {
         let _ = journal.flush().await;
         for (row, outcome) in mem::take(&mut self.unrecorded) {
             let Ok(Some(intent)) = journal.find(&row.key).await else { continue };
-            if is_recorded(outcome.of_failure(), &intent.state) {
+            if is_recorded(outcome, &intent.state) {
                 let mut one = Tally::default();
                 one.add(row.payment.amount());
                 self.summary.not_recorded = self.summary.not_recorded.minus(one);
@@ -125,7 +127,7 @@ impl<'a> Counting<'a> {
     pub(super) fn count_in_flight_as_unknown(&mut self) {
         for row in mem::take(&mut self.in_flight).into_values() {
             self.summary.tallies.unknown.add(row.payment.amount());
-            self.list_unresolved(row.unresolved(None, RowOutcome::Unknown, "in_flight"));
+            self.list_unresolved(row.unresolved(None, Some(Unknown), "in_flight"));
         }
     }
 
@@ -150,7 +152,7 @@ impl<'a> Counting<'a> {
 
     fn list_unresolved(&mut self, row: UnresolvedRow) {
         let unresolved = &mut self.summary.unresolved;
-        let is_unknown = |row: &UnresolvedRow| row.outcome == RowOutcome::Unknown;
+        let is_unknown = |row: &UnresolvedRow| row.outcome == Some(Unknown);
         let is_same_list = |listed: &&UnresolvedRow| is_unknown(listed) == is_unknown(&row);
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
             unresolved.push(row);
@@ -161,16 +163,13 @@ impl<'a> Counting<'a> {
 /// The one place of a row in the summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    Processed,
-    /// With the HTTP status.
-    Rejected(Option<u16>),
-    NotProcessed,
-    Unknown,
-    /// The journal had this outcome and the next three.
-    EarlierProcessed,
-    EarlierRejected(Option<u16>),
-    EarlierNotProcessed,
-    EarlierUnknown,
+    /// It ended, in this run or earlier, as the journal says.
+    Ended {
+        outcome: RowOutcome,
+        /// Of a rejection.
+        status: Option<u16>,
+        is_earlier: bool,
+    },
     /// Another process is sending it.
     InProgress,
     /// The journal failed before the row was sent. An earlier run may have sent it.
@@ -179,46 +178,40 @@ enum Place {
 
 impl Place {
     fn of(charged: &ChargeResult) -> Self {
-        let error = match charged {
-            Ok(journaled) if journaled.is_from_the_journal() => return Self::EarlierProcessed,
-            Ok(_) => return Self::Processed,
-            Err(error) => error,
+        let (outcome, status, is_earlier) = match charged {
+            Ok(journaled) => (None, None, journaled.is_from_the_journal()),
+            Err(error) if error.is_in_progress() => return Self::InProgress,
+            Err(error) if error.is_from_the_journal() => match error.intent().map(|intent| &intent.state) {
+                Some(IntentState::Rejected(failure)) => (Some(Rejected), failure.http_status, true),
+                Some(IntentState::NotProcessed(_)) => (Some(NotProcessed), None, true),
+                _ => (Some(Unknown), None, true),
+            },
+            Err(error) if error.is_store() => return Self::NotStarted,
+            Err(error) => {
+                let status = error.call_error().and_then(payments_core::Error::http_status);
+                let status = status.filter(|_| error.outcome() == Rejected);
+                (Some(error.outcome()), status.map(|status| status.as_u16()), false)
+            }
         };
-        if error.is_in_progress() {
-            Self::InProgress
-        } else if error.is_from_the_journal() {
-            match error.intent().map(|intent| &intent.state) {
-                Some(IntentState::Rejected(failure)) => Self::EarlierRejected(failure.http_status),
-                Some(IntentState::NotProcessed(_)) => Self::EarlierNotProcessed,
-                _ => Self::EarlierUnknown,
-            }
-        } else if error.is_store() {
-            Self::NotStarted
-        } else {
-            let status = error.call_error().and_then(payments_core::Error::http_status);
-            match error.outcome() {
-                Outcome::NotProcessed => Self::NotProcessed,
-                Outcome::Rejected => Self::Rejected(status.map(|status| status.as_u16())),
-                Outcome::Unknown => Self::Unknown,
-            }
-        }
+        Self::Ended { outcome, status, is_earlier }
     }
 
     fn count(self, amount: Amount, tallies: &mut Tallies) {
         let tally = match self {
-            Self::Processed => &mut tallies.processed,
-            Self::Rejected(status) => {
-                tallies.rejected_by_status.add(status, amount);
-                &mut tallies.rejected
+            Self::Ended { outcome, status, is_earlier } => {
+                if outcome == Some(Rejected) {
+                    tallies.rejected_by_status.add(status, amount);
+                }
+                match (outcome, is_earlier) {
+                    (None, false) => &mut tallies.processed,
+                    (None, true) => &mut tallies.earlier.processed,
+                    (Some(Rejected), false) => &mut tallies.rejected,
+                    (Some(Rejected), true) => &mut tallies.earlier.rejected,
+                    (Some(Unknown), false) => &mut tallies.unknown,
+                    (Some(Unknown), true) => &mut tallies.earlier.unknown,
+                    (Some(NotProcessed), _) => &mut tallies.not_processed,
+                }
             }
-            Self::NotProcessed | Self::EarlierNotProcessed => &mut tallies.not_processed,
-            Self::Unknown => &mut tallies.unknown,
-            Self::EarlierProcessed => &mut tallies.earlier.processed,
-            Self::EarlierRejected(status) => {
-                tallies.rejected_by_status.add(status, amount);
-                &mut tallies.earlier.rejected
-            }
-            Self::EarlierUnknown => &mut tallies.earlier.unknown,
             Self::InProgress => &mut tallies.in_progress,
             Self::NotStarted => return,
         };
@@ -227,17 +220,13 @@ impl Place {
 
     /// Whether this run has the result, which belongs into the file of `--results`.
     const fn is_of_this_run(self) -> bool {
-        matches!(self, Self::Processed | Self::Rejected(_) | Self::NotProcessed | Self::Unknown)
+        matches!(self, Self::Ended { is_earlier: false, .. })
     }
 
     const fn outcome(self) -> RowOutcome {
         match self {
-            Self::Unknown | Self::EarlierUnknown => RowOutcome::Unknown,
-            Self::Processed | Self::EarlierProcessed => RowOutcome::Processed,
-            Self::Rejected(_) | Self::EarlierRejected(_) => RowOutcome::Rejected,
-            Self::NotProcessed | Self::EarlierNotProcessed | Self::InProgress | Self::NotStarted => {
-                RowOutcome::NotProcessed
-            }
+            Self::Ended { outcome, .. } => outcome,
+            Self::InProgress | Self::NotStarted => Some(NotProcessed),
         }
     }
 }
@@ -270,6 +259,14 @@ mod tests {
         (place, counting.summary.unresolved.pop().map(|row| row.kind))
     }
 
+    const fn ended(outcome: RowOutcome, is_earlier: bool) -> Place {
+        Place::Ended { outcome, status: None, is_earlier }
+    }
+
+    const REJECTED: Place = Place::Ended { outcome: Some(Rejected), status: Some(400), is_earlier: false };
+    const REJECTED_EARLIER: Place =
+        Place::Ended { outcome: Some(Rejected), status: Some(400), is_earlier: true };
+
     #[tokio::test]
     async fn every_result_has_one_place() {
         let answer = |status, body| ScriptedTransport::new().respond_json(status, body);
@@ -277,19 +274,19 @@ mod tests {
         let unreached =
             || ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect));
         for (transport, first, kind) in [
-            (answer(200, PAID), Place::Processed, None),
-            (answer(400, DECLINED), Place::Rejected(Some(400)), None),
-            (unreached(), Place::NotProcessed, None),
-            (lost(), Place::Unknown, Some("closed")),
+            (answer(200, PAID), ended(None, false), None),
+            (answer(400, DECLINED), REJECTED, None),
+            (unreached(), ended(Some(NotProcessed), false), None),
+            (lost(), ended(Some(Unknown), false), Some("closed")),
         ] {
             let charged = charge_over(transport).await;
             assert_eq!(counted(charged), (first, kind.map(str::to_owned)));
             assert!(first.is_of_this_run());
         }
         for (transport, again, kind) in [
-            (answer(200, PAID), Place::EarlierProcessed, None),
-            (answer(400, DECLINED), Place::EarlierRejected(Some(400)), None),
-            (lost(), Place::EarlierUnknown, Some("closed")),
+            (answer(200, PAID), ended(None, true), None),
+            (answer(400, DECLINED), REJECTED_EARLIER, None),
+            (lost(), ended(Some(Unknown), true), Some("closed")),
             (ScriptedTransport::new().hang(), Place::InProgress, None),
         ] {
             let charged = charge_twice(transport).await;
@@ -302,14 +299,14 @@ mod tests {
     fn every_place_is_in_one_tally_or_not_started() {
         let amount = Amount::from_cents(1);
         for (place, not_started) in [
-            (Place::Processed, 0),
-            (Place::Rejected(None), 0),
-            (Place::NotProcessed, 0),
-            (Place::Unknown, 0),
-            (Place::EarlierProcessed, 0),
-            (Place::EarlierRejected(None), 0),
-            (Place::EarlierNotProcessed, 0),
-            (Place::EarlierUnknown, 0),
+            (ended(None, false), 0),
+            (ended(Some(Rejected), false), 0),
+            (ended(Some(NotProcessed), false), 0),
+            (ended(Some(Unknown), false), 0),
+            (ended(None, true), 0),
+            (ended(Some(Rejected), true), 0),
+            (ended(Some(NotProcessed), true), 0),
+            (ended(Some(Unknown), true), 0),
             (Place::InProgress, 0),
             (Place::NotStarted, 1),
         ] {

@@ -2,6 +2,7 @@
 
 use std::mem;
 
+use payments_core::Outcome;
 use payments_journal::{Intent, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
@@ -12,7 +13,7 @@ use crate::card_like_ids;
 use crate::failure::Failure;
 use crate::report::advice::shell_word;
 use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
-use crate::report::run::{RowOutcome, Summary, Tallies, UnresolvedRow};
+use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
 use crate::spreadsheet::Forms;
 
@@ -231,7 +232,7 @@ impl Inspection<'_> {
                     let id = failure.transaction_id.as_ref();
                     self.inspected.summary.unresolved.push(row.unresolved(
                         id,
-                        RowOutcome::Unknown,
+                        Some(Outcome::Unknown),
                         failure.kind.as_str(),
                     ));
                 }

@@ -87,30 +87,22 @@ fn read_rows(
     };
     table.is_escaped = heading == "key" || is_of_out(table.headings());
     let mut keys = Vec::new();
-    let mut is_empty = true;
-    while let Some(read) = table.next() {
-        is_empty = false;
+    while let Some(key) = table.next_key(column, problems) {
         let problem = |rule: String| Problem::new(table.line(), "Key", rule);
-        let key = read.and_then(|()| match table.key(column) {
-            Ok(key) if api_keys.is_in(key.as_str()) => Err(problem(NO_API_KEY.to_owned())),
-            Ok(key) => Ok(key),
-            Err(rule) => Err(problem(rule)),
-        });
-        match key {
-            Ok(key) => {
-                let rule = if !asked.ids_are_not_cards && is_like_a_card(key.as_str()) {
-                    Some(card_like_ids::refusal("Key"))
-                } else {
-                    let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact);
-                    change.map(|change| format!("{change}, {NOT_EXACT}"))
-                };
-                let doubt = rule.map(problem);
-                keys.push((key, doubt));
-            }
-            Err(problem) => problems.push(problem),
+        if api_keys.is_in(key.as_str()) {
+            problems.push(problem(NO_API_KEY.to_owned()));
+            continue;
         }
+        let rule = if !asked.ids_are_not_cards && is_like_a_card(key.as_str()) {
+            Some(card_like_ids::refusal("Key"))
+        } else {
+            let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact);
+            change.map(|change| format!("{change}, {NOT_EXACT}"))
+        };
+        let doubt = rule.map(problem);
+        keys.push((key, doubt));
     }
-    if is_empty { Err(Problem::new(1, "file", "has no rows")) } else { Ok(keys) }
+    Ok(keys)
 }
 
 /// What to do about a key that may not be written as it was sent.

@@ -242,12 +242,10 @@ async fn look_up_and_resolve(
         let (intent, record) = resolved.map_err(|error| failure_with_hints(&error, &settings))?;
         Ok((intent, Some(record)))
     };
-    let resolved: Result<_, CommandError> = tokio::select! {
-        biased;
-        resolved = resolving => resolved,
-        signal = interrupt.arrived() => Err(Abandoned::Signal(signal).harmless("; it is safe to run it again").into()),
-    };
-    resolved.map_err(|error| error.without(&settings.keys))
+    let resolved = interrupt.or_signal(resolving).await.unwrap_or_else(|signal| {
+        Err(Abandoned::Signal(signal).harmless("; it is safe to run it again").into())
+    });
+    resolved.map_err(|error: CommandError| error.without(&settings.keys))
 }
 
 const UNVERIFIED: &str =

@@ -10,7 +10,7 @@ use std::path::Path;
 use payments_core::Client;
 use payments_journal::Journal;
 use payments_model::{MaskedCard, TransactionRecord};
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use self::check::{Check, CheckedRow, look_up};
 use self::rows::{Row, Rows};
@@ -71,13 +71,10 @@ pub(super) async fn run(
         }
         Ok::<_, CommandError>((rows, say_nothing))
     };
-    let (rows, say_nothing) = tokio::select! {
-        biased;
-        checked = checking => checked?,
-        signal = interrupt.arrived() => {
-            return Err(Abandoned::Signal(signal).harmless("; nothing was changed: it is safe to run it again").into());
-        }
-    };
+    let (rows, say_nothing) = interrupt.or_signal(checking).await.unwrap_or_else(|signal| {
+        let why = "; nothing was changed: it is safe to run it again";
+        Err(Abandoned::Signal(signal).harmless(why).into())
+    })?;
     if !problems.is_empty() {
         problems.sort();
         return Err(CommandError::InvalidFile(Box::new(problems)));
@@ -198,7 +195,15 @@ impl FileResult {
             let early = early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.intent.key));
             output.warn(&early.collect::<Vec<_>>());
         }
-        let written = super::write(what, output, &self, |_| self.lines());
+        let rows = self.resolved.iter();
+        let document = Document {
+            failed: self.failure.as_ref(),
+            dry_run: self.is_dry_run.then_some(true),
+            resolved: self.sums(),
+            left_alone: self.left_alone,
+            intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
+        };
+        let written = super::write(what, output, &document, |_| self.lines());
         output.warn(&second_charges);
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {
@@ -235,27 +240,13 @@ const COMPARE: &str = "compare each record with its intent, and its time and ref
 const COMPARE_FIRST: &str = "compare each record with its intent, and its time and reference in the service's records, then run it without --dry-run\n";
 
 /// The members of a failed command, if not all rows were resolved; then counts and sums, and each intent as in `resolve KEY`.
-impl Serialize for FileResult {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Document<'a> {
-            #[serde(flatten)]
-            failed: Option<&'a Failure>,
-            #[serde(skip_serializing_if = "Option::is_none")]
-            dry_run: Option<bool>,
-            resolved: BTreeMap<&'static str, IntentSum>,
-            left_alone: u64,
-            intents: Vec<ResolvedIntent<'a>>,
-        }
-
-        let Self { is_dry_run, resolved: rows, left_alone, failure } = self;
-        Document {
-            failed: failure.as_ref(),
-            dry_run: is_dry_run.then_some(true),
-            resolved: self.sums(),
-            left_alone: *left_alone,
-            intents: rows.iter().map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
-        }
-        .serialize(serializer)
-    }
+#[derive(Serialize)]
+struct Document<'a> {
+    #[serde(flatten)]
+    failed: Option<&'a Failure>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dry_run: Option<bool>,
+    resolved: BTreeMap<&'static str, IntentSum>,
+    left_alone: u64,
+    intents: Vec<ResolvedIntent<'a>>,
 }

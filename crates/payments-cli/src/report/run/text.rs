@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use payments_core::Outcome;
+
+use super::Summary;
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
-use super::{RowOutcome, Summary};
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -110,7 +112,7 @@ impl Summary {
 
     fn unresolved_rows(&self, style: Style) -> String {
         let (unrecorded, unknown): (Vec<_>, Vec<_>) =
-            self.unresolved.iter().partition(|row| row.outcome != RowOutcome::Unknown);
+            self.unresolved.iter().partition(|row| row.outcome != Some(Outcome::Unknown));
         let all_unknown = self.tallies.all_unknown();
         let mut text = String::new();
         for (heading, rows, all) in [

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use http::StatusCode;
 use payments_core::{
-    Client, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    Client, OperationName, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
 };
 use payments_fake::{FakeGateway, FakeTransport, Fault, ScriptedTransport};
 use payments_hyper::TokioTimer;
@@ -24,7 +25,7 @@ use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
-use crate::report::run::{RowOutcome, Tallies, Tally, UnresolvedRow};
+use crate::report::run::{Tallies, Tally, UnresolvedRow};
 use crate::settings::JournalPlace;
 use crate::stderr::Item;
 use crate::style::Style;
@@ -815,7 +816,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             key: "before".to_owned(),
             amount: Amount::from_cents(1),
             transaction_id: None,
-            outcome: RowOutcome::Unknown,
+            outcome: Some(Outcome::Unknown),
             kind: "crash".to_owned(),
         };
         run.counting.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];

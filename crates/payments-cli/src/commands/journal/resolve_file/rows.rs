@@ -91,18 +91,8 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
     let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
     table.is_escaped = columns.is_exported || is_of_out(table.headings());
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
-    let mut is_empty = true;
-    while let Some(read) = table.next() {
-        is_empty = false;
+    while let Some(key) = table.next_key(columns.key, problems) {
         let line = table.line();
-        let key = read.and_then(|()| table.key(columns.key).map_err(|rule| Problem::new(line, "Key", rule)));
-        let key = match key {
-            Ok(key) => key,
-            Err(problem) => {
-                problems.push(problem);
-                continue;
-            }
-        };
         let first = *lines.entry(key.clone()).or_insert(line);
         if first != line {
             let rule = format!("is the same as in line {first}");
@@ -113,9 +103,6 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
             Ok(None) => found.left_alone += 1,
             Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
         }
-    }
-    if is_empty {
-        problems.push(Problem::new(1, "file", "has no rows"));
     }
     found
 }
