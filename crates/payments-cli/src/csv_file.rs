@@ -6,7 +6,8 @@ use std::{io, mem};
 use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
-use crate::report::problems::{Problem, Problems};
+use crate::failure::Problem;
+use crate::report::problems::Problems;
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.

@@ -1,16 +1,18 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
+use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Error, ErrorKind, FailedCall, LookupError, Outcome, Success};
-use payments_journal::StoreError;
+use payments_journal::{IntentKey, StoreError};
 use payments_model::{Amount, TransactionId, ValidationError, Violation};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::Value;
 
-use crate::format::{Exact, entry, timestamp};
+use crate::format::{Exact, entry, exact, timestamp};
 use crate::report::intent_note::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
@@ -18,12 +20,14 @@ use crate::report::intent_note::IntentNote;
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
     /// A stable word for programs.
-    pub(crate) kind: String,
+    pub(crate) kind: Box<str>,
     /// What happened, what it means for the money, and what to do.
     pub(crate) message: String,
     /// The underlying cause, such as why a certificate was refused.
     pub(crate) cause: Option<String>,
-    pub(crate) violations: Box<[Violation]>,
+    pub(crate) violations: Box<[Problem]>,
+    /// The number of problems of a file, of which not all may be kept.
+    pub(crate) violation_count: Option<NonZeroU64>,
     /// The response, if there was one.
     pub(crate) response: Option<Box<FailedResponse>>,
     /// The request that was sent, if the outcome is unknown.
@@ -129,7 +133,7 @@ impl FailedOutcome {
 
 impl Failure {
     /// Refused by this command.
-    pub(crate) fn invalid(kind: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn invalid(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::Invalid, kind, message)
     }
 
@@ -144,7 +148,7 @@ impl Failure {
     }
 
     /// Nothing was sent, through no fault of the caller.
-    pub(crate) fn not_processed(kind: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn not_processed(kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self::new(FailedOutcome::NotProcessed, kind, message)
     }
 
@@ -219,7 +223,7 @@ impl Failure {
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {
-            violations: call.violations().into(),
+            violations: call.violations().iter().map(Problem::from).collect(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
@@ -251,13 +255,14 @@ impl Failure {
         self.response.as_ref().map(|response| response.http_status)
     }
 
-    pub(crate) fn new(outcome: FailedOutcome, kind: impl Into<String>, message: impl Into<String>) -> Self {
+    pub(crate) fn new(outcome: FailedOutcome, kind: impl Into<Box<str>>, message: impl Into<String>) -> Self {
         Self {
             outcome,
             kind: kind.into(),
             message: message.into(),
             cause: None,
             violations: Box::default(),
+            violation_count: None,
             response: None,
             sent: None,
             advice: Box::default(),
@@ -274,6 +279,62 @@ impl<E: CallError> From<E> for Failure {
 impl From<ValidationError> for Failure {
     fn from(error: ValidationError) -> Self {
         Self::from(Error::from(error))
+    }
+}
+
+/// A broken rule of a request, or of one row of a file. It never holds the row's text, because any cell may contain a token or a card
+/// number. A key that is in the journal contains neither.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Problem {
+    /// Where the row begins, from 1; the header of a CSV file is line 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) line: Option<u64>,
+    /// The key of the row, where it can be shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<IntentKey>,
+    /// A field name of the interface, or `Key`, `row`, `header` or `file`.
+    pub(crate) field: Cow<'static, str>,
+    /// The rest of a sentence that starts with the field.
+    pub(crate) rule: Cow<'static, str>,
+    /// The journal's intent with the row's key, if that is the problem.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) recorded: Option<Box<RecordedIntent>>,
+}
+
+/// The intent that already has the key of a row.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct RecordedIntent {
+    pub(crate) key: String,
+    pub(crate) state: &'static str,
+    #[serde(serialize_with = "exact")]
+    pub(crate) amount: Option<Amount>,
+    pub(crate) transaction_id: Option<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(
+        line: u64,
+        field: impl Into<Cow<'static, str>>,
+        rule: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { line: Some(line), key: None, field: field.into(), rule: rule.into(), recorded: None }
+    }
+
+    /// Adds the row's key.
+    pub(crate) fn of(self, key: &IntentKey) -> Self {
+        Self { key: Some(key.clone()), ..self }
+    }
+
+    /// Adds the journal's intent.
+    pub(crate) fn recorded(self, recorded: RecordedIntent) -> Self {
+        Self { recorded: Some(Box::new(recorded)), ..self }
+    }
+}
+
+impl From<&Violation> for Problem {
+    fn from(violation: &Violation) -> Self {
+        let (field, rule) = (violation.field().to_owned(), violation.rule().to_owned());
+        Self { line: None, ..Self::new(0, field, rule) }
     }
 }
 
@@ -388,33 +449,27 @@ pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
     error.as_payment()?.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 
-/// The document of a failed command. `V` is what it has for each violation.
-#[derive(Serialize)]
-pub(crate) struct FailedDocument<'a, V> {
-    outcome: &'static str,
-    error: ErrorObject<'a, V>,
-    #[serde(flatten)]
-    note: Option<&'a IntentNote>,
-}
+impl Serialize for Failure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            outcome: &'static str,
+            error: ErrorObject<'a>,
+            #[serde(flatten)]
+            note: Option<&'a IntentNote>,
+        }
 
-impl<'a, V> FailedDocument<'a, V> {
-    /// `count` is the number of violations, if not all of them are given.
-    pub(crate) fn of(failure: &'a Failure, violations: Vec<V>, count: Option<u64>) -> Self {
-        let error = ErrorObject { failure, violations, count };
-        Self { outcome: failure.outcome.as_str(), error, note: failure.advice.note.as_ref() }
+        let note = self.advice.note.as_ref();
+        Document { outcome: self.outcome.as_str(), error: ErrorObject(self), note }.serialize(serializer)
     }
 }
 
-struct ErrorObject<'a, V> {
-    failure: &'a Failure,
-    violations: Vec<V>,
-    count: Option<u64>,
-}
+struct ErrorObject<'a>(&'a Failure);
 
 /// The documented members always, the others where known.
-impl<V: Serialize> Serialize for ErrorObject<'_, V> {
+impl Serialize for ErrorObject<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { failure, violations, count } = self;
+        let Self(failure) = self;
         let (response, sent) = (failure.response.as_deref(), failure.sent.as_deref());
         let status = response.and_then(|response| response.status_code.as_deref()).map(status_code);
         let mut object = serializer.serialize_map(None)?;
@@ -423,8 +478,8 @@ impl<V: Serialize> Serialize for ErrorObject<'_, V> {
         object.serialize_entry("http_status", &failure.http_status())?;
         object.serialize_entry("status_code", &status)?;
         object.serialize_entry("transaction_id", &failure.transaction_id())?;
-        object.serialize_entry("violations", violations)?;
-        entry(&mut object, "violation_count", *count)?;
+        object.serialize_entry("violations", &failure.violations)?;
+        entry(&mut object, "violation_count", failure.violation_count)?;
         entry(&mut object, "cause", failure.cause.as_ref())?;
         entry(&mut object, "reason", response.and_then(|response| response.reason.as_ref()))?;
         entry(&mut object, "request_id", response.and_then(|response| response.request_id.as_ref()))?;
@@ -435,19 +490,6 @@ impl<V: Serialize> Serialize for ErrorObject<'_, V> {
         entry(&mut object, "reference", sent.and_then(|sent| sent.reference.as_ref()))?;
         entry(&mut object, "sent_at", sent.map(|sent| timestamp(sent.at)))?;
         object.end()
-    }
-}
-
-impl Serialize for Failure {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct ViolationObject<'a> {
-            field: &'a str,
-            rule: &'a str,
-        }
-
-        let objects = self.violations.iter().map(|it| ViolationObject { field: it.field(), rule: it.rule() });
-        FailedDocument::of(self, objects.collect(), None).serialize(serializer)
     }
 }
 

@@ -125,11 +125,18 @@ impl Interrupt {
 
 impl Interrupt {
     /// Runs `work` to its end. The error is the signal that arrived before.
-    pub(crate) async fn or_signal<T>(&mut self, work: impl Future<Output = T>) -> Result<T, &'static str> {
-        tokio::select! {
-            biased;
-            ended = work => Ok(ended),
-            signal = self.arrived() => Err(signal),
+    pub(crate) fn or_signal<T>(
+        &mut self,
+        work: impl Future<Output = T>,
+    ) -> impl Future<Output = Result<T, &'static str>> {
+        // A future that contains others by value doubles with each of them.
+        let work = Box::pin(work);
+        async {
+            tokio::select! {
+                biased;
+                ended = work => Ok(ended),
+                signal = self.arrived() => Err(signal),
+            }
         }
     }
 

@@ -79,7 +79,7 @@ impl Output {
             stderr::write(warning);
             stderr::finish_on_a_terminal();
         }
-        let is_refusal = matches!(report, Report::Failed(_) | Report::InvalidFile(_));
+        let is_refusal = matches!(report, Report::Failed(_));
         let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
         if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
             stderr::write_last(warning);
@@ -87,7 +87,6 @@ impl Output {
         let is_read = self.is_text() || (stderr::is_terminal() && !io::stdout().is_terminal());
         let is_for_people = match report {
             Report::Failed(failure) => is_read || failure.advice.is_interrupted,
-            Report::InvalidFile(_) => is_read,
             // Text is already on stdout.
             Report::Check(_) | Report::Batch(_) => is_read && !self.is_text(),
             Report::Processed(_) | Report::DryRun(_) => false,
@@ -127,7 +126,7 @@ pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> 
         Report::Batch(summary) if ExitCode::of_run(summary) == ExitCode::Processed => {
             "the billing run has finished, and the journal has every outcome"
         }
-        Report::Check(_) | Report::Batch(_) | Report::InvalidFile(_) | Report::Failed(_) => return None,
+        Report::Check(_) | Report::Batch(_) | Report::Failed(_) => return None,
     };
     Some(stdout::not_written(what, error))
 }

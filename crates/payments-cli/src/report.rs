@@ -19,7 +19,6 @@ use self::check::CheckReport;
 use self::dry_run::DryRun;
 use self::exit_code::ExitCode;
 use self::intent_note::IntentNote;
-use self::problems::Problems;
 use self::processed::Processed;
 use self::run::Summary;
 use crate::failure::Failure;
@@ -36,8 +35,6 @@ pub(crate) enum Report {
     /// A billing run, with any outcome.
     #[serde(serialize_with = "run::document")]
     Batch(Box<Summary>),
-    /// A file with errors, of which no row is sent or written.
-    InvalidFile(Box<Problems>),
     /// Any other outcome.
     Failed(Box<Failure>),
 }
@@ -51,7 +48,6 @@ impl Report {
                 checked.failure.as_ref().map_or(ExitCode::Processed, ExitCode::of_failure)
             }
             Self::Batch(summary) => ExitCode::of_run(summary),
-            Self::InvalidFile(_) => ExitCode::Invalid,
             Self::Failed(failure) => ExitCode::of_failure(failure),
         }
     }
@@ -63,7 +59,6 @@ impl Report {
             Self::DryRun(dry_run) => text::dry_run(dry_run, style),
             Self::Check(checked) => checked.lines(style),
             Self::Batch(summary) => summary.lines(style),
-            Self::InvalidFile(problems) => problems.lines(style),
             Self::Failed(failure) => text::failed(failure, style),
         }
     }
@@ -73,7 +68,7 @@ impl Report {
         match self {
             Self::Processed(processed) => processed.note.as_ref(),
             Self::Failed(failure) => failure.advice.note.as_ref(),
-            Self::DryRun(_) | Self::Check(_) | Self::Batch(_) | Self::InvalidFile(_) => None,
+            Self::DryRun(_) | Self::Check(_) | Self::Batch(_) => None,
         }
     }
 }

@@ -8,9 +8,9 @@ use std::time::SystemTime;
 use zeroize::Zeroizing;
 
 use crate::csv_file::{LineCounter, Table};
-use crate::failure::Failure;
+use crate::failure::{Failure, Problem};
 use crate::files;
-use crate::report::problems::{Problem, Role};
+use crate::report::problems::Role;
 use crate::settings::JournalPlace;
 
 /// The whole file.

@@ -104,10 +104,6 @@ async fn charge_file(
     });
     let inspecting = async { inspecting.await.map_err(|_| Abandoned::Panic.before_sending())? };
     let (file, inspected) = interrupt.unless_arrived(inspecting).await?;
-    let inspected = match inspected {
-        Ok(inspected) => inspected,
-        Err(problems) => return Ok(Report::InvalidFile(Box::new(problems))),
-    };
     if inspected.like_cards > 0 {
         let count = inspected.like_cards;
         output.warn(&[format!(

@@ -25,7 +25,6 @@ use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
-use crate::report::problems::Problems;
 use crate::run_to_report::block_on;
 use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
@@ -70,7 +69,6 @@ pub(super) fn run(
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(KnownKeys::in_environment().hidden_in(for_the_journal(*failure))))
         }
-        Err(CommandError::InvalidFile(problems)) => output.write(&Report::InvalidFile(problems)),
         Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten) => ExitCode::Other,
     }
@@ -80,8 +78,6 @@ pub(super) fn run(
 enum CommandError {
     /// Nothing was written to stdout.
     Failed(Box<Failure>),
-    /// The file has errors; nothing was changed.
-    InvalidFile(Box<Problems>),
     /// A part of the result was written to stdout.
     Partial(Box<Failure>),
     /// The result could not be written to stdout, as [`unwritten`] has reported.

@@ -1,17 +1,10 @@
 //! The problems of a file of rows.
 
-use std::borrow::Cow;
-use std::fmt::Write as _;
+use std::num::NonZeroU64;
 
-use payments_journal::IntentKey;
-use payments_model::Amount;
-use serde::{Serialize, Serializer};
-
-use crate::failure::{FailedDocument, Failure, Purpose};
+use crate::failure::{Failure, Problem, Purpose};
 use crate::files;
-use crate::format::{counted, exact};
-use crate::report::exit_code::ExitCode;
-use crate::style::{Style, Tone, for_terminal};
+use crate::format::counted;
 
 /// The purpose of a file, which decides its name in messages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,9 +46,13 @@ impl Role {
     }
 
     const fn nothing_done(self) -> &'static str {
+        self.purpose().nothing_done()
+    }
+
+    const fn purpose(self) -> Purpose {
         match self {
-            Self::BillingRun => Purpose::MoveMoney.nothing_done(),
-            Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal.nothing_done(),
+            Self::BillingRun => Purpose::MoveMoney,
+            Self::Run | Self::Resolutions | Self::Report | Self::Sent => Purpose::KeepJournal,
         }
     }
 
@@ -90,54 +87,6 @@ impl Role {
     }
 }
 
-/// A problem with one row. It never holds the row's text, because any cell may contain a token or a card number. A key that
-/// is in the journal contains neither.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Problem {
-    /// Where the row begins, from 1; the header of a CSV file is line 1.
-    pub(crate) line: u64,
-    /// The key of the row, where it can be shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<IntentKey>,
-    /// A field name of the interface, or `Key`, `row`, `header` or `file`.
-    pub(crate) field: Cow<'static, str>,
-    /// The rest of a sentence that starts with the field.
-    pub(crate) rule: Cow<'static, str>,
-    /// The journal's intent with the row's key, if that is the problem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) recorded: Option<Box<RecordedIntent>>,
-}
-
-/// The intent that already has the key of a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RecordedIntent {
-    pub(crate) key: String,
-    pub(crate) state: &'static str,
-    #[serde(serialize_with = "exact")]
-    pub(crate) amount: Option<Amount>,
-    pub(crate) transaction_id: Option<String>,
-}
-
-impl Problem {
-    pub(crate) fn new(
-        line: u64,
-        field: impl Into<Cow<'static, str>>,
-        rule: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self { line, key: None, field: field.into(), rule: rule.into(), recorded: None }
-    }
-
-    /// Adds the row's key.
-    pub(crate) fn of(self, key: &IntentKey) -> Self {
-        Self { key: Some(key.clone()), ..self }
-    }
-
-    /// Adds the journal's intent.
-    pub(crate) fn recorded(self, recorded: RecordedIntent) -> Self {
-        Self { recorded: Some(Box::new(recorded)), ..self }
-    }
-}
-
 /// The problems of a file. Only the first ten thousand are kept in memory; all are counted.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Problems {
@@ -150,9 +99,6 @@ pub(crate) struct Problems {
 
 /// Chosen by this command: more than anyone fixes by hand, in a document of about a megabyte.
 pub(crate) const MOST_KEPT: usize = 10_000;
-
-/// Chosen by this command: a few screens.
-const MOST_SHOWN: usize = 100;
 
 impl Problems {
     /// No problems yet, for the file with this name.
@@ -184,7 +130,7 @@ impl Problems {
     }
 
     /// Sorts by line and keeps the first ones. A row may be found wrong in two ways that are one problem.
-    pub(crate) fn sort(&mut self) {
+    fn sort(&mut self) {
         self.kept.sort_by_key(|problem| problem.line);
         let found = self.kept.len();
         self.kept.dedup();
@@ -192,45 +138,26 @@ impl Problems {
         self.kept.truncate(MOST_KEPT);
     }
 
-    /// The report for people.
-    pub(crate) fn lines(&self, style: Style) -> String {
-        let heading = style.paint(Tone::Error, &format!("INVALID, {}", self.role.nothing_done()));
-        let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::Invalid.number()));
-        let mut text = format!("{heading} {code}\n  {}\n", for_terminal(&self.message()));
-        for Problem { line, key, field, rule, recorded: _ } in self.kept.iter().take(MOST_SHOWN) {
-            let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
-            let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
-            let row = format!("  line {line}: {key}{article}{field} {rule}");
-            let _ = writeln!(text, "{}", for_terminal(&row));
-        }
-        let shown = self.kept.len().min(MOST_SHOWN) as u64;
-        if self.count > shown {
-            let rest = self.count - shown;
-            let _ = writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}");
-        }
-        text
-    }
-
-    fn message(&self) -> String {
-        let file = self.file.as_deref().map(|name| format!(" {name}")).unwrap_or_default();
-        let problems = counted(self.count, "problem");
-        format!("the file{file} has {problems}; {}: fix it, then run it again", self.role.nothing_done())
-    }
-}
-
-/// The document of a failed command, with the line of each violation and their number.
-impl Serialize for Problems {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, ..) = self.role.words();
-        let failure = Failure::invalid(kind, self.message());
-        let kept = self.kept.iter().collect();
-        FailedDocument::of(&failure, kept, Some(self.count)).serialize(serializer)
+    /// Refuses the file if it has problems.
+    pub(crate) fn refuse(mut self) -> Result<(), Failure> {
+        self.sort();
+        let Self { kept, count, file, role } = self;
+        let Some(violation_count) = NonZeroU64::new(count) else { return Ok(()) };
+        let file = file.map(|name| format!(" {name}")).unwrap_or_default();
+        let (problems, nothing_done) = (counted(count, "problem"), role.nothing_done());
+        let message = format!("the file{file} has {problems}; {nothing_done}: fix it, then run it again");
+        let (kind, ..) = role.words();
+        let violations = kept.into();
+        let failure = Failure::invalid(kind, message).for_purpose(role.purpose());
+        Err(Failure { violations, violation_count: Some(violation_count), ..failure })
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::text;
+    use crate::style::Style;
 
     #[test]
     fn first_problems_are_kept_in_any_order_of_discovery() {
@@ -240,9 +167,9 @@ mod tests {
         }
         problems.sort();
         assert_eq!(problems.count, 50_000);
-        let lines: Vec<_> = problems.kept.iter().map(|problem| problem.line).collect();
+        let lines: Vec<_> = problems.kept.iter().filter_map(|problem| problem.line).collect();
         assert_eq!(lines, (1..=10_000).collect::<Vec<_>>());
-        let text = problems.lines(Style::Plain);
+        let text = text::failed(&problems.refuse().expect_err("it has problems"), Style::Plain);
         assert_eq!(text.lines().count(), 2 + 100 + 1, "{text}");
         assert!(text.ends_with("  and 49900 more; --output json has up to 10000\n"), "{text}");
     }
@@ -252,7 +179,7 @@ mod tests {
         let mut problems = Problems::default();
         problems.push(Problem::new(1, "file", "has no rows"));
         problems.push(Problem::new(2, "Amount", "is required"));
-        let text = problems.lines(Style::Plain);
+        let text = text::failed(&problems.refuse().expect_err("it has problems"), Style::Plain);
         assert!(text.ends_with("  line 1: the file has no rows\n  line 2: Amount is required\n"), "{text}");
     }
 }

@@ -124,6 +124,7 @@ pub(crate) struct DuplicateTransaction {
 /// What became of a row: the outcome of the failed charge, or `None` for a success.
 pub(crate) type RowOutcome = Option<Outcome>;
 
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
 fn row_outcome<S: Serializer>(outcome: &RowOutcome, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(outcome.map_or("processed", Outcome::as_str))
 }

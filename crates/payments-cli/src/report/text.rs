@@ -5,12 +5,13 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{FailedOutcome, Failure, Problem};
 use crate::format::timestamp;
 use crate::report::advice;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
+use crate::report::problems::MOST_KEPT;
 use crate::report::processed::{Effect, Processed};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -101,17 +102,37 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
     let (tone, heading) = advice::headline(failure);
     let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_failure(failure).number()));
     let mut text = format!("{} {code}\n", style.paint(tone, &heading));
-    if failure.violations.is_empty() {
+    if failure.violations.is_empty() || failure.violation_count.is_some() {
         // The headline has the advice.
         let message = failure.advice.what_happened.as_ref().unwrap_or(&failure.message);
         let _ = writeln!(text, "  {}", for_terminal(message));
     }
-    write_rows(
-        &mut text,
-        failure.violations.iter().map(|violation| (violation.field(), violation.rule().to_owned())),
-    );
+    if let Some(count) = failure.violation_count {
+        write_problems(&mut text, &failure.violations, count.get());
+    } else {
+        let violations = failure.violations.iter();
+        write_rows(&mut text, violations.map(|it| (&*it.field, it.rule.to_string())));
+    }
     write_rows(&mut text, facts(failure));
     text
+}
+
+/// A line for each problem of a file with rows.
+fn write_problems(text: &mut String, problems: &[Problem], count: u64) {
+    /// Chosen by this command: a few screens.
+    const MOST_SHOWN: usize = 100;
+
+    for Problem { line, key, field, rule, recorded: _ } in problems.iter().take(MOST_SHOWN) {
+        let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
+        let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
+        let row = format!("  line {}: {key}{article}{field} {rule}", line.unwrap_or_default());
+        let _ = writeln!(text, "{}", for_terminal(&row));
+    }
+    let shown = problems.len().min(MOST_SHOWN) as u64;
+    if count > shown {
+        let rest = count - shown;
+        let _ = writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}");
+    }
 }
 
 /// The facts below the message.

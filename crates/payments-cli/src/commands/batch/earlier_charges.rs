@@ -8,8 +8,8 @@ use payments_model::{Amount, TokenId};
 use super::billing_file::Row;
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
-use crate::failure::Failure;
-use crate::report::problems::{MOST_KEPT, Problem};
+use crate::failure::{Failure, Problem};
+use crate::report::problems::MOST_KEPT;
 use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was

@@ -10,9 +10,9 @@ use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
-use crate::failure::Failure;
+use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::shell_word;
-use crate::report::problems::{Problem, Problems, RecordedIntent, Role};
+use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
 use crate::spreadsheet::Forms;
@@ -39,13 +39,13 @@ pub(super) struct Rules<'a> {
     pub(super) service: &'a str,
 }
 
-/// Checks every row. With a journal, looks up each row in it. The inner error has the problems of a file of which no row is
+/// Checks every row. With a journal, looks up each row in it. The error may have the problems of a file of which no row is
 /// sent.
 pub(super) fn inspect(
     file: &BillingFile,
     rules: Rules<'_>,
     known: Option<KnownIntents>,
-) -> Result<Result<Inspected, Problems>, Failure> {
+) -> Result<Inspected, Failure> {
     let (rows, problems) = file.rows(rules.api_keys);
     let mut inspection = Inspection {
         rules,
@@ -73,11 +73,8 @@ pub(super) fn inspect(
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
     }
-    if problems.is_empty() {
-        return Ok(Ok(inspected));
-    }
-    problems.sort();
-    Ok(Err(problems))
+    problems.refuse()?;
+    Ok(inspected)
 }
 
 /// The problem of a field that looks like a card number.
@@ -165,7 +162,9 @@ impl Inspection<'_> {
             let is_settled = intent.is_some_and(|intent| self.check_recorded(&row, &intent));
             self.inspected.is_settled[index] = is_settled;
             if !is_settled {
-                marks_of_row(&row, &forms).iter().for_each(|mark| self.marks.add(mark));
+                for mark in marks_of_row(&row, &forms) {
+                    self.marks.add(&mark);
+                }
             }
         }
         Ok(())

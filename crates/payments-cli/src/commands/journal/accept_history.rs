@@ -9,9 +9,10 @@ use super::CommandError;
 use super::reconcile::is_of_out;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::card_like_ids::{self, is_like_a_card};
+use crate::failure::Problem;
 use crate::format::counted;
 use crate::output::Output;
-use crate::report::problems::{Problem, Problems, Role};
+use crate::report::problems::{Problems, Role};
 use crate::row_file::{NO_API_KEY, RowFile};
 use crate::settings::{JournalPlace, KnownKeys, OpenFor};
 use crate::spreadsheet::apparent_change;
@@ -67,8 +68,8 @@ async fn read(
         }
         keys.push(key);
     }
-    problems.sort();
-    if problems.is_empty() { Ok(keys) } else { Err(CommandError::InvalidFile(Box::new(problems))) }
+    problems.refuse()?;
+    Ok(keys)
 }
 
 /// The keys, each with the problem that it is if the journal does not have it. The error is a problem because of which no row can

@@ -11,10 +11,10 @@ use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file;
-use crate::failure::Failure;
+use crate::failure::{Failure, Problem};
 use crate::format::counted;
 use crate::report::intent::{self, IntentObject};
-use crate::report::problems::{Problem, Role};
+use crate::report::problems::Role;
 use crate::row_file::RowFile;
 use crate::settings::{JournalPlace, OpenFor};
 use crate::{stderr, stdout};
@@ -95,7 +95,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         }
         return Ok((keys, like_cards));
     }
-    let wrong = |problem: Problem| refused(problem.line, &problem.rule);
+    let wrong = |problem: Problem| refused(problem.line.unwrap_or(1), &problem.rule);
     let mut table = file.table(b',').map_err(wrong)?;
     let headings = table.headings();
     let names = ["Key", "ReferenceNo", "key"];

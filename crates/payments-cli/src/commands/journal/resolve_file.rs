@@ -75,10 +75,7 @@ pub(super) async fn run(
         let why = "; nothing was changed: it is safe to run it again";
         Err(Abandoned::Signal(signal).harmless(why).into())
     })?;
-    if !problems.is_empty() {
-        problems.sort();
-        return Err(CommandError::InvalidFile(Box::new(problems)));
-    }
+    problems.refuse()?;
     let mut result = if is_dry_run {
         FileResult::of_dry_run(rows)
     } else {

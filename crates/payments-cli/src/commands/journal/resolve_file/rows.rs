@@ -10,8 +10,9 @@ use super::super::reconcile::{HEADINGS as PROPOSALS, is_of_out};
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::csv_file::Table;
+use crate::failure::Problem;
 use crate::report::intent::{self, exported_transaction};
-use crate::report::problems::{Problem, Problems};
+use crate::report::problems::Problems;
 use crate::row_file::RowFile;
 
 /// A row of the file: what a person found out.
