@@ -18,7 +18,7 @@ use crate::report::Report;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, Threads, cannot_start, catch_panic};
+use crate::run_to_report::{self, cannot_start, catch_panic};
 use crate::settings::Settings;
 use crate::trace::{self, Trace};
 
@@ -45,7 +45,7 @@ pub(crate) fn run<C: Call>(
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
     let call = async |has_begun: &Cell<bool>| send(options, output, read, has_begun).await;
-    run_to_report::run(output, C::PURPOSE, Threads::One, call, |has_begun| match C::PURPOSE {
+    run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| match C::PURPOSE {
         Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
         _ => Abandoned::Panic.before_sending(),
     })

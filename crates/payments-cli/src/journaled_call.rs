@@ -23,7 +23,7 @@ use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, Threads, catch_panic};
+use crate::run_to_report::{self, catch_panic};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
@@ -76,7 +76,7 @@ pub(crate) fn run<C: Charge>(
         let _ = catch_panic(place.close(!is_interrupted)).await;
         ended
     };
-    run_to_report::run(output, C::PURPOSE, Threads::One, call, |has_begun| {
+    run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {
         if has_begun {
             Abandoned::Panic.after_sending(None, Some(&key))
         } else {

@@ -23,25 +23,18 @@ use crate::report::processed::{Effect, Processed};
 use crate::style::Style;
 use crate::{spare, stderr};
 
-/// On how many threads the futures of a command run.
-#[derive(Clone, Copy)]
-pub(crate) enum Threads {
-    One,
-    OneForEachProcessor,
-}
-
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
-/// `on_panic`. The command sets its cell once something may have been sent, and `on_panic` receives it.
+/// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something may have been sent, and `on_panic` receives it.
 pub(crate) fn run(
     output: Output,
     purpose: Purpose,
-    threads: Threads,
+    workers: usize,
     command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
     on_panic: impl FnOnce(bool) -> Failure,
 ) -> ExitCode {
     let has_begun = Cell::new(false);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = start(threads, command(&has_begun)).and_then(|ended| ended);
+        let ended = start(workers, command(&has_begun)).and_then(|ended| ended);
         finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
     }));
     ended.unwrap_or_else(|_| {
@@ -54,16 +47,14 @@ pub(crate) fn run(
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    start(Threads::One, future)
+    start(0, future)
 }
 
 /// Runs a future once the threads and descriptors of a whole command were tried.
-fn start<F: Future>(threads: Threads, future: F) -> Result<F::Output, Failure> {
-    let (runtime, workers) = match threads {
-        Threads::One => (runtime::Builder::new_current_thread(), 0),
-        Threads::OneForEachProcessor => {
-            (runtime::Builder::new_multi_thread(), thread::available_parallelism().map_or(1, Into::into))
-        }
+fn start<F: Future>(workers: usize, future: F) -> Result<F::Output, Failure> {
+    let runtime = match workers {
+        0 => runtime::Builder::new_current_thread(),
+        _ => runtime::Builder::new_multi_thread(),
     };
     let ended = spare::require_all(workers).and_then(|()| block_on_runtime(runtime, future));
     ended.map_err(|error| cannot_start(&error))

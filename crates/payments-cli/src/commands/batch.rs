@@ -17,6 +17,7 @@ mod throttle;
 use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use payments_journal::JournaledClient;
 use tokio::task::spawn_blocking;
@@ -44,7 +45,7 @@ use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
-use crate::run_to_report::{self, Threads, catch_panic};
+use crate::run_to_report::{self, catch_panic};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::trace;
 
@@ -57,7 +58,8 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
         let _ = catch_panic(place.close(true)).await;
         ended
     };
-    run_to_report::run(output, Purpose::MoveMoney, Threads::OneForEachProcessor, charge, |has_begun| {
+    let workers = thread::available_parallelism().map_or(1, Into::into);
+    run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
         if has_begun { lost() } else { with_earlier_runs(Abandoned::Panic.before_sending()) }
     })
 }

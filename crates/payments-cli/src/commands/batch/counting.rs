@@ -93,11 +93,10 @@ impl<'a> Counting<'a> {
     }
 
     pub(super) fn finish_results(&mut self) {
-        if let Some(results) = self.results.take() {
-            let stop = self.check_results(results.finish());
-            if let Some(stop) = stop {
-                self.summary.stop(stop);
-            }
+        if let Some(results) = self.results.take()
+            && let Some(stop) = self.check_results(results.finish())
+        {
+            self.summary.stop(stop);
         }
     }
 

@@ -29,7 +29,8 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
     marks.sort();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
     let is_charge = |intent: &Intent| {
-        may_have_moved(intent, service)
+        intent.is_of(service)
+            && !intent.moved_nothing()
             && !keys.have(&intent.key)
             && marks_of_intent(intent).iter().any(|mark| marks.have(mark))
     };
@@ -56,11 +57,6 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
         problems.push(Problem::new(1, "file", rule));
     }
     Ok(problems)
-}
-
-/// Whether a charge of the intent may have been made at this service.
-fn may_have_moved(intent: &Intent, service: &str) -> bool {
-    intent.is_of(service) && !intent.moved_nothing()
 }
 
 /// The problem of a row to send if the intent, which may have moved money, is for the same with another key: a spreadsheet or a

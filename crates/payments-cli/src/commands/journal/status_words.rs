@@ -76,13 +76,13 @@ pub(super) fn is_status_column(heading: &str) -> bool {
     let letters = letters(heading);
     let names = ["decision", "disposition", "estado", "outcome", "response", "result", "status", "statut"];
     let is_misspelt_verdict = letters.len() <= 9 && letters.starts_with("ver") && letters.ends_with('t');
-    let is_one = names.iter().any(|name| letters.contains(name))
+    let is_one = has_part(&letters, &names)
         || letters.ends_with("state")
         || letters.ends_with("stato")
         || is_misspelt_verdict;
     is_one
-        && !is_of_something_else(&letters)
-        && !is_check(&letters)
+        && !has_part(&letters, &SOMETHING_ELSE)
+        && !has_part(&letters, &CHECK)
         && !has_stem_of(&heading_words(heading), &TROUBLE)
 }
 
@@ -92,23 +92,25 @@ pub(super) fn is_status_column(heading: &str) -> bool {
 pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static str> {
     let (letters, heading) = (letters(heading), heading_words(heading));
     let has = |names: &[&str]| heading.iter().any(|word| names.contains(&&**word));
-    if is_check(&letters) {
+    if has_part(&letters, &CHECK) {
         return None;
     }
     let word = against_a_charge(cell);
     let ends = |end: &str| heading.iter().any(|word| word.ends_with(end));
     // `Refund by` is a deadline, and `Refunded by` a person.
     let is_possibility = ends("able") || has(&POSSIBILITY) || (has(&["by"]) && !ends("ed"));
-    let is_charged_back = ["chargeback", "chargedback"].iter().any(|name| letters.contains(name));
+    let is_charged_back = has_part(&letters, &["chargeback", "chargedback"]);
     let is_trouble = (is_charged_back || has_stem_of(&heading, &TROUBLE)) && !is_possibility;
-    if is_of_something_else(&letters) || is_possibility || (is_remark(&letters) && !is_trouble) {
+    if has_part(&letters, &SOMETHING_ELSE) || is_possibility || (has_part(&letters, &REMARK) && !is_trouble) {
         return word.filter(|_| is_only_against(cell));
     }
     if is_trouble {
         return (!is_no_trouble(cell)).then_some(word.unwrap_or("yes"));
     }
     let is_success = has_stem_of(&heading, &SUCCESS) && !has(&OF_A_SUCCESS);
-    word.or_else(|| (is_success && is_no(cell)).then_some("no"))
+    // A sentence such as `not yet` is one.
+    let begins_with_no = || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word));
+    word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no())).then_some("no"))
 }
 
 /// Words of a heading about what may be done, and not about what was done.
@@ -156,18 +158,18 @@ const TROUBLE: [&str; 12] = [
 /// settled.
 const SUCCESS: [&str; 6] = ["accept", "approv", "authori", "complet", "paid", "succe"];
 
-/// Checks of a card, which can fail although the payment is made.
-fn is_check(letters: &str) -> bool {
-    ["3d", "avs", "cvc", "cvv", "secure"].iter().any(|check| letters.contains(check))
-}
+/// Parts of the heading of a check of a card, which can fail although the payment is made.
+const CHECK: [&str; 5] = ["3d", "avs", "cvc", "cvv", "secure"];
 
-fn is_of_something_else(letters: &str) -> bool {
-    let others = ["address", "billing", "country", "customer", "fulfil", "order", "shipping"];
-    others.iter().any(|other| letters.contains(other))
-}
+/// Parts of a heading about something else than the payment.
+const SOMETHING_ELSE: [&str; 7] =
+    ["address", "billing", "country", "customer", "fulfil", "order", "shipping"];
 
-fn is_remark(letters: &str) -> bool {
-    ["comment", "descri", "memo", "note", "remark"].iter().any(|remark| letters.contains(remark))
+/// Parts of the heading of a remark.
+const REMARK: [&str; 5] = ["comment", "descri", "memo", "note", "remark"];
+
+fn has_part(letters: &str, parts: &[&str]) -> bool {
+    parts.iter().any(|part| letters.contains(part))
 }
 
 /// In lower case, without white space and signs.
@@ -196,11 +198,6 @@ fn is_no_trouble(cell: &str) -> bool {
         }
         _ => is_nothing(cell),
     }
-}
-
-/// Whether a cell is empty, zero or a no, or a sentence such as `not yet`.
-fn is_no(cell: &str) -> bool {
-    is_nothing(cell) || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word))
 }
 
 /// The words of `--charged-status` and `--declined-status`.

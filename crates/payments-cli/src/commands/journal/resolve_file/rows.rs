@@ -1,6 +1,6 @@
 //! The rows of a file of resolutions.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use payments_journal::{Intent, IntentKey, IntentState};
 use payments_model::Amount;
@@ -92,7 +92,7 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
     let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
     table.is_escaped = columns.is_exported || is_of_out(table.headings());
     let (mut found, mut lines) = (Rows::default(), HashMap::new());
-    while let Some(key) = table.next_key(columns.key, problems) {
+    while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
         let first = *lines.entry(key.clone()).or_insert(line);
         if first != line {
@@ -108,24 +108,15 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
     found
 }
 
-/// Where the columns are. A heading may be in any case and have underscores. Of an export's other columns only the amount is
-/// read.
+/// Where the columns are.
 struct Columns {
-    key: usize,
-    /// A file that only says that nothing was charged needs none.
-    id: Option<usize>,
-    note: usize,
-    attempt: Option<usize>,
-    revision: Option<usize>,
-    service: Option<usize>,
-    begun_at: Option<usize>,
+    /// By their names in messages. A heading may be in any case and have underscores.
+    places: BTreeMap<&'static str, usize>,
     /// An export has an empty one, and a person may add another. The one that is filled in counts.
     verdicts: Vec<usize>,
     /// Those that no export has, or in a person's file all others. Under a misspelt heading could be the verdict that a payment was
     /// declined.
     foreign: Vec<usize>,
-    /// In an exported file the amount shows if the cells of several rows were mixed up.
-    amount: Option<usize>,
     /// In a file that a person wrote, an id without a verdict was found.
     is_exported: bool,
     /// Of amounts: a spreadsheet that separates cells with semicolons writes a comma.
@@ -133,68 +124,61 @@ struct Columns {
 }
 
 impl Columns {
+    /// `None` if one is missing that every file needs.
     fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
         let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
+        let is_in = |names: &[&str], heading: &str| names.iter().any(|name| plain(name) == plain(heading));
         let columns_of = |is_it: &dyn Fn(&str) -> bool| {
             (0..headings.len()).filter(|index| is_it(&headings[*index])).collect::<Vec<_>>()
         };
-        let columns = |name: &str| columns_of(&|heading| plain(heading) == plain(name));
-        let mut column = |name: &'static str, is_required: bool| match &*columns(name) {
-            [] if !is_required => None,
-            [index] if headings[*index].trim() == headings[*index] => Some(*index),
-            others => {
-                let rule = match others.len() {
-                    0 => "is missing in the header",
-                    1 => "has white space around the name in the header: remove it",
-                    _ => "is a column more than once",
-                };
-                problems.push(Problem::new(table.line(), name, rule));
-                None
-            }
+        let mut column = |(name, is_required): (&'static str, bool)| {
+            let rule = match &*columns_of(&|heading| is_in(&[name], heading)) {
+                [] if !is_required => return None,
+                [] => "is missing in the header",
+                &[index] if headings[index].trim() == headings[index] => return Some((name, index)),
+                [_] => "has white space around the name in the header: remove it",
+                _ => "is a column more than once",
+            };
+            problems.push(Problem::new(table.line(), name, rule));
+            None
         };
-        let verdicts = columns("Verdict");
-        // Under any other heading could be the id of a payment that was made.
-        let is_proposal = |heading: &str| PROPOSALS.iter().any(|name| plain(name) == plain(heading));
+        let verdicts = columns_of(&|heading| is_in(&["Verdict"], heading));
+        // Under any other heading could be the id of a payment that was made. A file that only says that nothing was charged needs none.
+        let is_proposal = |heading: &str| is_in(&PROPOSALS, heading);
         let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_proposal(heading));
-        let [key, id, note] = [("Key", true), ("TransactionId", needs_id), ("Note", true)]
-            .map(|(name, is_required)| column(name, is_required));
-        let [attempt, revision] = ["Attempt", "Revision"].map(|name| column(name, false));
+        let required = [("Key", true), ("TransactionId", needs_id), ("Note", true)].map(&mut column);
+        let seen = [("Attempt", false), ("Revision", false)].map(&mut column);
         let has = |name: &str| headings.iter().any(|heading| heading == name);
         // A database client or a person may have changed the headings.
         let is_of_an_export = |heading: &String| {
-            let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
-            heading.trim().contains('_') && is_in(&intent::names()) && !is_in(&PROPOSALS[..6])
+            let is_name = is_in(&intent::names(), heading) && !is_in(&PROPOSALS[..6], heading);
+            heading.trim().contains('_') && is_name
         };
         let is_exported =
             ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
         // In a file that a person wrote these columns are the person's own.
-        let are_ours = is_exported || (attempt.is_some() && revision.is_some());
-        let [service, begun_at] =
-            ["Service", "BegunAt"].map(|name| if are_ours { column(name, false) } else { None });
-        let is_member = |heading: &str| intent::names().iter().any(|name| plain(name) == plain(heading));
+        let are_ours = is_exported || seen.iter().all(Option::is_some);
+        let ours =
+            [("Service", false), ("BegunAt", false)].map(|it| if are_ours { column(it) } else { None });
+        // In an exported file the amount shows if the cells of several rows were mixed up.
+        let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
+        let amount = amount.map(|index| ("amount", index));
+        let is_member = |heading: &str| is_in(&intent::names(), heading);
         let foreign =
             columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_proposal(heading) }));
-        let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
-        let (key, note) = (key?, note?);
-        if needs_id {
-            id?;
-        }
+        let [key, id, note] = required;
+        let is_complete = key.is_some() && note.is_some() && (id.is_some() || !needs_id);
+        let places = required.into_iter().chain(seen).chain(ours).chain([amount]).flatten().collect();
         let decimal_mark = if separator == b';' { ',' } else { '.' };
-        Some(Self {
-            key,
-            id,
-            note,
-            attempt,
-            revision,
-            service,
-            begun_at,
-            verdicts,
-            foreign,
-            amount,
-            is_exported,
-            decimal_mark,
-        })
+        is_complete.then_some(Self { places, verdicts, foreign, is_exported, decimal_mark })
+    }
+
+    /// The cell of a column, unless it is empty.
+    fn cell(&self, table: &Table<'_>, name: &'static str) -> Result<Option<String>, Broken> {
+        let Some(place) = self.places.get(name) else { return Ok(None) };
+        let text = table.text(*place).map_err(|rule| (name, rule))?;
+        Ok(Some(text).filter(|text| !text.is_empty()))
     }
 
     /// The verdict of the row, and its word; `None` if it says nothing.
@@ -204,16 +188,15 @@ impl Columns {
         has_note: bool,
     ) -> Result<Option<(TypedVerdict, Option<Word>)>, Broken> {
         let cell = |field, index| table.text(index).map_err(|rule| (field, rule));
-        let shown = |index: usize| printable_field_name(&table.headings()[index]);
         for index in &self.foreign {
             if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
-                let name = shown(*index);
+                let name = printable_field_name(&table.headings()[*index]);
                 let rule =
                     format!("has a verdict in the column {name}: name that column Verdict, or remove it");
                 return Err(("row", rule));
             }
         }
-        let id = self.id.map(|id| cell("TransactionId", id)).transpose()?.filter(|id| !id.is_empty());
+        let id = self.cell(table, "TransactionId")?;
         let verdicts =
             self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
         let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
@@ -239,7 +222,7 @@ impl Columns {
     /// The column that says something else than that a payment was made, and what it has. What stands in a column of statuses means
     /// something else to each processor.
     fn against(&self, table: &Table<'_>) -> Result<Option<(String, String)>, Broken> {
-        for index in self.foreign.iter().chain([&self.note]) {
+        for index in self.foreign.iter().chain(self.places.get("Note")) {
             let (heading, cell) =
                 (&table.headings()[*index], table.text(*index).map_err(|rule| ("row", rule))?);
             let is_status = status_words::is_status_column(heading) && !cell.trim().is_empty();
@@ -256,30 +239,23 @@ impl Columns {
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
     fn row(&self, table: &Table<'_>, key: &IntentKey) -> Result<Option<Row>, Broken> {
-        let cell = |field, index| table.text(index).map_err(|rule| (field, rule));
-        let note = Some(cell("Note", self.note)?).filter(|text| !text.trim().is_empty());
+        let note = self.cell(table, "Note")?.filter(|text| !text.trim().is_empty());
         let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
-        let number = |field, index: Option<usize>| {
-            let Some(index) = index else { return Ok(None) };
-            let text = cell(field, index)?;
-            let text = Some(text.trim()).filter(|text| !text.is_empty());
-            text.map(|text| text.parse::<u64>().map_err(|_| (field, "must be a number".to_owned())))
-                .transpose()
+        let text = |name| {
+            let cell = self.cell(table, name)?.map(|text| text.trim().to_owned());
+            Ok::<_, Broken>(cell.filter(|text| !text.is_empty()))
         };
-        let attempt =
-            number("Attempt", self.attempt)?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        let revision = number("Revision", self.revision)?;
-        let amount = self.amount.map(|index| cell("amount", index)).transpose()?;
-        let amount = amount.filter(|text| !text.trim().is_empty()).map(|text| {
-            let unreadable = |_| ("amount", "cannot be read: write it as it was exported".to_owned());
-            text.trim().replace(self.decimal_mark, ".").parse().map_err(unreadable)
-        });
-        let amount = amount.transpose()?;
-        let text = |field, index: Option<usize>| {
-            let text = index.map(|index| cell(field, index)).transpose()?;
-            Ok(text.map(|text| text.trim().to_owned()).filter(|text| !text.is_empty()))
+        let number = |name| {
+            let number = text(name)?.map(|text| text.parse::<u64>());
+            number.transpose().map_err(|_| (name, "must be a number".to_owned()))
         };
-        let (service, begun_at) = (text("Service", self.service)?, text("BegunAt", self.begun_at)?);
+        let attempt = number("Attempt")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let revision = number("Revision")?;
+        let amount = text("amount")?.map(|text| text.replace(self.decimal_mark, ".").parse());
+        let amount = amount
+            .transpose()
+            .map_err(|_| ("amount", "cannot be read: write it as it was exported".to_owned()))?;
+        let (service, begun_at) = (text("Service")?, text("BegunAt")?);
         let is_found = word.is_none() && verdict.id().is_some();
         let against = if is_found { self.against(table)? } else { None };
         let (line, key) = (table.line(), key.clone());
