@@ -106,7 +106,7 @@ async fn write_or_interrupt(
 ) -> ExitCode {
     let Ok(mut interrupt) = Interrupt::install() else { return write(&report) };
     let unread = report.exit_code().unwritten();
-    let is_given_up = matches!(&*report, Report::Batch(summary) if summary.is_given_up());
+    let is_given_up = matches!(&*report, Report::Batch(summary) if summary.given_up.is_some());
     let (sender, written) = oneshot::channel();
     let writing = thread::Builder::new().name("report".to_owned()).spawn({
         let (report, write) = (report.clone(), write.clone());

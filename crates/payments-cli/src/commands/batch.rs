@@ -152,7 +152,7 @@ async fn charge_file(
 /// Sends the rows, then closes the journal, which has everything that it could record.
 async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    let closing = place.close(!summary.is_given_up());
+    let closing = place.close(summary.given_up.is_none());
     if catch_panic(interrupt.or_signal(closing)).await.is_none() {
         summary.stop(Stop::Internal);
     }

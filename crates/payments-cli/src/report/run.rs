@@ -12,6 +12,7 @@ use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::stop::Stop;
+use self::tally::RejectedByStatus;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::report::exit_code::ExitCode;
 
@@ -19,9 +20,12 @@ use crate::report::exit_code::ExitCode;
 /// whose member names are fixed.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Summary {
-    #[serde(rename = "stopped")]
+    #[serde(skip)]
     pub(crate) stop: Option<Stop>,
-    #[serde(flatten)]
+    /// The signal at which the charges in flight were abandoned, after the run had stopped.
+    #[serde(skip)]
+    pub(crate) given_up: Option<&'static str>,
+    #[serde(skip)]
     pub(crate) tallies: Tallies,
     /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
@@ -47,24 +51,34 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
-    /// Keeps the first reason, unless a later one decides the exit code. Returns whether this is the first.
+    /// Keeps the first reason, unless a later one decides the exit code: a panic, or else a refused API key. Returns whether this is
+    /// the first.
     pub(crate) fn stop(&mut self, stop: Stop) -> bool {
-        if let Some(first) = &mut self.stop {
-            first.replace_first(stop);
-            return false;
+        let decides = |first: &Stop| stop.is_internal() || (stop.is_unauthorized() && !first.is_internal());
+        let is_first = self.stop.is_none();
+        if self.stop.as_ref().is_none_or(decides) {
+            self.stop = Some(stop);
         }
-        self.stop = Some(stop);
-        true
+        is_first
+    }
+
+    /// Why the run stopped, for people.
+    pub(crate) fn stop_message(&self) -> Option<String> {
+        let stop = self.stop.as_ref()?;
+        let Some(signal) = self.given_up else { return Some(stop.to_string()) };
+        let before = match stop {
+            Stop::Interrupted(_) => String::new(),
+            stop => format!("{stop}; then "),
+        };
+        Some(format!(
+            "{before}abandoned at {signal}; the charges in flight may have been processed: \
+             the journal lists each as what it became, or as unknown, and none is sent again"
+        ))
     }
 
     /// Whether a panic, which may have damaged the counts, happened after the first charge began.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
-    }
-
-    /// Whether the run ended without waiting for the charges in flight.
-    pub(crate) fn is_given_up(&self) -> bool {
-        matches!(self.stop, Some(Stop::GivenUp { .. }))
     }
 
     /// The member `outcome`.
@@ -83,13 +97,27 @@ impl Summary {
 #[allow(clippy::borrowed_box, reason = "serde passes a field by reference")]
 pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
+    struct Stopped {
+        reason: &'static str,
+        message: String,
+    }
+
+    #[derive(Serialize)]
     struct Document<'a> {
         outcome: &'static str,
+        stopped: Option<Stopped>,
+        #[serde(serialize_with = "tally::rows")]
+        rows: &'a Tallies,
+        rejected_by_status: &'a RejectedByStatus,
         #[serde(flatten)]
         run: &'a Summary,
     }
 
-    Document { outcome: run.outcome(), run }.serialize(serializer)
+    let (rows, outcome) = (&run.tallies, run.outcome());
+    let stopped = run.stop.as_ref().map(Stop::reason).zip(run.stop_message());
+    let stopped = stopped.map(|(reason, message)| Stopped { reason, message });
+    let rejected_by_status = &rows.rejected_by_status;
+    Document { outcome, stopped, rows, rejected_by_status, run }.serialize(serializer)
 }
 
 /// A row whose outcome is unknown, or known and not recorded in the journal.
@@ -179,10 +207,9 @@ mod tests {
             assert!(!summary.stop(stop));
             assert_eq!(summary.stop.as_ref().map(Stop::reason), Some(reason));
         }
-        let after = Box::new(Stop::Outage(String::new()));
-        let mut summary =
-            Summary { stop: Some(Stop::GivenUp { signal: "SIGINT", after }), ..Summary::default() };
+        let stop = Some(Stop::Outage(String::new()));
+        let mut summary = Summary { stop, given_up: Some("SIGINT"), ..Summary::default() };
         summary.stop(Stop::Internal);
-        assert!(summary.is_given_up() && summary.stop.as_ref().is_some_and(Stop::is_internal));
+        assert!(summary.given_up.is_some() && summary.stop.as_ref().is_some_and(Stop::is_internal));
     }
 }

@@ -67,7 +67,7 @@ impl<'a> Run<'a> {
             self.wait_after_panic(&mut interrupted).await;
         }
         self.unless_it_panics(Self::count_waiting);
-        if !self.counting.summary.is_given_up() {
+        if self.counting.summary.given_up.is_none() {
             let recording = self.counting.record_late(self.client.journal());
             let recorded = tokio::select! {
                 biased;
@@ -230,8 +230,8 @@ impl<'a> Run<'a> {
 
     /// A signal has arrived. Returns whether the run is abandoned: it had already stopped, for whatever reason.
     fn interrupted(&mut self, signal: &'static str) -> bool {
-        if let Some(stop) = self.counting.summary.stop.take() {
-            self.counting.summary.stop = Some(Stop::GivenUp { signal, after: Box::new(stop) });
+        if self.counting.summary.stop.is_some() {
+            self.counting.summary.given_up = Some(signal);
             return true;
         }
         self.stop_if(Some(Stop::Interrupted(signal)));

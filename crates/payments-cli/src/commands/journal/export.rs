@@ -22,7 +22,6 @@ use crate::{stderr, stdout};
 /// Writes every selected intent as it is read.
 pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result<(), CommandError> {
     let keys = asked.run.as_deref().map(|path| keys_of(path, place)).transpose()?;
-    let (keys, like_cards) = keys.unzip();
     let states = asked.states.asked();
     let is_selected = |intent: &&Intent| {
         states.contains(&intent.state.name())
@@ -31,8 +30,11 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     };
     let journal = place.open(OpenFor::Reading).await?;
     // A key that is in the journal was accepted before.
-    for (key, line) in like_cards.into_iter().flatten().filter(|_| !asked.ids_are_not_cards) {
-        if journal.find(&key).await?.is_none() {
+    let mut like_cards: Vec<_> =
+        keys.iter().flatten().filter(|(key, _)| is_like_a_card(key.as_str())).collect();
+    like_cards.sort_by_key(|(_, line)| **line);
+    for (key, line) in like_cards.into_iter().filter(|_| !asked.ids_are_not_cards) {
+        if journal.find(key).await?.is_none() {
             let why = format!(" has a key in line {line} that {}", card_like_ids::refusal("Key"));
             return Err(Role::Run.refused(&why).into());
         }
@@ -70,20 +72,14 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     Ok(())
 }
 
-/// The keys of a file with their lines, and those that look like card numbers.
-type Keys = (HashMap<IntentKey, u64>, Vec<(IntentKey, u64)>);
-
-/// The keys of a billing run, from its file or from the file of its results.
-fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
+/// The keys of a billing run with their lines, from its file or from the file of its results.
+fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashMap<IntentKey, u64>, Failure> {
     let file = RowFile::read(path, Role::Run, place)?;
     let refused = |line: u64, why: &str| Role::Run.refused(&format!(" has no key in line {line}: {why}"));
-    let (mut keys, mut like_cards) = (HashMap::new(), Vec::new());
+    let mut keys = HashMap::new();
     let mut keep = |line: u64, key: Option<&str>, reference: Option<&str>| {
         let text = key.filter(|text| !text.is_empty()).or(reference).unwrap_or_default();
         let key = IntentKey::new(text).map_err(|error| refused(line, error.rule()))?;
-        if is_like_a_card(text) {
-            like_cards.push((key.clone(), line));
-        }
         keys.entry(key).or_insert(line);
         Ok::<_, Failure>(())
     };
@@ -93,7 +89,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
                 .map_err(|_| refused(number, "it is not a JSON object with a Key or ReferenceNo"))?;
             keep(number, row.key.as_deref(), row.reference.as_deref())?;
         }
-        return Ok((keys, like_cards));
+        return Ok(keys);
     }
     let wrong = |problem: Problem| refused(problem.line.unwrap_or(1), &problem.rule);
     let mut table = file.table(b',').map_err(wrong)?;
@@ -116,7 +112,7 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<Keys, Failure> {
         let reference = reference.map(|index| table.cell(index).map_err(|rule| refused(table.line(), rule)));
         keep(table.line(), Some(&text), reference.transpose()?)?;
     }
-    Ok((keys, like_cards))
+    Ok(keys)
 }
 
 /// A row of a billing run or of its results.

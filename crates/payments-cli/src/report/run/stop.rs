@@ -4,15 +4,12 @@ use std::fmt;
 use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
-use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
     /// A signal. The charges in flight have ended.
     Interrupted(&'static str),
-    /// A signal after another reason. The charges in flight were abandoned.
-    GivenUp { signal: &'static str, after: Box<Self> },
     /// HTTP 401, with the outcome of the row that received it.
     Unauthorized(Outcome),
     /// HTTP 403, with the same and the kind of the failure.
@@ -34,14 +31,14 @@ pub(crate) enum Stop {
 }
 
 impl Stop {
-    pub(crate) fn is_unauthorized(&self) -> bool {
-        matches!(self.first(), Self::Unauthorized(_))
+    pub(crate) const fn is_unauthorized(&self) -> bool {
+        matches!(self, Self::Unauthorized(_))
     }
 
     /// What a person does before the same command runs again, in the headline and where the rest of the rows is described.
     /// "Safe" would be wrong where each run gets one more row rejected.
     pub(super) fn next_run(&self) -> NextRun {
-        match self.first() {
+        match self {
             Self::Unauthorized(_)
             | Self::Forbidden(..)
             | Self::Unreachable(_)
@@ -58,38 +55,17 @@ impl Stop {
                 headline: "wait, then run the same command again with a lower --rate",
                 when: "later, and with a lower --rate, ",
             },
-            Self::Interrupted(_) | Self::GivenUp { .. } | Self::Outage(_) | Self::Internal => {
-                NextRun::ANY_TIME
-            }
+            Self::Interrupted(_) | Self::Outage(_) | Self::Internal => NextRun::ANY_TIME,
         }
     }
 
-    pub(crate) fn is_internal(&self) -> bool {
-        matches!(self.first(), Self::Internal)
-    }
-
-    /// The reason before a signal abandoned the run.
-    fn first(&self) -> &Self {
-        match self {
-            Self::GivenUp { after, .. } => after,
-            _ => self,
-        }
-    }
-
-    /// Replaces that reason if the new one decides the exit code: a panic, or else a refused API key.
-    pub(super) fn replace_first(&mut self, stop: Self) {
-        let decides = stop.is_internal() || (stop.is_unauthorized() && !self.is_internal());
-        match self {
-            _ if !decides => {}
-            Self::GivenUp { after, .. } => **after = stop,
-            first => *first = stop,
-        }
+    pub(crate) const fn is_internal(&self) -> bool {
+        matches!(self, Self::Internal)
     }
 
     /// A stable word for programs.
     pub(crate) fn reason(&self) -> &'static str {
         match self {
-            Self::GivenUp { after, .. } => after.reason(),
             Self::Interrupted(_) => "interrupted",
             Self::Unauthorized(_) => "unauthorized",
             Self::Forbidden(..) => "forbidden",
@@ -100,16 +76,6 @@ impl Stop {
             Self::Results(_) => "results",
             Self::Internal => "internal",
         }
-    }
-}
-
-/// For programs.
-impl Serialize for Stop {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut object = serializer.serialize_struct("Stop", 2)?;
-        object.serialize_field("reason", self.reason())?;
-        object.serialize_field("message", &self.to_string())?;
-        object.end()
     }
 }
 
@@ -131,16 +97,6 @@ impl fmt::Display for Stop {
         match self {
             Self::Interrupted(signal) => {
                 write!(f, "interrupted by {signal}; no new charge was started, and those in flight have ended")
-            }
-            Self::GivenUp { signal, after } => {
-                if !matches!(**after, Self::Interrupted(_)) {
-                    write!(f, "{after}; then ")?;
-                }
-                write!(
-                    f,
-                    "abandoned at {signal}; the charges in flight may have been processed: \
-                     the journal lists each as what it became, or as unknown, and none is sent again"
-                )
             }
             Self::Unauthorized(Outcome::Unknown) => write!(
                 f,
@@ -216,23 +172,23 @@ mod tests {
     use crate::report::run::Summary;
     use crate::style::Style;
 
+    const SAFE: &str = "UNFINISHED, it is safe to run the same command again (exit code 3)";
+    const FIX: &str = "UNFINISHED, fix the cause, then run the same command again (exit code 3)";
+    const LOOK: &str =
+        "UNFINISHED, find out why rows were rejected, then run the same command again (exit code 3)";
+    const WAIT: &str = "UNFINISHED, wait, then run the same command again with a lower --rate (exit code 3)";
+    const REFUSED: &str = "STOPPED, the API key was refused (exit code 6)";
+    const RUN: &str = "run the same command again to send the rows that are not processed or not started";
+
     #[test]
     fn every_stop_says_what_to_do_before_the_next_run_d10() {
-        const SAFE: &str = "UNFINISHED, it is safe to run the same command again (exit code 3)";
-        const FIX: &str = "UNFINISHED, fix the cause, then run the same command again (exit code 3)";
-        const LOOK: &str =
-            "UNFINISHED, find out why rows were rejected, then run the same command again (exit code 3)";
-        const WAIT: &str =
-            "UNFINISHED, wait, then run the same command again with a lower --rate (exit code 3)";
-        const REFUSED: &str = "STOPPED, the API key was refused (exit code 6)";
-        const RUN: &str = "run the same command again to send the rows that are not processed or not started";
-
         let text = || "why".to_owned();
         let throttled = |outcome| {
             let asked = Some(Duration::from_mins(10));
             Stop::Throttled { outcome, asked, left: Duration::from_millis(1500) }
         };
-        let given_up = |after| Stop::GivenUp { signal: "SIGINT", after: Box::new(after) };
+        let given_up = |stop| (stop, Some("SIGINT"));
+        let stopped = |stop| (stop, None);
         let (foreign, own) = (ErrorKind::RefusedByIntermediary, ErrorKind::Refused);
         let (fixed, known, later) = (
             "once the cause is fixed, ",
@@ -242,75 +198,81 @@ mod tests {
         let rejected_only: &[&str] = &["resolve", "payments check", UNCLEAR];
         let unknown_only: &[&str] = &["rejected", "retry", "reopen"];
         let unclear_is_not_foreign: &[&str] = &["rejected", "retry", "reopen", "something between"];
-        for (stop, headline, when, parts, wrong) in [
-            (Stop::Interrupted("SIGINT"), SAFE, "", &["those in flight have ended"] as &[_], &[] as &[_]),
+        for ((stop, given_up), headline, when, parts, wrong) in [
+            (
+                stopped(Stop::Interrupted("SIGINT")),
+                SAFE,
+                "",
+                &["those in flight have ended"] as &[_],
+                &[] as &[_],
+            ),
             (given_up(Stop::Interrupted("SIGINT")), SAFE, "", &["may have been processed"], &[]),
             (given_up(Stop::Outage(text())), SAFE, "", &["why; then abandoned at SIGINT"], &[]),
             (given_up(Stop::Unreachable(text())), FIX, fixed, &["why; then abandoned at SIGINT"], &[]),
             (
-                Stop::Unauthorized(Outcome::Rejected),
+                stopped(Stop::Unauthorized(Outcome::Rejected)),
                 REFUSED,
                 fixed,
                 &["HTTP 401", "reopen the rejected rows"],
                 rejected_only,
             ),
             (
-                Stop::Unauthorized(Outcome::Unknown),
+                stopped(Stop::Unauthorized(Outcome::Unknown)),
                 REFUSED,
                 fixed,
                 &["HTTP 401", UNCLEAR, "resolve the unknown rows"],
                 unclear_is_not_foreign,
             ),
             (
-                Stop::Forbidden(Outcome::Rejected, own),
+                stopped(Stop::Forbidden(Outcome::Rejected, own)),
                 FIX,
                 fixed,
                 &["HTTP 403", "`payments journal retry --status 403`"],
                 rejected_only,
             ),
             (
-                Stop::Forbidden(Outcome::Unknown, own),
+                stopped(Stop::Forbidden(Outcome::Unknown, own)),
                 FIX,
                 fixed,
                 &["HTTP 403", UNCLEAR, "look for the payment"],
                 unclear_is_not_foreign,
             ),
             (
-                Stop::Forbidden(Outcome::Unknown, foreign),
+                stopped(Stop::Forbidden(Outcome::Unknown, foreign)),
                 FIX,
                 fixed,
                 &["before or after the service acted", "`payments check`", "look for the payment"],
                 unknown_only,
             ),
-            (Stop::TooManyRejected(7), LOOK, known, &["more than 7 rows"], &[]),
-            (Stop::Outage(text()), SAFE, "", &["does not respond as it should: why"], &[]),
-            (Stop::Unreachable(text()), FIX, fixed, &["waiting does not help: why"], &[]),
+            (stopped(Stop::TooManyRejected(7)), LOOK, known, &["more than 7 rows"], &[]),
+            (stopped(Stop::Outage(text())), SAFE, "", &["does not respond as it should: why"], &[]),
+            (stopped(Stop::Unreachable(text())), FIX, fixed, &["waiting does not help: why"], &[]),
             (
-                throttled(Outcome::Rejected),
+                stopped(throttled(Outcome::Rejected)),
                 WAIT,
                 later,
                 &["HTTP 429", "a pause of 600 s", "the 1.5 s left", "reopen the rejected rows"],
                 rejected_only,
             ),
             (
-                throttled(Outcome::Unknown),
+                stopped(throttled(Outcome::Unknown)),
                 WAIT,
                 later,
                 &["HTTP 429", UNCLEAR, "resolve the unknown rows"],
                 unclear_is_not_foreign,
             ),
-            (Stop::Journal(text()), FIX, fixed, &["do not pay it another way"], &[]),
-            (Stop::Results(text()), FIX, fixed, &["cannot be written: why"], &[]),
-            (Stop::Internal, SAFE, "", &["`payments journal list --unresolved`"], &[]),
+            (stopped(Stop::Journal(text())), FIX, fixed, &["do not pay it another way"], &[]),
+            (stopped(Stop::Results(text())), FIX, fixed, &["cannot be written: why"], &[]),
+            (stopped(Stop::Internal), SAFE, "", &["`payments journal list --unresolved`"], &[]),
         ] {
-            let message = stop.to_string();
+            let mut summary = Summary { stop: Some(stop), given_up, ..Summary::default() };
+            let message = summary.stop_message().expect("it has stopped");
             for part in parts {
                 assert!(message.contains(part), "{part}: {message}");
             }
             for wrong in wrong {
                 assert!(!message.contains(wrong), "{wrong}: {message}");
             }
-            let mut summary = Summary { stop: Some(stop), ..Summary::default() };
             summary.tallies.total.add(Amount::from_cents(1));
             let text = summary.lines(Style::Plain);
             let (first, last) = (text.lines().next(), text.lines().last());

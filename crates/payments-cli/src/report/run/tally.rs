@@ -83,21 +83,8 @@ impl Tallies {
     }
 }
 
-/// Two members of the document of a run.
-impl Serialize for Tallies {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        #[derive(Serialize)]
-        struct Members<'a> {
-            #[serde(serialize_with = "rows")]
-            rows: &'a Tallies,
-            rejected_by_status: &'a RejectedByStatus,
-        }
-
-        Members { rows: self, rejected_by_status: &self.rejected_by_status }.serialize(serializer)
-    }
-}
-
-fn rows<S: Serializer>(tallies: &Tallies, serializer: S) -> Result<S::Ok, S::Error> {
+/// The member `rows` of the document of a run.
+pub(super) fn rows<S: Serializer>(tallies: &Tallies, serializer: S) -> Result<S::Ok, S::Error> {
     let rows = tallies.named().map(|(name, _, tally)| (name, tally));
     serializer.collect_map(rows.chain([("total", tallies.total)]))
 }

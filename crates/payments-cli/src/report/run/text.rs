@@ -17,7 +17,7 @@ impl Summary {
         let (tone, heading) = self.heading();
         let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_run(self).number()));
         let mut text = format!("{} {code}\n", style.paint(tone, &heading));
-        text.extend(self.stop.iter().map(|stop| line(&format!("stopped: {stop}"))));
+        text.extend(self.stop_message().map(|stop| line(&format!("stopped: {stop}"))));
         let why = self.incomplete_results.iter();
         text.extend(why.map(|why| line(&format!("the file of --results is incomplete: {why}"))));
         let place = self.created_journal.iter();
