@@ -13,7 +13,7 @@ use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
 
 use self::check::{Check, CheckedRow, look_up};
-use self::rows::{Row, Rows};
+use self::rows::Row;
 use super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early};
 use super::{CommandError, READ};
 use crate::abandoned::Abandoned;
@@ -44,7 +44,7 @@ pub(super) async fn run(
     let is_dry_run = mem::take(&mut options.dry_run);
     let file = RowFile::read(path, Role::Resolutions, place)?;
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let Rows { mut rows, left_alone } = rows::read(&file, &mut problems);
+    let (mut rows, left_alone) = rows::read(&file, &mut problems);
     drop(file);
     let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, output, || Ok(())).await?;
@@ -77,7 +77,7 @@ pub(super) async fn run(
     })?;
     problems.refuse()?;
     let mut result = if is_dry_run {
-        FileResult::of_dry_run(rows)
+        FileResult { is_dry_run, resolved: rows, left_alone: 0, failure: None }
     } else {
         write(&journal, rows, &keys.mask(by), service, &mut interrupt).await
     };
@@ -169,10 +169,6 @@ async fn write(
 }
 
 impl FileResult {
-    fn of_dry_run(rows: Vec<CheckedRow>) -> Self {
-        Self { is_dry_run: true, resolved: rows, left_alone: 0, failure: None }
-    }
-
     /// By what the file says.
     fn sums(&self) -> BTreeMap<&'static str, IntentSum> {
         let mut sums =

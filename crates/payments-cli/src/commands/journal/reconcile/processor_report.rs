@@ -17,6 +17,7 @@ use crate::row_file::RowFile;
 use crate::settings::JournalPlace;
 
 /// A report, with what is shown of its rows.
+#[derive(Default)]
 pub(super) struct ProcessorReport {
     pub(super) name: Option<String>,
     pub(super) rows: Vec<ReportRow>,
@@ -49,62 +50,51 @@ impl ProcessorReport {
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
         let columns = columns(table.headings(), &asked.columns)?;
         check_columns(&columns, words)?;
-        let mut this = Self {
-            name: file.name.clone(),
-            rows: Vec::new(),
-            statuses: BTreeMap::new(),
-            against: BTreeMap::new(),
-            unreadable: BTreeMap::new(),
-        };
-        let mut seen_words: BTreeMap<String, u64> = BTreeMap::new();
-        let mut times = Vec::new();
-        while let Some(row) = table.next() {
+        let mut this = Self { name: file.name.clone(), ..Self::default() };
+        let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
+        while let Some(read) = table.next() {
             let line = table.line();
-            let (row, time) = match row {
-                Err(problem) if table.may_hide_rows() => {
+            let cells = columns.map(|column| match (column, &read) {
+                (None, _) => ReportCell::Absent,
+                (Some(index), Ok(())) => cell(&table, index),
+                // Nothing of the row is known, so it may be any payment.
+                (Some(_), Err(_)) => ReportCell::Unreadable,
+            });
+            let word = columns[STATUS].map(|_| read_text(&cells[STATUS]).unwrap_or_default().to_owned());
+            let (mut row, time) = report_row(line, cells, words);
+            if let Err(problem) = read {
+                if table.may_hide_rows() {
                     return Err(Role::Report.refused(&format!(": line {line} {}", problem.rule)));
                 }
-                Err(problem) => {
-                    this.unreadable.insert(line, format!("the row {}", problem.rule));
-                    // Nothing of it is known, so it may be any payment.
-                    let cells =
-                        columns.map(|column| column.map_or(ReportCell::Absent, |_| ReportCell::Unreadable));
-                    let (mut row, _) = report_row(line, cells, words);
-                    row.status = RowStatus::Unreadable;
-                    (row, None)
+                this.unreadable.insert(line, format!("the row {}", problem.rule));
+                row.status = RowStatus::Unreadable;
+            } else {
+                if let Some(word) = word {
+                    *seen_words.entry(word.clone()).or_default() += 1;
+                    this.statuses.insert(line, word);
                 }
-                Ok(()) => {
-                    let cells = columns.map(|column| cell(&table, column));
-                    if columns[STATUS].is_some() {
-                        let word = read_text(&cells[STATUS]).unwrap_or_default();
-                        *seen_words.entry(word.to_owned()).or_default() += 1;
-                        this.statuses.insert(line, word.to_owned());
+                if row.status == RowStatus::Charged
+                    && let Some(against) = word_against(&table, &columns)
+                {
+                    // Without a status, the type of a refund says what the row is.
+                    if columns[STATUS].is_none() && against.is_whole_cell {
+                        row.status = RowStatus::Other;
                     }
-                    let (mut row, time) = report_row(line, cells, words);
-                    if row.status == RowStatus::Charged
-                        && let Some(against) = word_against(&table, &columns)
-                    {
-                        // Without a status, the type of a refund says what the row is.
-                        if columns[STATUS].is_none() && against.is_whole_cell {
-                            row.status = RowStatus::Other;
-                        }
-                        row.is_contradicted = true;
-                        this.against.insert(line, format!("{}: {}", against.column, against.word));
-                    }
-                    if let ReportCell::Read(id) = &row.id
-                        && is_like_a_card(id.as_str())
-                        && !asked.ids_are_not_cards
-                    {
-                        let rule = card_like_ids::refusal("TransactionId");
-                        return Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")));
-                    }
-                    let unreadable = unreadable_parts(&row, time.as_ref());
-                    if !unreadable.is_empty() {
-                        this.unreadable.insert(line, format!("cannot be read: {}", unreadable.join(", ")));
-                    }
-                    (row, time)
+                    row.is_contradicted = true;
+                    this.against.insert(line, format!("{}: {}", against.column, against.word));
                 }
-            };
+                if let ReportCell::Read(id) = &row.id
+                    && is_like_a_card(id.as_str())
+                    && !asked.ids_are_not_cards
+                {
+                    let rule = card_like_ids::refusal("TransactionId");
+                    return Err(Role::Report.refused(&format!(" has an id in line {line} that {rule}")));
+                }
+                let unreadable = unreadable_parts(&row, time.as_ref());
+                if !unreadable.is_empty() {
+                    this.unreadable.insert(line, format!("cannot be read: {}", unreadable.join(", ")));
+                }
+            }
             this.rows.push(row);
             times.push(time);
         }
@@ -148,14 +138,11 @@ fn check_columns(columns: &[Option<usize>; 6], words: StatusWords<'_>) -> Result
     Ok(())
 }
 
-fn cell(table: &Table<'_>, column: Option<usize>) -> ReportCell<String> {
-    match column.map(|index| table.cell(index)) {
-        None => ReportCell::Absent,
-        Some(Ok(text)) if text.trim().is_empty() => ReportCell::Empty,
-        Some(Ok(text)) if check_no_spreadsheet_value(text.trim()).is_ok() => {
-            ReportCell::Read(text.trim().to_owned())
-        }
-        Some(Ok(_) | Err(_)) => ReportCell::Unreadable,
+fn cell(table: &Table<'_>, index: usize) -> ReportCell<String> {
+    match table.cell(index).map(str::trim) {
+        Ok("") => ReportCell::Empty,
+        Ok(text) if check_no_spreadsheet_value(text).is_ok() => ReportCell::Read(text.to_owned()),
+        Ok(_) | Err(_) => ReportCell::Unreadable,
     }
 }
 

@@ -72,26 +72,19 @@ impl Row {
     }
 }
 
-/// The valid rows, and how many say nothing.
-#[derive(Default)]
-pub(super) struct Rows {
-    pub(super) rows: Vec<Row>,
-    pub(super) left_alone: u64,
-}
-
-/// Reads the rows that say something.
-pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
+/// The valid rows that say something, and how many say nothing.
+pub(super) fn read(file: &RowFile, problems: &mut Problems) -> (Vec<Row>, u64) {
     let separator = file.separator();
+    let (mut rows, mut left_alone, mut lines) = (Vec::new(), 0, HashMap::new());
     let mut table = match file.table(separator) {
         Ok(table) => table,
         Err(problem) => {
             problems.push(problem);
-            return Rows::default();
+            return (rows, left_alone);
         }
     };
-    let Some(columns) = Columns::of(&table, separator, problems) else { return Rows::default() };
+    let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
     table.is_escaped = columns.is_exported || is_of_out(table.headings());
-    let (mut found, mut lines) = (Rows::default(), HashMap::new());
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
         let first = *lines.entry(key.clone()).or_insert(line);
@@ -100,12 +93,12 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> Rows {
             problems.push(Problem::new(line, "Key", rule).of(&key));
         }
         match columns.row(&table, &key) {
-            Ok(Some(row)) => found.rows.push(row),
-            Ok(None) => found.left_alone += 1,
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => left_alone += 1,
             Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
         }
     }
-    found
+    (rows, left_alone)
 }
 
 /// Where the columns are.
