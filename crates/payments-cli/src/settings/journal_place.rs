@@ -27,7 +27,7 @@ pub(crate) struct JournalPlace {
     /// A second witness of a journal in a file.
     witness: Option<PathBuf>,
     /// The journals that were opened, to close them at the end.
-    opened: Mutex<Vec<Journal>>,
+    journals: Mutex<Vec<Journal>>,
     /// The whole place, if this command created the journal.
     created: OnceLock<String>,
 }
@@ -108,7 +108,7 @@ impl JournalPlace {
         if purpose == OpenFor::Reading {
             warn_of_a_loss(&journal).await;
         }
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
+        self.journals.lock().unwrap_or_else(PoisonError::into_inner).push(journal.clone());
         Ok(Some(journal))
     }
 
@@ -120,11 +120,7 @@ impl JournalPlace {
     async fn open_file(&self, path: PathBuf, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
         let options = self.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
         let store = match purpose {
-            OpenFor::Charging => {
-                let store = on_a_thread(move || options.open(path)).await?;
-                self.announce(store.was_created());
-                Some(store)
-            }
+            OpenFor::Charging => Some(on_a_thread(move || options.open(path)).await?),
             OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
             OpenFor::Reading | OpenFor::DryRun => {
                 let reader = on_a_thread(move || {
@@ -135,22 +131,18 @@ impl JournalPlace {
                 return Ok(reader.await?.map(Journal::read_only));
             }
         };
-        opened(store).await
+        self.opened(store, SqliteStore::was_created).await
     }
 
     async fn open_database(&self, url: &str, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {
         let store = match purpose {
-            OpenFor::Charging => {
-                let store = PostgresStore::connect(url).await?;
-                self.announce(store.was_created());
-                Some(store)
-            }
+            OpenFor::Charging => Some(PostgresStore::connect(url).await?),
             OpenFor::Changing => PostgresStore::options().connect_to_existing(url).await?,
             OpenFor::Reading | OpenFor::DryRun => {
                 return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
             }
         };
-        opened(store).await
+        self.opened(store, PostgresStore::was_created).await
     }
 
     /// The failure for a command that must not create a journal.
@@ -164,10 +156,20 @@ impl JournalPlace {
         )
     }
 
-    fn announce(&self, was_created: bool) {
-        if !was_created {
-            return;
+    async fn opened<S: Store>(
+        &self,
+        store: Option<S>,
+        was_created: fn(&S) -> bool,
+    ) -> Result<Option<Journal>, StoreError> {
+        let Some(store) = store else { return Ok(None) };
+        if was_created(&store) {
+            self.announce();
         }
+        Journal::open(store).await.map(Some)
+    }
+
+    /// Says that this command has created the journal.
+    fn announce(&self) {
         let place = match &self.kind {
             // The file has this name already, so only a card number is hidden.
             Kind::File(path) => mask(&path.to_string_lossy(), &[]).into_owned(),
@@ -192,7 +194,7 @@ impl JournalPlace {
     /// another process that has the file open, or not at all. After that the write-ahead log stays next to the file, and nothing is
     /// lost.
     pub(crate) async fn close(&self, is_waited_for: bool) {
-        let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        let opened = mem::take(&mut *self.journals.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = Handle::current();
         // On another thread, because dropping a store may also wait for its database.
         let closing = spawn_blocking(move || {
@@ -271,7 +273,7 @@ impl JournalPlace {
             let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
             Kind::File(path)
         };
-        Ok(Some(Self { kind, source, witness: None, opened: Mutex::default(), created: OnceLock::new() }))
+        Ok(Some(Self { kind, source, witness: None, journals: Mutex::default(), created: OnceLock::new() }))
     }
 }
 
@@ -284,13 +286,6 @@ pub(crate) async fn warn_of_a_loss(journal: &Journal) {
             "warning: what this shows may be old, and a key that it does not show may have been charged: {}\n",
             for_terminal(&error.to_string())
         ));
-    }
-}
-
-async fn opened(store: Option<impl Store>) -> Result<Option<Journal>, StoreError> {
-    match store {
-        Some(store) => Journal::open(store).await.map(Some),
-        None => Ok(None),
     }
 }
 

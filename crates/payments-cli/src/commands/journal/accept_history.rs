@@ -9,6 +9,7 @@ use super::CommandError;
 use super::reconcile::is_of_out;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::card_like_ids::{self, is_like_a_card};
+use crate::csv_file::Table;
 use crate::failure::Problem;
 use crate::format::counted;
 use crate::output::Output;
@@ -54,56 +55,46 @@ async fn read(
 ) -> Result<Vec<IntentKey>, CommandError> {
     let file = RowFile::read(path, Role::Sent, place)?;
     let mut problems = Problems::of(file.name.clone(), Role::Sent);
-    let rows = read_rows(&file, asked, api_keys, &mut problems).unwrap_or_else(|problem| {
-        problems.push(problem);
-        Vec::new()
-    });
-    let mut keys = Vec::with_capacity(rows.len());
-    for (key, doubt) in rows {
-        // A key that is in the journal was sent exactly so.
-        if let Some(problem) = doubt
-            && journal.find(&key).await?.is_none()
-        {
-            problems.push(problem);
+    let mut keys = Vec::new();
+    match table_of_keys(&file) {
+        Err(problem) => problems.push(problem),
+        Ok((mut table, column)) => {
+            while let Some(key) = table.next_key(column, &mut problems) {
+                let rule = match doubt(&key, asked) {
+                    _ if api_keys.is_in(key.as_str()) => Some(NO_API_KEY.to_owned()),
+                    // A key that is in the journal was sent exactly so.
+                    Some(rule) if journal.find(&key).await?.is_none() => Some(rule),
+                    _ => None,
+                };
+                problems.extend(rule.map(|rule| Problem::new(table.line(), "Key", rule)));
+                keys.push(key);
+            }
         }
-        keys.push(key);
     }
     problems.refuse()?;
     Ok(keys)
 }
 
-/// The keys, each with the problem that it is if the journal does not have it. The error is a problem because of which no row can
-/// be read.
-fn read_rows(
-    file: &RowFile,
-    asked: &AcceptHistoryArguments,
-    api_keys: &KnownKeys,
-    problems: &mut Problems,
-) -> Result<Vec<(IntentKey, Option<Problem>)>, Problem> {
+/// The table, and its column of keys.
+fn table_of_keys(file: &RowFile) -> Result<(Table<'_>, usize), Problem> {
     let mut table = file.table(file.separator())?;
-    let is_key = |heading: &String| heading.trim().eq_ignore_ascii_case("key");
-    let columns: Vec<_> = (0..).zip(table.headings()).filter(|(_, heading)| is_key(heading)).collect();
-    let &[(column, heading)] = &*columns else {
+    let headings = table.headings();
+    let is_key = |index: &usize| headings[*index].trim().eq_ignore_ascii_case("key");
+    let columns: Vec<_> = (0..headings.len()).filter(is_key).collect();
+    let &[column] = &*columns else {
         return Err(Problem::new(1, "header", "must have one column Key"));
     };
-    table.is_escaped = heading == "key" || is_of_out(table.headings());
-    let mut keys = Vec::new();
-    while let Some(key) = table.next_key(column, problems) {
-        let problem = |rule: String| Problem::new(table.line(), "Key", rule);
-        if api_keys.is_in(key.as_str()) {
-            problems.push(problem(NO_API_KEY.to_owned()));
-            continue;
-        }
-        let rule = if !asked.ids_are_not_cards && is_like_a_card(key.as_str()) {
-            Some(card_like_ids::refusal("Key"))
-        } else {
-            let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact);
-            change.map(|change| format!("{change}, {NOT_EXACT}"))
-        };
-        let doubt = rule.map(problem);
-        keys.push((key, doubt));
+    table.is_escaped = headings[column] == "key" || is_of_out(headings);
+    Ok((table, column))
+}
+
+/// Why a key that the journal does not have may not be the one that was sent.
+fn doubt(key: &IntentKey, asked: &AcceptHistoryArguments) -> Option<String> {
+    if !asked.ids_are_not_cards && is_like_a_card(key.as_str()) {
+        return Some(card_like_ids::refusal("Key"));
     }
-    Ok(keys)
+    let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact)?;
+    Some(format!("{change}, {NOT_EXACT}"))
 }
 
 /// What to do about a key that may not be written as it was sent.
