@@ -179,6 +179,11 @@ impl Failure {
         self
     }
 
+    /// With more in its message.
+    pub(crate) fn reworded(self, reword: impl FnOnce(&str) -> String) -> Self {
+        Self { message: reword(&self.message), ..self }
+    }
+
     /// Sets the purpose of the call.
     pub(crate) fn for_purpose(mut self, purpose: Purpose) -> Self {
         self.advice.purpose = purpose;

@@ -21,7 +21,7 @@ pub(crate) fn request<T>(
         let failure = Failure::from(error);
         match early_end(&bytes) {
             // The text shows the violations and not the message, and the document shows no hints.
-            Some(why) => Failure { message: format!("{} ({why})", failure.message), ..failure.hint(why) },
+            Some(why) => failure.reworded(|message| format!("{message} ({why})")).hint(why),
             None => failure,
         }
     })

@@ -162,9 +162,7 @@ impl KnownKeys {
 
     /// Masks the message if it contains an API key, which a person may have given in place of another text.
     pub(crate) fn hidden_in(&self, failure: Failure) -> Failure {
-        let message =
-            if self.is_in(&failure.message) { self.mask(&failure.message) } else { failure.message };
-        Failure { message, ..failure }
+        if self.is_in(&failure.message) { failure.reworded(|message| self.mask(message)) } else { failure }
     }
 
     /// The text with the keys and card numbers masked.

@@ -60,11 +60,9 @@ fn cannot_read_journal(error: &StoreError) -> Failure {
 
 /// This run sent nothing, but only the journal knows what earlier runs have sent.
 pub(super) fn with_earlier_runs(failure: Failure) -> Failure {
-    let message = format!(
-        "{}; earlier runs may have paid rows of this file: do not pay them another way",
-        failure.message
-    );
-    Failure { message, ..failure }
+    failure.reworded(|message| {
+        format!("{message}; earlier runs may have paid rows of this file: do not pay them another way")
+    })
 }
 
 #[cfg(test)]

@@ -209,10 +209,8 @@ async fn resolve_as_said(
     let (journal, read) = read(place, key).await?;
     let resolution = said.about(&read)?;
     let resolved = if needs_service(&read, &resolution.verdict) {
-        let settings = Settings::resolve(options).map_err(|error| {
-            let message = format!("{SERVICE_IS_LOST}: {}", error.message);
-            Failure { message, ..error }
-        })?;
+        let settings = Settings::resolve(options)
+            .map_err(|error| error.reworded(|message| format!("{SERVICE_IS_LOST}: {message}")))?;
         settings.require_one_key()?;
         journal.resolve_of_service(&read, resolution, settings.endpoint.service()).await
     } else {

@@ -49,12 +49,8 @@ pub(super) async fn run(
     } else {
         reopen_all(&journal, statuses, (&by, note), &mut retried).await.map_err(|failure| {
             // They stay reopened, and running it again reopens the rest.
-            let done = format!(
-                "{} were reopened before this failure: {}",
-                retried.reopened.intents(),
-                failure.message
-            );
-            Failure { message: done, ..failure }
+            let done = retried.reopened.intents();
+            failure.reworded(|message| format!("{done} were reopened before this failure: {message}"))
         })?;
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
