@@ -26,7 +26,8 @@ async fn server_without_durable_commits_is_refused() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn database_that_cannot_store_a_journal_is_refused() {
-    let Some(server) = Server::start() else { return };
+    // It has `template0`.
+    let Some(server) = Server::of_a_new_cluster() else { return };
     sql(
         &server.url(),
         "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0;
