@@ -5,7 +5,7 @@ use payments_core::model::{
 };
 use payments_journal::internals::{Begin, Change, Ending, NewAttempt};
 use payments_journal::{
-    Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, Resolution, StateName,
+    Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, OwnerId, Resolution, StateName,
 };
 
 use crate::contract::PAYER;
@@ -76,10 +76,13 @@ fn assert_changes(change: &Change, expected: &[(&str, StateName)]) {
 fn plain_call_sends_again_only_if_nothing_moved_d44() {
     let again = [("not processed", StateName::Sending), ("resolved: not processed", StateName::Sending)];
     assert_changes(&begin("second", 10), &again);
-    for (_, row) in rows() {
+    for (_, mut row) in rows() {
+        // Of another process, and of no known service.
+        (row.owner, row.service) = (OwnerId::from_kept("another"), None);
         if let Some(written) = begin("second", 10).decide(Some(&row)) {
             assert_eq!((written.attempt_id, written.attempts), (attempt("second"), 2));
             assert_eq!((written.begun_at, written.owner), (at(9), owner()));
+            assert_eq!(written.service.as_deref(), Some(SERVICE));
         }
     }
 }
@@ -543,11 +546,15 @@ impl Parts {
         begin_as(Begin::First, "second", self.request(), 9)
     }
 
+    /// As rejected with HTTP 400.
+    fn rejected(self) -> Intent {
+        let sending = begin_as(Begin::First, "first", self.request(), 1).decide(None).unwrap();
+        end("first", Ending::Rejected(refused(400))).decide(Some(&sending)).unwrap()
+    }
+
     /// As rejected with HTTP 400, then reopened by a person.
     fn reopened(self, reopen: &Change) -> Intent {
-        let sending = begin_as(Begin::First, "first", self.request(), 1).decide(None).unwrap();
-        let rejected = end("first", Ending::Rejected(refused(400))).decide(Some(&sending)).unwrap();
-        reopen.decide(Some(&rejected)).unwrap()
+        reopen.decide(Some(&self.rejected())).unwrap()
     }
 }
 
@@ -560,8 +567,7 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         reference: Some("order 17"),
     };
     const WITHOUT: Parts = Parts { reference: None, ..WITH };
-    let by_status = Change::reopen(key(), Some(&[400]), "ada", None, at(2));
-    let by_name = Change::reopen(key(), None, "ada", None, at(2));
+    let by_status = Some(&[400][..]);
     for (recorded, corrected, is_taken_by_status, is_taken_by_name) in [
         (WITH, Parts { token: "tok_1", ..WITH }, true, true),
         (WITH, Parts { token: "tok_1", reference: Some(" order\u{a0} 17\n"), ..WITH }, true, true),
@@ -583,10 +589,13 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         // The same request, as of any key that moved nothing.
         (WITHOUT, WITHOUT, true, true),
     ] {
-        for (reopen, is_taken) in [(&by_status, is_taken_by_status), (&by_name, is_taken_by_name)] {
-            let row = recorded.reopened(reopen);
+        for (statuses, is_taken) in [(by_status, is_taken_by_status), (None, is_taken_by_name)] {
+            let reopen = Change::reopen(key(), statuses, "ada", None, at(2));
+            let row = recorded.reopened(&reopen);
             let begun = corrected.begin().decide(Some(&row));
             let (from, to) = (recorded.request(), corrected.request());
+            assert_eq!(recorded.rejected().is_corrected_by(&to, statuses), is_taken, "{reopen:?}: {from:?}");
+            assert!(!recorded.rejected().is_corrected_by(&to, Some(&[401])), "{from:?}");
             assert_eq!(begun.is_some(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
             assert_eq!(row.differences(&to).is_empty(), is_taken, "{reopen:?}: {from:?}, then {to:?}");
             let Some(begun) = begun else { continue };
