@@ -225,7 +225,8 @@ const SHELL: &str = r#"
 postgres=$1 folder=$2 server=
 stop() {
     if [ -n "$server" ]; then
-        kill "-$1" "$server"
+        # Until it has started, it ignores the signals that a shell ignores for it.
+        while kill "-$1" "$server" 2>/dev/null; do sleep 0.02; done
         wait "$server"
         server=
     fi
