@@ -82,7 +82,7 @@ fn main() -> ExitCode {
         }
         Task::Wheel => shell()
             .and_then(|shell| wheel::build(&shell, "release"))
-            .map(|path| println!("{}", path.display())),
+            .map(|(_, path)| println!("{}", path.display())),
         Task::Miri => miri(),
     };
     // Not returned from `main`: anyhow may print a backtrace, which would hide the line that says what to do.

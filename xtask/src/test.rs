@@ -1,12 +1,18 @@
 //! `cargo xtask test`: every check that a change must pass, cheap steps first.
 //!
-//! All steps share one target folder and none sets `RUSTFLAGS`, so each step reuses what earlier ones have compiled.
+//! All steps share one target folder and none sets `RUSTFLAGS`, so each step reuses what earlier ones have compiled. Cargo locks
+//! the folder while it compiles, and not while a test runs.
 
 mod sandbox;
 
+use std::io::{self, Read as _};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::ensure;
+use anyhow::{Context as _, ensure};
 use xshell::{Shell, cmd};
 
 use crate::cargo::{self, cargo};
@@ -32,7 +38,7 @@ pub(crate) struct Options {
     quick: bool,
 }
 
-/// Runs all steps, or the selected one, and stops at the first failure.
+/// Runs all steps, or the selected one. After a failure no other step begins.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let shell = cargo::shell()?;
     if options.list {
@@ -49,46 +55,74 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
         shell.set_var("CI", "true");
     }
     let is_selected = |step: &&Step| options.only.as_deref().is_none_or(|title| title == step.title);
-    let steps: Vec<_> = STEPS.iter().filter(is_selected).collect();
-    ensure!(!steps.is_empty(), "there is no such step: list them with `cargo xtask test --list`");
+    let selected: Vec<_> = STEPS.iter().filter(is_selected).collect();
+    ensure!(!selected.is_empty(), "there is no such step: list them with `cargo xtask test --list`");
 
     let started = Instant::now();
-    let mut summary = Vec::new();
-    for (step, number) in steps.iter().zip(1..) {
-        println!("\n── step {number} of {}: {}", steps.len(), step.title);
+    let (mut summary, mut steps) = (Vec::new(), Vec::new());
+    for step in selected {
         if let Some(Need { missing, .. }) = step.needs.iter().find(|need| !need.is_met(&shell)) {
             ensure!(
                 !options.complete,
                 "cannot run {:?}: {missing}. Install it, or run without --complete to skip this step",
                 step.title
             );
-            println!("skipped: {missing}");
             summary.push(format!("skipped  {:>9}  {}: {missing}", "", step.title));
-            continue;
-        }
-        if let Some(commit) = options.since.as_deref().filter(|commit| step.reads_nothing_new(&shell, commit))
+        } else if let Some(commit) =
+            options.since.as_deref().filter(|commit| step.reads_nothing_new(&shell, commit))
         {
             let why = format!("nothing that it reads has changed since {commit}");
-            println!("not run: {why}");
             summary.push(format!("not run  {:>9}  {}: {why}", "", step.title));
-            continue;
-        }
-        let step_started = Instant::now();
-        let result = (step.run)(&shell);
-        let word = if result.is_ok() { "ok" } else { "FAILED" };
-        summary.push(format!("{word:>7}  {:>9}  {}", duration(step_started.elapsed()), step.title));
-        if let Err(error) = result {
-            println!("\n── summary\n{}", summary.join("\n"));
-            let again = format!(
-                "see above, fix it, then run this step alone: cargo xtask test --only {:?}",
-                step.title
-            );
-            return Err(error.context(again));
+        } else {
+            steps.push(step);
         }
     }
+    if let ([step], Some(_)) = (&steps[..], &options.only) {
+        return step.run_here(&shell, &mut summary);
+    }
+    let result = run_all_steps(&shell, steps, options.complete, &mut summary);
     println!("\n── summary\n{}", summary.join("\n"));
+    result?;
     println!("{} in {}", count_passed(&summary), duration(started.elapsed()));
     Ok(())
+}
+
+/// Runs the steps before the tests, then the tests and the others beside them: most tests wait, and leave time to compile.
+fn run_all_steps(
+    shell: &Shell,
+    steps: Vec<&'static Step>,
+    is_complete: bool,
+    summary: &mut Vec<String>,
+) -> anyhow::Result<()> {
+    // The path stays the same when the tests are built, and this program with them.
+    let program = std::env::current_exe()?;
+    let (beside, mut in_order): (Vec<_>, Vec<_>) = steps.into_iter().partition(|step| step.is_beside_tests);
+    let tests = in_order.pop().context("the tests run always")?;
+    in_order.into_iter().try_for_each(|step| step.run_here(shell, summary))?;
+
+    thread::scope(|scope| {
+        let (sender, ended) = mpsc::channel();
+        scope.spawn(move || {
+            for step in beside {
+                let started = Instant::now();
+                let (output, result) = step.run_apart(&program, is_complete);
+                let is_last = result.is_err();
+                // Nobody receives it if the tests have failed.
+                if sender.send((step, started.elapsed(), output, result)).is_err() || is_last {
+                    break;
+                }
+            }
+        });
+        let mut all = tests.run_here(shell, summary);
+        while let Some((step, took, output, result)) =
+            if all.is_ok() { ended.recv().ok() } else { ended.try_recv().ok() }
+        {
+            println!("{output}");
+            let result = step.end(took, result, summary);
+            all = all.and(result);
+        }
+        all
+    })
 }
 
 struct Step {
@@ -98,7 +132,55 @@ struct Step {
     /// All files that decide its result besides the toolchain and [`ALWAYS_READ`], as patterns of git. If there are none, it may
     /// read any file.
     reads: &'static [&'static str],
-    run: fn(&Shell) -> anyhow::Result<()>,
+    /// It replaces no program that a test starts.
+    is_beside_tests: bool,
+    run: Run,
+}
+
+type Run = fn(&Shell) -> anyhow::Result<()>;
+
+impl Step {
+    fn run_here(&self, shell: &Shell, summary: &mut Vec<String>) -> anyhow::Result<()> {
+        println!("\n── {}", self.title);
+        let started = Instant::now();
+        let result = (self.run)(shell);
+        self.end(started.elapsed(), result, summary)
+    }
+
+    /// Runs it in a process of low priority, because tests have deadlines. What it prints is kept until the tests have printed
+    /// theirs.
+    fn run_apart(&self, program: &Path, is_complete: bool) -> (String, anyhow::Result<()>) {
+        let mut output = Vec::new();
+        let result = (|| {
+            let (mut reader, writer) = io::pipe()?;
+            let mut command = Command::new(if cfg!(unix) { Path::new("nice") } else { program });
+            command.args(cfg!(unix).then_some(program)).args(["test", "--only", self.title]);
+            command.args(is_complete.then_some("--complete")).stdin(Stdio::null());
+            let mut step = command.stdout(writer.try_clone()?).stderr(writer).spawn()?;
+            // It holds the pipe open.
+            drop(command);
+            reader.read_to_end(&mut output)?;
+            ensure!(step.wait()?.success(), "it failed");
+            Ok(())
+        })();
+        if result.is_err() {
+            println!("\n── FAILED: {}. What it printed follows when the tests have ended", self.title);
+        }
+        (String::from_utf8_lossy(&output).into_owned(), result)
+    }
+
+    fn end(
+        &self,
+        took: Duration,
+        result: anyhow::Result<()>,
+        summary: &mut Vec<String>,
+    ) -> anyhow::Result<()> {
+        let word = if result.is_ok() { "ok" } else { "FAILED" };
+        summary.push(format!("{word:>7}  {:>9}  {}", duration(took), self.title));
+        result.with_context(|| {
+            format!("see above, fix it, then run this step alone: cargo xtask test --only {:?}", self.title)
+        })
+    }
 }
 
 /// The manifests, the lock file and the steps themselves.
@@ -116,32 +198,37 @@ impl Step {
     }
 }
 
+/// Beside the tests come first those that use one core: when the tests have ended, the others have both.
 const STEPS: &[Step] = &[
-    Step { title: "formatting", needs: &[], reads: &[], run: formatting },
-    Step { title: "lints", needs: &[], reads: &[], run: lints },
-    Step { title: "lints of each library alone", needs: &[], reads: LIBRARIES, run: lints_of_each_library },
-    Step { title: "tests", needs: &[], reads: &[], run: tests },
-    Step { title: "numbers under serde_json's other features", needs: &[], reads: NUMBERS, run: numbers },
-    Step {
-        title: "the sandbox follows its OpenAPI document",
-        needs: &[PYTHON_VENV],
-        reads: SANDBOX,
-        run: openapi,
-    },
-    Step { title: "a payment from Python", needs: &[PYTHON_VENV], reads: &[], run: python },
-    Step { title: "the Python package", needs: &[PYTHON_VENV], reads: WHEEL, run: python_package },
-    Step { title: "a payment from Node", needs: &[NODE], reads: &[], run: node },
-    Step {
-        title: "console examples in the documents",
-        needs: &[BASH, CURL],
-        reads: &[],
-        run: console_examples,
-    },
-    Step { title: "doctests", needs: &[], reads: &[], run: doctests },
-    Step { title: "the README works with the packages alone", needs: &[], reads: PACKAGES, run: packages },
-    Step { title: "documentation", needs: &[], reads: &[], run: documentation },
-    Step { title: "the public API matches tests/api", needs: &[RUSTDOC_JSON], reads: API, run: public_api },
+    first("formatting", formatting),
+    first("lints", lints),
+    first("build of the tests", build_of_the_tests),
+    first("tests", tests),
+    beside("the sandbox follows its OpenAPI document", &[PYTHON_VENV], SANDBOX, openapi),
+    beside("a payment from Python", &[PYTHON_VENV], &[], python),
+    beside("a payment from Node", &[NODE], &[], node),
+    beside("console examples in the documents", &[BASH, CURL], &[], console_examples),
+    beside("doctests", &[], &[], doctests),
+    beside("lints of each library alone", &[], LIBRARIES, lints_of_each_library),
+    beside("the public API matches tests/api", &[RUSTDOC_JSON], API, public_api),
+    beside("documentation", &[], &[], documentation),
+    beside("numbers under serde_json's other features", &[], NUMBERS, numbers),
+    beside("the Python package", &[PYTHON_VENV], WHEEL, python_package),
+    beside("the README works with the packages alone", &[], PACKAGES, packages),
 ];
+
+const fn first(title: &'static str, run: Run) -> Step {
+    Step { title, needs: &[], reads: &[], is_beside_tests: false, run }
+}
+
+const fn beside(
+    title: &'static str,
+    needs: &'static [Need],
+    reads: &'static [&'static str],
+    run: Run,
+) -> Step {
+    Step { title, needs, reads, is_beside_tests: true, run }
+}
 
 const LIBRARIES: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "clippy.toml"];
 /// The packages whose tests read numbers, with the members that they depend on.
@@ -193,16 +280,23 @@ fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
     Ok(())
 }
 
+fn build_of_the_tests(shell: &Shell) -> anyhow::Result<()> {
+    let test = if has_nextest(shell) { NEXTEST } else { TEST };
+    run_all(shell, &[format!("{test} --no-run")])
+}
+
 /// The manifests of the tests enable every feature that the crates' tests need.
 fn tests(shell: &Shell) -> anyhow::Result<()> {
     if has_nextest(shell) {
-        return run_all(shell, &["nextest run --locked --no-fail-fast --workspace"]);
+        return run_all(shell, &[format!("{NEXTEST} --no-fail-fast")]);
     }
     println!("cargo-nextest is not installed: using `cargo test`, which does not stop a test that hangs");
     // `cargo test --examples` does not build the example programs, which one test runs.
-    let test = "test --locked --no-fail-fast --workspace --lib --bins --tests --examples";
-    run_all(shell, &["build --locked --workspace --examples", test])
+    run_all(shell, &["build --locked --workspace --examples", &format!("{TEST} --no-fail-fast")])
 }
+
+const NEXTEST: &str = "nextest run --locked --workspace";
+const TEST: &str = "test --locked --workspace --lib --bins --tests --examples";
 
 /// The tests of numbers, with the features of `serde_json` that another crate in a user's build may enable. The step
 /// `tests` runs with neither. What reads no number is not repeated: the contracts of the guide's transport, and hostile texts.
@@ -260,8 +354,7 @@ fn python(shell: &Shell) -> anyhow::Result<()> {
 
 /// The same with the command from the wheel, as a Python user installs it.
 fn python_package(shell: &Shell) -> anyhow::Result<()> {
-    let wheel = wheel::build(shell, "dev")?;
-    let environment = wheel::Environment::create(shell, &cargo::target(shell)?.join("wheel/python"))?;
+    let (environment, wheel) = wheel::build(shell, "dev")?;
     environment.install(shell, &["--no-index", "--force-reinstall", &wheel.to_string_lossy()])?;
     let (python, payments) = (environment.program("python"), environment.program("payments"));
     Ok(cmd!(shell, "{python} examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
@@ -286,10 +379,10 @@ fn packages(shell: &Shell) -> anyhow::Result<()> {
     release(shell, &["packages"])
 }
 
+/// With the examples the dependencies have the features of the step `lints`, and are not checked again.
 fn documentation(shell: &Shell) -> anyhow::Result<()> {
-    let doc =
-        cargo(shell, "doc --locked --workspace --no-deps --all-features").env("RUSTDOCFLAGS", "-D warnings");
-    Ok(doc.run()?)
+    let doc = "doc --quiet --locked --workspace --no-deps --all-features --lib --bins --examples";
+    Ok(cargo(shell, doc).env("RUSTDOCFLAGS", "-D warnings").run()?)
 }
 
 fn public_api(shell: &Shell) -> anyhow::Result<()> {

@@ -7,18 +7,22 @@ use xshell::{Shell, cmd};
 
 use crate::cargo;
 
-/// Builds the wheel for this machine and returns its path.
-pub(crate) fn build(shell: &Shell, profile: &str) -> anyhow::Result<PathBuf> {
-    let folder = cargo::target(shell)?.join("wheel");
-    let maturin = Environment::create(shell, &folder.join("maturin"))?;
+/// Builds the wheel for this machine. Returns the environment with the program that has built it, and its path.
+pub(crate) fn build(shell: &Shell, profile: &str) -> anyhow::Result<(Environment, PathBuf)> {
+    let target = cargo::target(shell)?;
+    let folder = target.join("wheel");
+    let maturin = Environment::create(shell, &folder.join("python"))?;
     maturin.install(shell, &["--require-hashes", "--requirement", "tests/wheel/requirements.txt"])?;
-    let (maturin, wheels) = (maturin.program("maturin"), folder.join(profile));
+    let (program, wheels) = (maturin.program("maturin"), folder.join(profile));
     // A wheel of an earlier version would be found too.
     shell.remove_path(&wheels)?;
     let manifest = "crates/payments-cli/Cargo.toml";
-    cmd!(shell, "{maturin} build --locked --profile {profile} --manifest-path {manifest} --out {wheels}")
+    cmd!(shell, "{program} build --locked --profile {profile} --manifest-path {manifest} --out {wheels}")
+        // It shares what is compiled, and replaces no program that a test starts.
+        .env("CARGO_BUILD_BUILD_DIR", &target)
+        .env("CARGO_TARGET_DIR", folder.join("target"))
         .run()?;
-    shell.read_dir(&wheels)?.pop().context("maturin wrote no wheel")
+    Ok((maturin, shell.read_dir(&wheels)?.pop().context("maturin wrote no wheel")?))
 }
 
 /// A virtual environment of Python.
@@ -33,7 +37,9 @@ impl Environment {
 
     pub(crate) fn install(&self, shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
         let python = self.program("python");
-        Ok(cmd!(shell, "{python} -m pip install --quiet --disable-pip-version-check {arguments...}").run()?)
+        // Python compiles what is used.
+        let options = ["--quiet", "--disable-pip-version-check", "--no-compile"];
+        Ok(cmd!(shell, "{python} -m pip install {options...} {arguments...}").run()?)
     }
 
     pub(crate) fn program(&self, name: &str) -> PathBuf {
