@@ -57,17 +57,20 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &dyn AnyStack) -> Verdi
     })
 }
 
-/// The server sends invalid or impossibly large chunk sizes and leaves the connection open.
+/// The server sends invalid or impossibly large chunk sizes, or a chunk without the line break that ends it, and leaves the
+/// connection open.
 ///
 /// The call must fail with `Answered`. The rest of the connection cannot be interpreted, so the next call uses another.
 pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &dyn AnyStack) -> Verdict {
     let name = "a_broken_chunk_is_answered_and_ends_the_connection";
     Contract::new(name, MIXED_UP_RESPONSES).check(stack, |harness| {
-        for size in ["nonsense", "-1", "", "FFFFFFFFFFFFFFFFF", "10000000000000002", "0x2", "2 2"] {
+        let sizes = ["nonsense", "-1", "", "FFFFFFFFFFFFFFFFF", "10000000000000002", "0x2", "2 2"];
+        let after_a_chunk = sizes.map(|size| format!("\r\n{size}\r\n{{}}\r\n0\r\n\r\n"));
+        for rest in after_a_chunk.into_iter().chain(["XX0\r\n\r\n".to_owned()]) {
             let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
-            let chunks = format!("{:x}\r\n{HALF}\r\n{size}\r\n{{}}\r\n0\r\n\r\n", HALF.len());
-            let what = format!("sends a valid chunk, then one with the size {size:?}");
-            harness.respond_to_first(&what, format!("{head}{chunks}"), |run, call| {
+            let what = format!("sends the size and the bytes of a chunk, then {rest:?}");
+            let response = format!("{head}{:x}\r\n{HALF}{rest}", HALF.len());
+            harness.respond_to_first(&what, response, |run, call| {
                 call.must_have_partial_response(StatusCode::OK)?;
                 run.follow_up(call)
             })?;

@@ -107,7 +107,8 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Ve
 
 /// The server announces a body larger than any memory, sends three bytes of it, and waits.
 ///
-/// The transport must not reserve memory for it. The call must fail with `Answered`, no later than its deadline.
+/// The transport must not reserve memory for it, and no sum may overflow. The call must fail with `Answered`, no later than
+/// its deadline.
 pub fn an_absurd_length_reserves_no_memory(stack: &dyn AnyStack) -> Verdict {
     let contract = Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY);
     contract.exclusive().check(stack, |harness| {
@@ -115,6 +116,8 @@ pub fn an_absurd_length_reserves_no_memory(stack: &dyn AnyStack) -> Verdict {
         for head in [
             "Content-Length: 9300000000000000000\r\n\r\nabc",
             "Transfer-Encoding: chunked\r\n\r\n7fffffffffffffff\r\nabc",
+            "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\nabc",
+            "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\nffffffffffffffff\r\nabc",
         ] {
             let action = send_and(format!("HTTP/1.1 200 OK\r\n{head}"), |connection| {
                 connection.wait_for_close();

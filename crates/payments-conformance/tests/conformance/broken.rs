@@ -216,6 +216,10 @@ flaws! {
     TrustsTheFirstLength breaks [an_ambiguous_length_is_refused],
     /// Lets a chunk size overflow.
     ChunkSizesWrap breaks [a_broken_chunk_is_answered_and_ends_the_connection],
+    /// Skips two bytes after a chunk, whatever they are.
+    SkipsChunkEnds breaks [a_broken_chunk_is_answered_and_ends_the_connection],
+    /// Adds to a chunk size without checking for an overflow.
+    ChunkSizesOverflow breaks [an_absurd_length_reserves_no_memory],
     /// Leaves the chunked framing in the body.
     DoesNotDecodeChunks breaks [
         bodies_arrive_whole_in_every_framing,

@@ -632,8 +632,13 @@ impl Exchange {
                 while !self.line(stream)?.is_empty() {}
                 return Ok(());
             }
+            if self.has(Flaw::ChunkSizesOverflow) {
+                size.checked_add(2).expect("the chunk and its line break have a length");
+            }
             self.take(stream, usize::try_from(size).map_err(|_| ErrorKind::InvalidData)?, body)?;
-            if !self.line(stream)?.is_empty() {
+            if self.has(Flaw::SkipsChunkEnds) {
+                self.take(stream, 2, &mut Vec::new())?;
+            } else if !self.line(stream)?.is_empty() {
                 return Err(ErrorKind::InvalidData.into());
             }
         }
