@@ -1,7 +1,9 @@
 use std::env;
+use std::io::{self, Write as _};
 use std::panic::resume_unwind;
-use std::process::{Command, Output};
+use std::process::Command;
 use std::thread;
+use std::time::Duration;
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
@@ -47,33 +49,39 @@ impl Child {
     pub(crate) const NEEDS_A_TEST: &str =
         "it needs a separate process, which only a test created by `contract_tests!` can start";
 
-    /// Runs only this test, for this contract, in another process with a changed environment.
-    pub(crate) fn run(
+    /// The command that runs only this test, for this contract, in another process.
+    pub(crate) fn command(
         contract: &str,
         test: &str,
         base_url: &str,
         setup: &Setup,
-        change: impl FnOnce(&mut Command),
-    ) -> Result<Output, Violation> {
-        let cannot_start = |error| Violation::new(format!("cannot start the test again: {error}"));
-        let program = env::current_exe().map_err(cannot_start)?;
-        let mut child = Command::new(program);
+    ) -> Result<Command, Violation> {
+        let mut child = Command::new(env::current_exe().map_err(|error| Self::cannot_start(&error))?);
         // The test may be marked `#[ignore]`.
         child.args([test, "--exact", "--nocapture", "--include-ignored"]);
         child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem());
         if setup.wants_http2() {
             child.env(HTTP2, "1");
         }
-        change(&mut child);
-        child.output().map_err(cannot_start)
+        Ok(child)
     }
 
-    /// Makes one call to the parent's server.
-    pub(crate) fn send(&self, contract: &'static str, stack: &dyn AnyStack) -> Verdict {
+    /// What the child process prints. Its exit code says nothing: the test may expect that the contract is broken.
+    pub(crate) const GOT_RESPONSE: &str = "the call of the child process got a response";
+
+    pub(crate) fn cannot_start(error: &io::Error) -> Violation {
+        Violation::new(format!("cannot start the test again: {error}"))
+    }
+
+    /// Makes one call with this total deadline to the parent's server, and prints if it got a response.
+    pub(crate) fn send(&self, contract: &'static str, stack: &dyn AnyStack, total: Duration) -> Verdict {
         let transport = stack.transport(&self.setup);
-        let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned());
+        let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned()).total(total);
         match stack.block_on(transport.send(charge.into_transport_request())) {
-            Ok(_) => Verdict::kept(contract, Vec::new()),
+            Ok(_) => {
+                drop(writeln!(io::stdout(), "{}", Self::GOT_RESPONSE));
+                Verdict::kept(contract, Vec::new())
+            }
             Err(error) => Verdict::broken(contract, error.to_string(), Vec::new()),
         }
     }

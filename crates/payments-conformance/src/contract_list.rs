@@ -157,6 +157,7 @@ macro_rules! __contracts_of {
     (environment $callback:ident $arguments:tt) => {
         $crate::$callback! { $arguments environment:
             the_proxy_of_the_environment_is_ignored,
+            an_answer_to_a_stopped_process_is_an_answer,
             no_runtime_is_no_panic,
             a_call_does_not_block_its_thread,
         }

@@ -1,5 +1,5 @@
 use std::error::Error as StdError;
-use std::future::Future;
+use std::future::{Future, pending};
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -151,6 +151,14 @@ impl Service<Uri> for Connector {
         let connecting = self.clone().connect(uri, needed);
         // hyper-util may finish the connection in the background for a later call, outside the scope of `NEEDED`.
         Box::pin(async move {
+            let connecting = async {
+                let connected = connecting.await;
+                if connected.is_ok() && Instant::now() >= by {
+                    // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
+                    pending::<()>().await;
+                }
+                connected
+            };
             let connected = timeout_at(by, connecting).await;
             let connected = connected.unwrap_or_else(|late| Err((TransportErrorKind::Timeout, late.into())));
             connected.map_err(|(kind, cause)| ConnectError { kind, place, cause })

@@ -12,7 +12,7 @@ use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use hyper_util::client::legacy;
 use hyper_util::rt::TokioTimer;
-use payments_core::transport::{ServerAddress, before, has_ambiguous_length};
+use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length};
 use payments_core::{
     Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -164,7 +164,18 @@ impl Shared {
         let started = Instant::now();
         let connect_by = started + deadlines.connect();
         let total_ends = started + deadlines.total();
-        let mut total = pin!(deadline(total_ends));
+        let connection = call.connection().clone();
+        let on_time = deadline(total_ends);
+        let total = async {
+            on_time.await;
+            let now = Instant::now();
+            if is_assigned(&connection)
+                && let Some(grace) = grace_after_stop(total_ends.into_std(), now.into_std())
+            {
+                deadline(now + grace).await;
+            }
+        };
+        let mut total = pin!(total);
         let _permit = self.permit(connect_by).await?;
         if Instant::now() >= total_ends {
             return Err(TransportError::not_processed(TransportErrorKind::Timeout));
@@ -176,7 +187,7 @@ impl Shared {
         let mut call = call;
         let response = match before(total.as_mut(), response).await {
             Some(response) => response.map_err(transport_error)?,
-            None if is_assigned(call.connection()) => {
+            None if is_assigned(&connection) => {
                 return Err(TransportError::unknown(TransportErrorKind::Timeout));
             }
             None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
@@ -186,7 +197,7 @@ impl Shared {
                 .with_source("the response gives its length more than once"));
         }
         call.has_head = true;
-        let result = read(response, cap, total, total_ends).await;
+        let result = read(response, cap, total).await;
         call.is_complete = result.is_ok();
         result
     }
@@ -255,8 +266,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(5);
 async fn read(
     response: Response<Incoming>,
     cap: usize,
-    mut total: Pin<&mut Deadline>,
-    total_ends: Instant,
+    mut total: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<TransportResponse, TransportError> {
     let (head, mut body) = response.into_parts();
     let mut read = Bytes::new();
@@ -274,8 +284,8 @@ async fn read(
                 if is_over_cap {
                     break (TransportErrorKind::BodyTooLarge, None);
                 }
-                // The deadline is polled only while the body is pending.
-                if !body.is_end_stream() && Instant::now() >= total_ends {
+                // Above, the deadline is polled only while the body is pending.
+                if !body.is_end_stream() && total.as_mut().now_or_never().is_some() {
                     break (TransportErrorKind::Timeout, None);
                 }
             }

@@ -1,5 +1,5 @@
 use std::error::Error;
-use std::future::{Future, poll_fn};
+use std::future::{Future, pending, poll_fn};
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -89,7 +89,7 @@ impl<S, Address> Service<Address> for Connector<S>
 where
     S: Service<Address, Error = BoxError>,
     S::Future: Send + 'static,
-    S::Response: 'static,
+    S::Response: Send + 'static,
 {
     type Response = S::Response;
     type Error = BoxError;
@@ -105,6 +105,14 @@ where
         // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
         let connected = async move {
             let current = current?;
+            let connecting = async {
+                let connected = connecting.await;
+                if connected.is_ok() && Instant::now() >= current.deadline {
+                    // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
+                    pending::<()>().await;
+                }
+                connected
+            };
             let mut connecting = pin!(timeout_at(current.deadline, connecting));
             let polled = poll_fn(|context| {
                 let polled = connecting.as_mut().poll(context);
@@ -127,6 +135,8 @@ mod tests {
     use std::task::Waker;
     use std::time::Duration;
 
+    use tokio::time::error::Elapsed;
+
     use super::*;
 
     /// Opens a connection at once, or never.
@@ -148,6 +158,13 @@ mod tests {
 
     fn poll(future: Pin<&mut (impl Future + ?Sized)>) {
         assert!(future.poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_opens_after_its_deadline_is_not_used_d23() {
+        let connecting = Connecting::until(Instant::now());
+        let opened = connecting.limit(async { ConnectDeadline.layer(Open(true)).call(()).await });
+        assert!(opened.await.unwrap_err().is::<Elapsed>());
     }
 
     #[tokio::test]

@@ -1,16 +1,16 @@
 use std::fmt;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use http::{Response, Version};
-use payments_core::transport::{before, has_ambiguous_length};
+use payments_core::transport::{before, grace_after_stop, has_ambiguous_length};
 use payments_core::{
-    Sleep, SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
+    SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
 use tokio::runtime::Handle;
@@ -64,7 +64,17 @@ impl ReqwestTransport {
         let is_https = request.server()?.is_https();
         let connecting = Connecting::until(Instant::now() + request.deadlines().connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
-        let mut total = SystemTimer::new().sleep(request.deadlines().total());
+        let (timer, total) = (SystemTimer::new(), request.deadlines().total());
+        let (ends, on_time) = (timer.now() + total, timer.sleep(total));
+        let total = async {
+            on_time.await;
+            if !connecting.is_waiting()
+                && let Some(grace) = grace_after_stop(ends, timer.now())
+            {
+                timer.sleep(grace).await;
+            }
+        };
+        let mut total = pin!(total);
         let cap = request.response_cap();
         let no_runtime = "a tokio runtime is missing: make the call within one";
         let runtime =
@@ -79,7 +89,7 @@ impl ReqwestTransport {
             .map_err(|_panic| never_sent(TransportErrorKind::Configuration, Panicked))?;
         let sending = connecting.limit(pending);
         let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
-        let mut incoming = match before(&mut total, sending).await {
+        let mut incoming = match before(total.as_mut(), sending).await {
             Some(Ok(incoming)) => incoming,
             Some(Err(error)) => return Err(before_a_status(error)),
             None if connecting.is_waiting() => {
@@ -94,7 +104,7 @@ impl ReqwestTransport {
             return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
         }
         let mut body = BytesMut::new();
-        let error = read_body(&mut incoming, &mut body, cap, &mut total).await.err();
+        let error = read_body(&mut incoming, &mut body, cap, total).await.err();
 
         let mut response = Response::new(body.freeze());
         *response.status_mut() = incoming.status();
@@ -136,10 +146,10 @@ async fn read_body(
     incoming: &mut reqwest::Response,
     body: &mut BytesMut,
     cap: usize,
-    total: &mut Sleep,
+    mut total: Pin<&mut impl Future<Output = ()>>,
 ) -> Result<(), BodyError> {
     loop {
-        let piece = match before(&mut *total, incoming.chunk()).await {
+        let piece = match before(total.as_mut(), incoming.chunk()).await {
             Some(Ok(Some(piece))) => piece,
             Some(Ok(None)) => return Ok(()),
             Some(Err(error)) => return Err((TransportErrorKind::BodyTruncated, Some(error.without_url()))),

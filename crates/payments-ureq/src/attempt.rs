@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use payments_core::transport::ServerAddress;
+use payments_core::transport::{ServerAddress, grace_after_stop};
 use payments_core::{Deadlines, TransportError, TransportErrorKind};
 
 thread_local! {
@@ -21,7 +21,9 @@ pub(crate) struct Attempt {
     process: u32,
     server: ServerAddress,
     connect_ends: Instant,
-    total_ends: Instant,
+    total_ends: Cell<Instant>,
+    /// See [`grace_after_stop`].
+    had_grace: Cell<bool>,
     progress: Cell<Progress>,
     expired: Cell<bool>,
     /// See [`discard_connection`](Self::discard_connection).
@@ -48,7 +50,8 @@ impl Attempt {
             process: process::id(),
             server,
             connect_ends: now + deadlines.connect(),
-            total_ends: now + deadlines.total(),
+            total_ends: Cell::new(now + deadlines.total()),
+            had_grace: Cell::new(false),
             progress: Cell::new(Progress::Unsent),
             expired: Cell::new(false),
             is_discarded: RefCell::default(),
@@ -86,11 +89,19 @@ impl Attempt {
     ///
     /// If the deadline has passed.
     pub(crate) fn time_left(&self) -> io::Result<Duration> {
+        let now = Instant::now();
         let ends = match self.progress() {
             Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
-            Progress::Unsent | Progress::MayBeSent => self.total_ends,
+            Progress::Unsent | Progress::MayBeSent => self.total_ends.get(),
         };
-        let left = ends.saturating_duration_since(Instant::now());
+        if self.progress() == Progress::MayBeSent
+            && let Some(grace) = grace_after_stop(ends, now)
+            && !self.had_grace.replace(true)
+        {
+            self.total_ends.set(now + grace);
+            return Ok(grace);
+        }
+        let left = ends.saturating_duration_since(now);
         if left.is_zero() {
             self.expired.set(true);
             return Err(io::ErrorKind::TimedOut.into());
@@ -176,6 +187,21 @@ mod tests {
     }
 
     #[test]
+    fn only_what_may_be_sent_has_one_grace_after_a_stop_d23() {
+        run(Deadlines::default(), |attempt| {
+            let second_ago =
+                || Instant::now().checked_sub(Duration::from_secs(1)).expect("the clock is older");
+            let stopped = || attempt.total_ends.set(second_ago());
+            stopped();
+            attempt.time_left().expect_err("nothing is sent after the deadline");
+            attempt.set_progress(Progress::MayBeSent);
+            assert!(attempt.time_left().expect("a grace") <= Duration::from_millis(100));
+            stopped();
+            attempt.time_left().expect_err("the grace is over");
+        });
+    }
+
+    #[test]
     fn the_connect_deadline_applies_only_while_connecting() {
         run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
             for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
@@ -192,10 +218,10 @@ mod tests {
 
     #[test]
     fn a_nested_attempt_does_not_end_the_outer_one() {
-        let total_ends = || Attempt::current().expect("an attempt").total_ends;
+        let total_ends = || Attempt::current().expect("an attempt").total_ends.get();
         run(Deadlines::default(), |outer| {
-            run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends));
-            assert_eq!(total_ends(), outer.total_ends);
+            run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends.get()));
+            assert_eq!(total_ends(), outer.total_ends.get());
         });
         assert!(Attempt::current().is_err());
     }

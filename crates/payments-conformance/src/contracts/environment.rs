@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::Duration;
 
 use crate::child::Child;
@@ -13,7 +15,8 @@ use crate::contract::Contract;
 use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::signal::Signal;
-use crate::situations::MEDIUM;
+use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
+use crate::test_request::AMPLE;
 use crate::violation::{PANICS, Violation, ensure};
 use crate::{AnyStack, Verdict};
 
@@ -25,7 +28,7 @@ use crate::{AnyStack, Verdict};
 pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict {
     let name = "the_proxy_of_the_environment_is_ignored";
     if let Some(child) = Child::of_this_process(name) {
-        return child.send(name, stack);
+        return child.send(name, stack, AMPLE);
     }
     let Some(test) = Child::test() else {
         return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
@@ -40,15 +43,15 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
             let setup = harness.setup(run.journal.clone(), None);
-            let output = Child::run(name, &test, &run.base_url, &setup, |child| {
-                for name in ["http_proxy", "https_proxy", "all_proxy"] {
-                    let address = format!("http://{}", proxy.address);
-                    child.env(name, &address).env(name.to_ascii_uppercase(), address);
-                }
-                for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
-                    child.env_remove(name);
-                }
-            })?;
+            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
+            for name in ["http_proxy", "https_proxy", "all_proxy"] {
+                let address = format!("http://{}", proxy.address);
+                child.env(name, &address).env(name.to_ascii_uppercase(), address);
+            }
+            for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
+                child.env_remove(name);
+            }
+            let output = child.output().map_err(|error| Child::cannot_start(&error))?;
             ensure!(
                 proxy.journal.connections() == 0,
                 "the transport connected to the proxy in the environment; it must ignore those variables"
@@ -60,6 +63,70 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
                     "with a proxy in its environment the transport sent {} to the server; it must send one",
                     counted(requests, "request")
                 );
+                return Err(Violation::new(found).detail("the process", said.trim()));
+            }
+            Ok(())
+        })
+    })
+}
+
+/// The process of the call is stopped after the payment has arrived, as by Ctrl-Z, `docker pause` or a debugger. The server
+/// responds, and the process continues after its deadline.
+///
+/// The call must return the response. When a process continues, its timers fire at once, perhaps before the stack has read
+/// what has arrived: see [`grace_after_stop`](payments_core::transport::grace_after_stop). Another process is stopped, so only
+/// a test created by [`contract_tests!`](crate::contract_tests) can check this, on Unix.
+pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verdict {
+    let name = "an_answer_to_a_stopped_process_is_an_answer";
+    if let Some(child) = Child::of_this_process(name) {
+        return child.send(name, stack, SHORT_WITH_CONNECT);
+    }
+    let Some(test) = Child::test() else {
+        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
+    };
+    if cfg!(not(unix)) {
+        return Verdict::not_applicable(name, "this system has no signal that stops a process".to_owned());
+    }
+    let why = "every payment that is in flight while a process is stopped becomes unknown, although its receipt is there";
+    Contract::new(name, why).check(stack, |harness| {
+        let (arrived, stopped, answered) = (Signal::default(), Signal::default(), Signal::default());
+        let script = {
+            let (arrived, stopped, answered) = (arrived.clone(), stopped.clone(), answered.clone());
+            move |connection: &mut Connection| {
+                if connection.read_request().is_none() {
+                    return;
+                }
+                arrived.set();
+                stopped.wait(MEDIUM);
+                // In pieces, which some stacks read one after the other.
+                connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+                connection.write("1\r\n{\r\n1\r\n}\r\n0\r\n\r\n");
+                answered.set();
+                connection.wait_for_close();
+            }
+        };
+        harness.with_server("responds while the process is stopped", script, |run| {
+            let setup = harness.setup(run.journal.clone(), None);
+            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
+            let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let child = child.map_err(|error| Child::cannot_start(&error))?;
+            let signal = |name: &str| {
+                let kill = format!("kill -{name} {}", child.id());
+                Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success())
+            };
+            let has_arrived = arrived.wait(MEDIUM);
+            let is_stopped = signal("STOP");
+            stopped.set();
+            let is_answered = answered.wait(MEDIUM);
+            // The deadline started before the request arrived.
+            thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
+            let continues = signal("CONT");
+            let output = child.wait_with_output().map_err(|error| Child::cannot_start(&error))?;
+            ensure!(is_stopped && continues, "cannot stop the process of the call");
+            ensure!(has_arrived && is_answered, "the process of the call sent no request");
+            let said = String::from_utf8_lossy(&output.stdout);
+            if !said.contains(Child::GOT_RESPONSE) {
+                let found = "the response that arrived while the process was stopped was lost";
                 return Err(Violation::new(found).detail("the process", said.trim()));
             }
             Ok(())

@@ -88,9 +88,8 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
             let setup = harness.setup(run.journal.clone(), None);
-            let output = Child::run(name, &test, &run.base_url, &setup, |child| {
-                child.env("SSLKEYLOGFILE", &key_log);
-            })?;
+            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
+            let output = child.env("SSLKEYLOGFILE", &key_log).output().map_err(|error| Child::cannot_start(&error))?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
             let (said, logged) =

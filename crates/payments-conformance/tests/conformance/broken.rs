@@ -310,6 +310,8 @@ flaws! {
     BlocksTheThread breaks [a_call_does_not_block_its_thread],
     /// Panics outside its runtime.
     PanicsOutsideRuntime breaks [no_runtime_is_no_panic],
+    /// Ends a call whose process was stopped before it reads what has arrived.
+    EndsLateCallsUnread always_breaks [an_answer_to_a_stopped_process_is_an_answer],
     /// Accepts every certificate.
     TrustsAnyCertificate always_breaks over tls [
         an_untrusted_certificate_is_not_processed,
@@ -414,6 +416,7 @@ const SLOW: &[&str] = &[
     "an_answer_as_long_as_the_cap_is_whole",
     "every_status_from_200_to_599_is_an_answer",
     "the_proxy_of_the_environment_is_ignored",
+    "an_answer_to_a_stopped_process_is_an_answer",
     "a_close_that_crosses_a_request_is_told_honestly",
     "what_comes_back_shows_no_secret",
     "what_is_logged_shows_no_secret",

@@ -60,6 +60,8 @@ fn connect(server: &ServerAddress, by: Instant) -> Result<TcpStream, (Kind, io::
             return Err((Kind::Timeout, ErrorKind::TimedOut.into()));
         }
         match TcpStream::connect_timeout(&address, left) {
+            // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
+            Ok(_) if Instant::now() >= by => last = (Kind::Timeout, ErrorKind::TimedOut.into()),
             Ok(socket) => {
                 // Head and body are two writes, and the second must not wait for the first to be acknowledged.
                 socket.set_nodelay(true).map_err(|error| (Kind::Connect, error))?;

@@ -3,7 +3,7 @@ use std::thread;
 use std::time::Instant;
 
 use futures_channel::oneshot;
-use payments_core::transport::before;
+use payments_core::transport::{before, grace_after_stop};
 use payments_core::{
     SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
@@ -20,7 +20,15 @@ impl Transport for StdTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         // Both deadlines begin here, at the first poll. The future enforces the total deadline.
         let connect_by = Instant::now() + request.deadlines().connect();
-        let deadline = SystemTimer::new().sleep(request.deadlines().total());
+        let (timer, total) = (SystemTimer::new(), request.deadlines().total());
+        let (ends, on_time) = (timer.now() + total, timer.sleep(total));
+        let deadline = async {
+            on_time.await;
+            // If this process was stopped meanwhile, the thread may not have read yet what has arrived.
+            if let Some(grace) = grace_after_stop(ends, timer.now()) {
+                timer.sleep(grace).await;
+            }
+        };
 
         let call = Arc::new(CallState::default());
         let (sender, mut result) = oneshot::channel();

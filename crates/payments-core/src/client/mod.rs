@@ -16,7 +16,7 @@ use std::time::Duration;
 use crate::error::{CallError as _, Cause, Error};
 use crate::operation::Operation;
 use crate::response::{Secrets, Success};
-use crate::transport::before;
+use crate::transport::{before, grace_after_stop};
 use crate::{
     ApiKey, CallId, CallerHeaders, Deadlines, Endpoint, TransportError, TransportErrorKind, TransportRequest,
 };
@@ -247,7 +247,14 @@ impl Client {
         attempt.start(caller_headers);
         let mut sending = transport.send_boxed(request);
         let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
-        let sent = before(timer.sleep(deadlines.total() + BACKSTOP), in_span).await;
+        let ends = timer.now() + deadlines.total();
+        let limit = async {
+            timer.sleep(deadlines.total() + BACKSTOP).await;
+            if let Some(grace) = grace_after_stop(ends, timer.now()) {
+                timer.sleep(grace + BACKSTOP).await;
+            }
+        };
+        let sent = before(limit, in_span).await;
         let sent = sent.unwrap_or_else(|| Err(TransportError::unknown(TransportErrorKind::Timeout)));
         match sent {
             // Even from a transport that ignores the cap.

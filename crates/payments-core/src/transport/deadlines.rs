@@ -3,6 +3,9 @@ use std::time::Duration;
 /// How long one attempt may take: to connect, and in total. Both are counted from the first poll of
 /// [`Transport::send`](crate::Transport::send).
 ///
+/// A call of a process that was stopped beyond the total deadline ends up to 120 ms after the process continues: see
+/// [`grace_after_stop`](crate::transport::grace_after_stop).
+///
 /// Neither can be disabled: a payment that never ends is a payment whose outcome nobody learns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadlines {

@@ -9,5 +9,5 @@ mod server_address;
 pub(crate) mod stack;
 pub(crate) mod timer;
 
-pub use evidence::{ClientCertificateAlert, before, causes, has_ambiguous_length};
+pub use evidence::{ClientCertificateAlert, before, causes, grace_after_stop, has_ambiguous_length};
 pub use server_address::{InvalidServerAddress, ServerAddress};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -354,6 +354,41 @@ fn evidence_that_is_ready_with_the_backstop_wins_d23() {
     clock.advance(Duration::from_hours(1));
     let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else { panic!("the call did not end") };
     assert!(error.kind() == ErrorKind::NotConnected && error.outcome() == Outcome::NotProcessed, "{error}");
+}
+
+/// Has its response once the test has put it there.
+#[derive(Clone, Default)]
+struct Reading(Arc<Mutex<Option<TransportResponse>>>);
+
+impl Transport for Reading {
+    async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+        poll_fn(|_| self.0.lock().unwrap().take().map_or(Poll::Pending, |read| Poll::Ready(Ok(read)))).await
+    }
+}
+
+#[test]
+fn a_response_to_a_stopped_process_has_a_short_grace_to_be_read_d23() {
+    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
+    for (grace, is_read) in [(119, true), (120, false)] {
+        let (clock, transport) = (ManualClock::new(), Reading::default());
+        let client = Client::builder(endpoint(), transport.clone(), clock.clone()).build();
+        let payment = payment();
+        let mut call = pin!(client.process_token(&payment));
+        let mut context = Context::from_waker(Waker::noop());
+        assert!(call.as_mut().poll(&mut context).is_pending());
+        clock.advance(Duration::from_hours(1));
+        assert!(call.as_mut().poll(&mut context).is_pending(), "the transport may read");
+        clock.advance(Duration::from_millis(grace));
+        if is_read {
+            assert!(call.as_mut().poll(&mut context).is_pending());
+            *transport.0.lock().unwrap() = Some(http::Response::new(Bytes::from(processed)).into());
+        }
+        let Poll::Ready(result) = call.as_mut().poll(&mut context) else { panic!("the call did not end") };
+        match result {
+            Ok(charged) => assert!(is_read && charged.transaction_id == id()),
+            Err(error) => assert!(!is_read && error.outcome() == Outcome::Unknown, "{error}"),
+        }
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Conversation, Server, gate, post, send, send_failing};
 use http::StatusCode;
-use payments_core::{Delivery, TransportErrorKind};
+use payments_core::{Delivery, TransportError, TransportErrorKind, TransportResponse};
 use payments_hyper::HyperTransport;
 
 /// A deadline that expires. Long enough for a response head to arrive on a busy machine.
@@ -128,9 +128,8 @@ async fn an_endless_chunked_body_is_read_up_to_the_cap_d65() {
     assert_eq!(partial, [b'a'; 10_000]);
 }
 
-#[tokio::test]
-async fn buffered_chunks_are_not_read_past_the_deadline_d23() {
-    const CHUNKS: usize = 5_000;
+/// The result of a call whose runtime is blocked until the whole body has arrived, and resumes this long after the deadline.
+async fn resumed_after_the_deadline(late: Duration) -> Result<TransportResponse, TransportError> {
     let (arrived, wait_until_arrived) = gate();
     let (may_write, wait_until_may_write) = gate();
     let (written, wait_until_written) = gate();
@@ -139,23 +138,35 @@ async fn buffered_chunks_are_not_read_past_the_deadline_d23() {
         arrived();
         wait_until_may_write();
         connection.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        connection.write("1\r\na\r\n".repeat(CHUNKS));
+        connection.write("1\r\na\r\n".repeat(CHUNKS) + "0\r\n\r\n");
         written();
         connection.hold();
     });
     let call = tokio::spawn({
         let plan = post(server.url()).cap(CHUNKS).total(AMPLE);
-        async move { send_failing(&HyperTransport::builder().build().unwrap(), plan).await }
+        async move { send(&HyperTransport::builder().build().unwrap(), plan).await }
     });
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
-    // The runtime is blocked until everything has arrived, and resumes after the deadline.
     may_write();
     wait_until_written();
     tokio::time::pause();
-    tokio::time::advance(AMPLE + SHORT).await;
-    let (delivery, kind, error) = call.await.unwrap();
-    assert_eq!((delivery, kind), (ANSWERED, TransportErrorKind::Timeout));
+    tokio::time::advance(AMPLE + late).await;
+    call.await.unwrap()
+}
+
+const CHUNKS: usize = 5_000;
+
+#[tokio::test]
+async fn buffered_chunks_are_not_read_past_the_deadline_d23() {
+    let error = resumed_after_the_deadline(Duration::from_millis(200)).await.unwrap_err();
+    assert_eq!((error.delivery(), error.kind()), (ANSWERED, TransportErrorKind::Timeout));
     assert!(error.partial().unwrap().body().len() < 1_000, "chunks were read past the deadline");
+}
+
+#[tokio::test]
+async fn buffered_chunks_are_read_in_a_process_that_was_stopped_d23() {
+    let response = resumed_after_the_deadline(Duration::from_hours(1)).await.unwrap();
+    assert_eq!(response.body(), "a".repeat(CHUNKS).as_str());
 }
 
 #[tokio::test]

@@ -149,6 +149,27 @@ async fn the_transports_deadline_fires_in_a_busy_task_d23() {
     assert!(error.kind() == ErrorKind::TimedOut && error.outcome() == Outcome::NotProcessed, "{error}");
 }
 
+/// As in a process that was stopped meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_opens_after_its_deadline_sends_nothing_d23() {
+    let server = Server::start(|connection| connection.serve("{}"));
+    let transport = HyperTransport::builder().build().unwrap();
+    let mut call =
+        pin!(transport.send(
+            post(server.url()).connect(Duration::from_secs(10)).total(Duration::from_mins(1)).request()
+        ));
+    assert!(poll(call.as_mut()).is_pending(), "the call connects");
+    while server.connections() == 0 {
+        tokio::task::yield_now().await;
+    }
+    // The runtime learns that the connection is open, but the call is not polled.
+    tokio::time::advance(Duration::from_secs(20)).await;
+    tokio::task::yield_now().await;
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
+    assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    assert_eq!(server.received().len(), 0);
+}
+
 /// A timer with one sleeping thread for each sleep. It needs no runtime.
 struct ThreadTimer;
 

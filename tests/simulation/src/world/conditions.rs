@@ -1,9 +1,10 @@
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use payments_core::OperationName;
+use payments_core::transport::grace_after_stop;
 use payments_fake::Fault;
 
-use super::World;
+use super::{BACKSTOP, World};
 use crate::plan::{draw_fault, pick};
 use crate::trace::Event;
 use crate::{Cause, Moment};
@@ -73,10 +74,16 @@ impl World {
         self.note_to_all(Event::Jumped(by));
         self.clock.advance(by);
         let now = self.clock.elapsed();
+        // Any instant will do.
+        let start = Instant::now();
         let mut state = self.shared.state();
         for call in &self.live {
             if let Some(latest) = &mut self.calls[*call].latest_end {
-                *latest = (*latest).max(now);
+                let ends = latest.saturating_sub(BACKSTOP);
+                *latest = match grace_after_stop(start + ends, start + now) {
+                    Some(grace) => now + grace + BACKSTOP,
+                    None => (*latest).max(now),
+                };
                 state.records[*call].was_jumped = true;
             }
         }

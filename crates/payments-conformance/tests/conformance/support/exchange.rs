@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::header::{CONNECTION, CONTENT_ENCODING, CONTENT_LENGTH, LOCATION, TRANSFER_ENCODING};
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode, Uri};
+use payments_core::transport::grace_after_stop;
 use payments_core::{
     Deadlines, Delivery, TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse,
 };
@@ -487,13 +488,19 @@ impl Exchange {
                 return Ok(length);
             }
         }
-        let mut left = self.time_left().ok_or(ErrorKind::TimedOut)?;
+        let grace = || {
+            let ends = self.started.checked_add(self.deadlines.total())?;
+            if self.has(Flaw::EndsLateCallsUnread) { None } else { grace_after_stop(ends, Instant::now()) }
+        };
+        let mut left = self.time_left().or_else(grace).ok_or(ErrorKind::TimedOut)?;
         if self.has(Flaw::UsesConnectDeadlineForReads) {
             left = left.min(self.deadlines.connect());
         }
         stream.wire.socket().set_read_timeout(Some(left))?;
         let mut buffer = [0; 16 * 1024];
         let length = match stream.wire.read(&mut buffer) {
+            // By the signal that continues a stopped process.
+            Err(error) if error.kind() == ErrorKind::Interrupted => return self.fill(stream),
             Err(error)
                 if error.kind() == ErrorKind::UnexpectedEof && self.has(Flaw::TreatsCutAsEndOfBody) =>
             {
