@@ -97,7 +97,9 @@ impl Latch {
         if is_reached(&state) {
             return Poll::Ready(());
         }
-        state.waiting.push(waker.clone());
+        if !state.waiting.iter().any(|waiting| waiting.will_wake(waker)) {
+            state.waiting.push(waker.clone());
+        }
         Poll::Pending
     }
 
@@ -135,7 +137,7 @@ impl Gates {
         Gate { latch }
     }
 
-    /// The closed gate for a request of this operation, if there is one.
+    /// The oldest closed gate for a request of this operation, if there is one.
     pub(crate) fn closed(&self, operation: OperationName, phase: Phase) -> Option<Arc<Latch>> {
         let is_closed =
             |latch: &&Arc<Latch>| latch.operation == operation && latch.phase == phase && !latch.state().open;

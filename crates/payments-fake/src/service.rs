@@ -143,8 +143,8 @@ impl Shared {
         let mut given_up = pin!(given_up);
         let received = self.receive(request);
         let operation = received.0.operation;
-        let gate = self.pass_gate(operation, Phase::BeforeCommit);
-        if before(given_up.as_mut(), gate).await.is_none() {
+        let gates = self.pass_gates(operation, Phase::BeforeCommit);
+        if before(given_up.as_mut(), gates).await.is_none() {
             return (Reply::Closed, None);
         }
         let (reply, number) = match self.process(self.settings.now(), received) {
@@ -157,7 +157,7 @@ impl Shared {
                 (self.process_held(self.settings.now(), &request, number, epoch), Some(number))
             }
         };
-        self.pass_gate(operation, Phase::AfterCommit).await;
+        self.pass_gates(operation, Phase::AfterCommit).await;
         let reply = match reply {
             Reply::Delayed { by, response } => {
                 timer.sleep(by).await;
@@ -188,9 +188,10 @@ impl Shared {
         (redaction.method(request.method()), redaction.path(request.uri().path()))
     }
 
-    async fn pass_gate(&self, operation: Option<OperationName>, phase: Phase) {
-        let latch = operation.and_then(|operation| self.gates().closed(operation, phase));
-        if let Some(latch) = latch {
+    /// Waits at one closed gate after the other, also at those that are closed meanwhile.
+    async fn pass_gates(&self, operation: Option<OperationName>, phase: Phase) {
+        let closed = || operation.and_then(|operation| self.gates().closed(operation, phase));
+        while let Some(latch) = closed() {
             latch.hold(&self.settings.clock).await;
         }
     }

@@ -47,6 +47,22 @@ fn a_gate_after_the_commit_holds_the_response_of_a_charged_payment() {
 }
 
 #[test]
+fn every_closed_gate_holds_a_request() {
+    let gateway = FakeGateway::new();
+    let gates = [gateway.gate(OperationName::Transaction), gateway.gate(OperationName::Transaction)];
+    let (client, payment) = (gateway.client(), sale());
+    let mut call = pin!(client.process_card(&payment));
+    let mut poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+    for gate in gates {
+        assert!(poll().is_pending());
+        assert_eq!(gate.held(), 1);
+        gateway.ledger().assert_nothing_charged();
+        gate.release();
+    }
+    assert!(matches!(poll(), Poll::Ready(Ok(_))));
+}
+
+#[test]
 fn automatic_time_is_paused_while_a_gate_holds_a_request() {
     let gateway = FakeGateway::new();
     let gate = gateway.gate(OperationName::Transaction);
