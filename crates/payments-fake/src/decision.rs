@@ -21,11 +21,10 @@ use crate::randomness::Randomness;
 use crate::redaction::Redaction;
 use crate::request::{Action, ParsedRequest};
 use crate::settings::Settings;
-use crate::store::{Effect, Store};
+use crate::store::{Effect, INVALID_TRANSACTION_ID, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::{
-    Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, RequestEffect, StoredToken, UnlistedCards,
-    VoidResponse,
+    Choices, EntryKind, EntryState, LedgerEntry, PaymentSource, StoredToken, UnlistedCards, VoidResponse,
 };
 
 /// What the service would respond, and what it would do.
@@ -35,8 +34,8 @@ pub(crate) struct Decision {
 }
 
 pub(crate) enum Consequence {
-    /// It commits a payment, approved or declined, or a void.
-    Commit(Box<Effect>),
+    /// It commits a payment, approved or declined, or a void, for this tenant.
+    Commit { tenant: usize, effect: Effect },
     /// It only reads.
     LookUp,
     /// It changes nothing, for this reason, which has no secrets.
@@ -44,10 +43,6 @@ pub(crate) enum Consequence {
 }
 
 impl Decision {
-    fn commit(response: Response<Bytes>, effect: Effect) -> Self {
-        Self { response, consequence: Consequence::Commit(Box::new(effect)) }
-    }
-
     fn refused(refusal: &ErrorEnvelope, redaction: &Redaction<'_>) -> Self {
         let reason = redaction.text(refusal.reason()).into_owned();
         Self { response: refusal.response(), consequence: Consequence::Refuse(reason) }
@@ -114,6 +109,10 @@ enum PaymentData<'a> {
 type Approval = Result<(), &'static str>;
 
 impl TenantService<'_> {
+    fn commit(&self, response: Response<Bytes>, effect: Effect) -> Decision {
+        Decision { response, consequence: Consequence::Commit { tenant: self.tenant, effect } }
+    }
+
     fn refused(&self, reason: &'static str) -> Decision {
         Decision::refused(&ErrorEnvelope::bad_request(reason), &self.redaction)
     }
@@ -265,10 +264,10 @@ impl TenantService<'_> {
             entry.amount = amount;
         }
         let codes = &self.choices.status_codes;
-        let (kind, status) = match (approval, entry.kind) {
-            (Err(_), _) => (RequestEffect::Declined, &codes.declined),
-            (Ok(()), EntryKind::Authorization) => (RequestEffect::Charged, &codes.authorized),
-            (Ok(()), _) => (RequestEffect::Charged, &codes.sale),
+        let status = match (approval, entry.kind) {
+            (Err(_), _) => &codes.declined,
+            (Ok(()), EntryKind::Authorization) => &codes.authorized,
+            (Ok(()), _) => &codes.sale,
         };
         if approval.is_err() {
             entry.state = EntryState::Declined;
@@ -287,29 +286,27 @@ impl TenantService<'_> {
             Ok(()) => envelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &data),
             Err(reason) => envelope::declined(self.choices.decline_shape, reason, &data),
         };
-        let (tenant, decline) = (self.tenant, approval.err());
-        Decision::commit(response, Effect { tenant, kind, entry, decline, void: None, new_token })
+        self.commit(response, Effect::Payment { entry: Box::new(entry), decline: approval.err(), new_token })
     }
 
     fn void(&mut self, void: &Void) -> Decision {
         let id = void.transaction_id();
         let stored = self.store.transactions.get(id).filter(|entry| entry.is_voidable());
-        let Some(mut entry) = stored.map(|entry| LedgerEntry::clone(entry)) else {
-            return self.refused("invalid transaction id");
+        let Some(mut voided) = stored.map(|entry| Box::new(LedgerEntry::clone(entry))) else {
+            return self.refused(INVALID_TRANSACTION_ID);
         };
-        entry.record.status = self.choices.status_codes.voided.clone().into_owned().into();
-        entry.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
-        let void = (self.choices.void_response == VoidResponse::NewTransactionId).then(|| {
-            let mut void = entry.clone();
-            void.record.transaction_id = self.new_id("txn_");
-            (void.operation, void.kind, void.at) = (OperationName::Void, EntryKind::Void, self.now);
-            void
+        voided.record.status = self.choices.status_codes.voided.clone().into_owned().into();
+        voided.void_reason = void.reason().map(|text| self.redaction.text(text).into_owned());
+        let entry = (self.choices.void_response == VoidResponse::NewTransactionId).then(|| {
+            let mut entry = voided.clone();
+            entry.record.transaction_id = self.new_id("txn_");
+            (entry.operation, entry.kind, entry.at) = (OperationName::Void, EntryKind::Void, self.now);
+            entry
         });
-        entry.state = EntryState::Voided;
-        let receipt = TransactionReceipt::new(void.as_ref().unwrap_or(&entry).transaction_id().clone());
+        voided.state = EntryState::Voided;
+        let receipt = TransactionReceipt::new(entry.as_ref().unwrap_or(&voided).transaction_id().clone());
         let response = envelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt);
-        let (tenant, kind) = (self.tenant, RequestEffect::Voided);
-        Decision::commit(response, Effect { tenant, kind, entry, decline: None, void, new_token: None })
+        self.commit(response, Effect::Void { voided, entry })
     }
 
     fn get_transaction(&self, id: &str) -> Decision {

@@ -90,6 +90,20 @@ named! {
     }
 }
 
+/// What became of a request in the service. Each field is one of [`RecordedRequest`].
+#[derive(Default)]
+pub(crate) struct Done {
+    pub(crate) effect: RequestEffect,
+    pub(crate) transaction_id: Option<TransactionId>,
+    pub(crate) reason: Option<String>,
+}
+
+impl Done {
+    pub(crate) fn refused(reason: String) -> Self {
+        Self { effect: RequestEffect::Refused, transaction_id: None, reason: Some(reason) }
+    }
+}
+
 impl RecordedRequest {
     /// `members` are those of the body, if it is a JSON object.
     pub(crate) fn capture(
@@ -117,6 +131,11 @@ impl RecordedRequest {
             status: None,
             symptom: None,
         }
+    }
+
+    /// Records what the service did.
+    pub(crate) fn set_done(&mut self, done: Done) {
+        (self.effect, self.transaction_id, self.reason) = (done.effect, done.transaction_id, done.reason);
     }
 
     /// Records what the client sees.

@@ -20,7 +20,7 @@ use crate::decision::{self, Consequence, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{RecordedRequest, RequestLog};
+use crate::recorded_request::{Done, RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
@@ -210,10 +210,18 @@ pub(crate) struct Service {
     pub(crate) randomness: Randomness,
     pub(crate) faults: ArmedFaults,
     pub(crate) requests: RequestLog,
-    /// The effects that wait for [`deliver_late`](Self::deliver_late), with the numbers of their requests.
-    pub(crate) late: Vec<(u64, Box<Effect>)>,
+    /// What waits for [`deliver_late`](Self::deliver_late).
+    late: Vec<LateEffect>,
     /// The number of resets.
     pub(crate) epoch: u64,
+}
+
+/// An effect that a fault holds back.
+struct LateEffect {
+    /// The number of its request.
+    number: u64,
+    tenant: usize,
+    effect: Effect,
 }
 
 impl Service {
@@ -244,11 +252,9 @@ impl Service {
     pub(crate) fn deliver_late(&mut self, now: SystemTime) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for (number, mut effect) in late {
-            effect.happens_at(now);
-            let done = self.stores[effect.tenant].commit(*effect);
-            self.requests
-                .update(number, |request| (request.effect, request.transaction_id, request.reason) = done);
+        for LateEffect { number, tenant, effect } in late {
+            let done = self.stores[tenant].commit(now, effect);
+            self.requests.update(number, |request| request.set_done(done));
         }
         count
     }
@@ -269,22 +275,23 @@ impl Service {
         response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
         let done = match (consequence, phase) {
-            (_, Phase::BeforeCommit) => (RequestEffect::Nothing, None, None),
-            (Consequence::Refuse(reason), _) => (RequestEffect::Refused, None, Some(reason)),
-            (Consequence::LookUp, _) => (RequestEffect::LookedUp, None, None),
-            (Consequence::Commit(effect), Phase::AfterCommit) => stores[effect.tenant].commit(*effect),
-            (Consequence::Commit(effect), Phase::Late) => {
-                let id = effect.entry.transaction_id().clone();
-                self.late.push((number, effect));
-                (RequestEffect::Late, Some(id), None)
+            (_, Phase::BeforeCommit) => Done::default(),
+            (Consequence::Refuse(reason), _) => Done::refused(reason),
+            (Consequence::LookUp, _) => Done { effect: RequestEffect::LookedUp, ..Done::default() },
+            (Consequence::Commit { tenant, effect }, Phase::AfterCommit) => {
+                stores[tenant].commit(now, effect)
+            }
+            (Consequence::Commit { tenant, effect }, Phase::Late) => {
+                let transaction_id = Some(effect.transaction_id().clone());
+                self.late.push(LateEffect { number, tenant, effect });
+                Done { effect: RequestEffect::Late, transaction_id, reason: None }
             }
         };
         let reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
-        self.requests
-            .update(number, |request| (request.effect, request.transaction_id, request.reason) = done);
+        self.requests.update(number, |request| request.set_done(done));
         reply
     }
 }

@@ -6,6 +6,7 @@ use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
 use crate::fixtures::FixturesDocument;
+use crate::recorded_request::Done;
 use crate::{LedgerEntry, RequestEffect, StoredToken};
 
 /// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by
@@ -19,31 +20,27 @@ pub(crate) struct Store {
 }
 
 /// The change of a request, which may be committed now, later or never.
-pub(crate) struct Effect {
-    /// The index of the tenant.
-    pub(crate) tenant: usize,
-    /// What it does, as in the request log.
-    pub(crate) kind: RequestEffect,
-    /// The new transaction, or the voided one.
-    pub(crate) entry: LedgerEntry,
-    /// Why the payment is declined, if it is.
-    pub(crate) decline: Option<&'static str>,
-    /// The void's own entry, if it has one.
-    pub(crate) void: Option<LedgerEntry>,
-    /// The token that a payment creates.
-    pub(crate) new_token: Option<StoredToken>,
+pub(crate) enum Effect {
+    Payment {
+        entry: Box<LedgerEntry>,
+        /// Why it is declined, if it is.
+        decline: Option<&'static str>,
+        /// The token that it creates.
+        new_token: Option<StoredToken>,
+    },
+    Void {
+        /// The authorization, voided.
+        voided: Box<LedgerEntry>,
+        /// The void's own entry, if it has one.
+        entry: Option<Box<LedgerEntry>>,
+    },
 }
 
 impl Effect {
-    /// Dates what it adds to the ledger. A transaction that it voids keeps its own time.
-    pub(crate) fn happens_at(&mut self, now: SystemTime) {
-        let added = match self.kind {
-            RequestEffect::Voided => self.void.as_mut(),
-            _ => Some(&mut self.entry),
-        };
-        if let Some(entry) = added {
-            entry.at = entry.at.max(now);
-        }
+    /// The new transaction, or the voided one.
+    pub(crate) fn transaction_id(&self) -> &TransactionId {
+        let (Self::Payment { entry, .. } | Self::Void { voided: entry, .. }) = self;
+        entry.transaction_id()
     }
 }
 
@@ -53,26 +50,37 @@ impl Store {
         self.transactions.values().map(|entry| LedgerEntry::clone(entry))
     }
 
-    /// Returns what it did, to which transaction, and why not more. A late void is refused if another void came first.
-    pub(crate) fn commit(
-        &mut self,
-        effect: Effect,
-    ) -> (RequestEffect, Option<TransactionId>, Option<String>) {
-        let Effect { tenant: _, kind, entry, decline, void, new_token } = effect;
-        let id = entry.transaction_id().clone();
+    /// Applies the effect, and dates what it adds to the ledger. A late void is refused if another void came first.
+    pub(crate) fn commit(&mut self, now: SystemTime, effect: Effect) -> Done {
+        let id = effect.transaction_id().clone();
         let stored = self.transactions.get(&id);
-        let is_possible = match kind {
-            RequestEffect::Voided => stored.is_some_and(|stored| stored.is_voidable()),
-            _ => stored.is_none(),
+        let is_possible = match effect {
+            Effect::Payment { .. } => stored.is_none(),
+            Effect::Void { .. } => stored.is_some_and(|stored| stored.is_voidable()),
         };
         if !is_possible {
-            return (RequestEffect::Refused, None, None);
+            return Done::refused(INVALID_TRANSACTION_ID.to_owned());
         }
-        for entry in [Some(entry), void].into_iter().flatten() {
-            self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
-        }
-        self.tokens.extend(new_token.map(|token| (token.token_id.clone(), token)));
-        (kind, Some(id), decline.map(str::to_owned))
+        let (effect, reason) = match effect {
+            Effect::Payment { entry, decline, new_token } => {
+                self.add(now, *entry);
+                self.tokens.extend(new_token.map(|token| (token.token_id.clone(), token)));
+                (decline.map_or(RequestEffect::Charged, |_| RequestEffect::Declined), decline)
+            }
+            Effect::Void { voided, entry } => {
+                self.transactions.insert(id.clone(), Arc::from(voided));
+                if let Some(entry) = entry {
+                    self.add(now, *entry);
+                }
+                (RequestEffect::Voided, None)
+            }
+        };
+        Done { effect, transaction_id: Some(id), reason: reason.map(str::to_owned) }
+    }
+
+    fn add(&mut self, now: SystemTime, mut entry: LedgerEntry) {
+        entry.at = entry.at.max(now);
+        self.transactions.insert(entry.transaction_id().clone(), Arc::new(entry));
     }
 
     /// Adds the records of the fixtures whose ids are new.
@@ -93,3 +101,6 @@ fn add_missing<Id: Hash + Eq, R>(records: &mut IndexMap<Id, R>, added: IndexMap<
         records.entry(id).or_insert(record);
     }
 }
+
+/// The reason why a transaction cannot be voided.
+pub(crate) const INVALID_TRANSACTION_ID: &str = "invalid transaction id";

@@ -112,8 +112,11 @@ fn only_one_of_two_late_voids_takes_effect() {
         assert_eq!(gateway.requests().last().unwrap().effect, RequestEffect::Late);
     }
     assert_eq!(gateway.deliver_late(), 2);
-    let effects: Vec<_> = gateway.requests()[1..].iter().map(|request| request.effect).collect();
-    assert_eq!(effects, [RequestEffect::Voided, RequestEffect::Refused]);
+    let requests = gateway.requests();
+    let done: Vec<_> =
+        requests[1..].iter().map(|request| (request.effect, request.reason.as_deref())).collect();
+    let second = (RequestEffect::Refused, Some("invalid transaction id"));
+    assert_eq!(done, [(RequestEffect::Voided, None), second]);
     assert_eq!(gateway.ledger().entries().len(), 2, "the authorization and the first void");
 }
 
