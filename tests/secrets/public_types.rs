@@ -357,8 +357,8 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, id);
     transcribe!(transcript, gateway.faults()[0]);
     drop(block_on(client.void(&Void::new(paid.transaction_id.clone()))));
-    let shared = gateway.shared();
-    transcribe!(transcript, *shared);
+    let core = gateway.core();
+    transcribe!(transcript, *core);
     transcribe!(transcript, gateway);
     transcribe!(transcript, gateway.transport());
     transcribe!(transcript, gateway.clock().clone());

@@ -28,9 +28,9 @@ use payments_core::{Sleep, Timer, blocking};
 /// assert_eq!(clock.elapsed(), Duration::from_secs(3600));
 /// ```
 #[derive(Clone)]
-pub struct ManualClock(Arc<Shared>);
+pub struct ManualClock(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     start: Instant,
     auto: bool,
     state: Mutex<State>,
@@ -61,7 +61,7 @@ impl ManualClock {
     }
 
     fn with_auto(auto: bool) -> Self {
-        Self(Arc::new(Shared { start: Instant::now(), auto, state: Mutex::default() }))
+        Self(Arc::new(Inner { start: Instant::now(), auto, state: Mutex::default() }))
     }
 
     /// Moves the time forward and wakes every sleep that is due.

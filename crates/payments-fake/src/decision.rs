@@ -67,21 +67,21 @@ pub(crate) fn decide(
         return Decision::refused(&refusal, &redaction);
     };
     let (store, choices) = (&stores[tenant], &settings.choices);
-    let mut service = TenantService { now, choices, redaction, tenant, store, randomness };
+    let mut decider = Decider { now, choices, redaction, tenant, store, randomness };
     match &request.action {
-        Action::Transaction(payment, account) => service.transaction(payment, *account),
-        Action::TokenTransaction(payment) => service.token(payment),
-        Action::Void(void) => service.void(void),
-        Action::GetTransaction(id) => service.get_transaction(id),
-        Action::GetCustomer(id) => service.get_customer(id),
+        Action::Transaction(payment, account) => decider.transaction(payment, *account),
+        Action::TokenTransaction(payment) => decider.token(payment),
+        Action::Void(void) => decider.void(void),
+        Action::GetTransaction(id) => decider.get_transaction(id),
+        Action::GetCustomer(id) => decider.get_customer(id),
         Action::Refused(refusal) | Action::NotFound(refusal) => {
-            Decision::refused(refusal, &service.redaction)
+            Decision::refused(refusal, &decider.redaction)
         }
     }
 }
 
-/// The service for one request of one tenant.
-struct TenantService<'a> {
+/// Decides about one request of one tenant.
+struct Decider<'a> {
     now: SystemTime,
     choices: &'a Choices,
     /// Removes keys and card numbers from the texts that the service keeps.
@@ -108,7 +108,7 @@ enum PaymentData<'a> {
 /// Approved, or declined for a reason.
 type Approval = Result<(), &'static str>;
 
-impl TenantService<'_> {
+impl Decider<'_> {
     fn commit(&self, response: Response<Bytes>, effect: Effect) -> Decision {
         Decision { response, consequence: Consequence::Commit { tenant: self.tenant, effect } }
     }

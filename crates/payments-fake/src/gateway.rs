@@ -7,7 +7,7 @@ use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
 use crate::randomness::SeededSource;
-use crate::service::{Processed, Service, Shared};
+use crate::gateway_core::{GatewayCore, GatewayState, Processed};
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::{
@@ -32,7 +32,7 @@ use crate::{
 /// panic hides its error.
 #[derive(Clone)]
 pub struct FakeGateway {
-    shared: Arc<Shared>,
+    core: Arc<GatewayCore>,
     /// Checks the faults when the last handle is dropped. `None` in a server's handle, and where unfired faults are ignored.
     _fault_check: Option<Arc<FaultCheck>>,
 }
@@ -57,9 +57,9 @@ impl FakeGateway {
 
     pub(crate) fn with_settings(settings: Settings) -> Self {
         let checks_faults = !settings.ignores_unfired_faults;
-        let shared = Arc::new(Shared::new(settings));
-        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(Arc::clone(&shared))));
-        Self { shared, _fault_check: fault_check }
+        let core = Arc::new(GatewayCore::new(settings));
+        let fault_check = checks_faults.then(|| Arc::new(FaultCheck(Arc::clone(&core))));
+        Self { core, _fault_check: fault_check }
     }
 
     /// A client of this gateway, with its [endpoint](Self::endpoint), its [transport](Self::transport) and its
@@ -81,7 +81,7 @@ impl FakeGateway {
 
     /// A transport that carries requests to this gateway.
     pub fn transport(&self) -> FakeTransport {
-        FakeTransport::new(Arc::clone(&self.shared))
+        FakeTransport::new(Arc::clone(&self.core))
     }
 
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
@@ -93,18 +93,18 @@ impl FakeGateway {
 
     /// The key that this gateway accepts, or the first of several.
     pub fn api_key(&self) -> String {
-        self.shared.settings.api_keys[0].clone()
+        self.core.settings.api_keys[0].clone()
     }
 
     /// The tenant of a key, or `None` if the gateway does not accept the key.
     pub fn tenant(&self, api_key: &str) -> Option<Tenant> {
-        let index = self.shared.settings.tenant_with_key(api_key.as_bytes())?;
+        let index = self.core.settings.tenant_with_key(api_key.as_bytes())?;
         Some(self.tenant_at(index))
     }
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        (0..self.shared.settings.api_keys.len()).map(|index| self.tenant_at(index))
+        (0..self.core.settings.api_keys.len()).map(|index| self.tenant_at(index))
     }
 
     /// The tenant of the first key, and the only one unless the builder was given several keys.
@@ -113,12 +113,12 @@ impl FakeGateway {
     }
 
     fn tenant_at(&self, index: usize) -> Tenant {
-        Tenant { gateway: Arc::clone(&self.shared), index }
+        Tenant { core: Arc::clone(&self.core), index }
     }
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.service().load(0..self.shared.settings.api_keys.len(), fixtures);
+        self.state().load(0..self.core.settings.api_keys.len(), fixtures);
     }
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.
@@ -131,32 +131,32 @@ impl FakeGateway {
     /// A [`reset`](Self::reset) and a [`load`](Self::load) in one step: no request and no restart sees one without the
     /// other.
     pub fn reset_to(&self, fixtures: &Fixtures) {
-        self.service().reset_to(fixtures);
+        self.state().reset_to(fixtures);
     }
 
     /// The clock of this gateway's transports and clients.
     pub fn clock(&self) -> &ManualClock {
-        &self.shared.settings.clock
+        &self.core.settings.clock
     }
 
     /// Plans a failure; see [`Fault`]. If several are due for a request, the one armed first fires.
     pub fn arm(&self, fault: Fault) -> FaultId {
-        self.service().faults.arm(fault)
+        self.state().faults.arm(fault)
     }
 
     /// Removes a fault, fired or not. Returns whether it existed.
     pub fn disarm(&self, id: FaultId) -> bool {
-        self.service().faults.disarm(id)
+        self.state().faults.disarm(id)
     }
 
     /// Removes every fault.
     pub fn disarm_all(&self) {
-        self.service().faults.list.clear();
+        self.state().faults.list.clear();
     }
 
     /// Every armed fault and how often it fired, in the order in which they were armed. Used-up faults are included.
     pub fn faults(&self) -> Vec<ArmedFault> {
-        self.service().faults.list.clone()
+        self.state().faults.list.clone()
     }
 
     /// Asserts that every armed fault fired at least once.
@@ -166,7 +166,7 @@ impl FakeGateway {
     /// If one never fired.
     #[track_caller]
     pub fn assert_all_faults_fired(&self) {
-        let unfired = self.service().faults.unfired();
+        let unfired = self.state().faults.unfired();
         if let Some(message) = unfired {
             panic!("{message}");
         }
@@ -211,7 +211,7 @@ impl FakeGateway {
         if result.is_ok() {
             self.assert_all_faults_fired();
         }
-        let unfired = self.service().faults.unfired();
+        let unfired = self.state().faults.unfired();
         if let Some(message) = unfired {
             eprintln!("{message}");
         }
@@ -222,38 +222,38 @@ impl FakeGateway {
     /// Commits every effect that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order of the requests. The
     /// ledger dates them now. Returns how many there were.
     pub fn deliver_late(&self) -> usize {
-        self.service().deliver_late(self.shared.settings.now())
+        self.state().deliver_late(self.core.settings.now())
     }
 
     /// Holds every request of the operation before it is processed; see [`Gate`].
     pub fn gate(&self, operation: OperationName) -> Gate {
-        self.shared.gates().close(operation, Phase::BeforeCommit)
+        self.core.gates().close(operation, Phase::BeforeCommit)
     }
 
     /// Holds the response to every request of the operation after it was processed; see [`Gate`].
     pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
-        self.shared.gates().close(operation, Phase::AfterCommit)
+        self.core.gates().close(operation, Phase::AfterCommit)
     }
 
     /// What the service did so far for all keys, those of the first key first. [`Tenant::ledger`] is that of one key.
     pub fn ledger(&self) -> Ledger {
-        Ledger { entries: self.service().stores.iter().flat_map(Store::entries).collect() }
+        Ledger { entries: self.state().stores.iter().flat_map(Store::entries).collect() }
     }
 
     /// The tokens that payments or tests created so far for all keys, without the named tokens of the test values: those of the
     /// first key first, and of each the oldest first. [`Tenant::tokens`] are those of one key.
     pub fn tokens(&self) -> Vec<StoredToken> {
-        self.service().stores.iter().flat_map(|store| store.tokens.values().cloned()).collect()
+        self.state().stores.iter().flat_map(|store| store.tokens.values().cloned()).collect()
     }
 
     /// The newest requests without their secrets, newest last.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.service().requests.all()
+        self.state().requests.all()
     }
 
     /// Removes the requests that were recorded so far. The ledger stays.
     pub fn clear_requests(&self) {
-        self.service().requests.clear();
+        self.state().requests.clear();
     }
 
     /// The pure core: what the network would carry back for this request at this time of day.
@@ -265,21 +265,21 @@ impl FakeGateway {
     /// `skip` and `times` are, and only if no armed fault fires. Like an armed one, it does not fire `after_commit` or `late`
     /// if the service refuses the request.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = match self.shared.process(now, self.shared.receive(request)) {
+        let (reply, number) = match self.core.process(now, self.core.receive(request)) {
             Processed::Done(reply, number) => (reply, number),
             Processed::Held { by, request, number, epoch } => {
-                match self.shared.process_held(now, &request, number, epoch) {
+                match self.core.process_held(now, &request, number, epoch) {
                     Reply::Response(response) => (Reply::Delayed { by, response }, Some(number)),
                     reply => (reply, Some(number)),
                 }
             }
         };
-        self.shared.record_reply(number, &reply);
+        self.core.record_reply(number, &reply);
         reply
     }
 
-    fn service(&self) -> MutexGuard<'_, Service> {
-        self.shared.service()
+    fn state(&self) -> MutexGuard<'_, GatewayState> {
+        self.core.state()
     }
 }
 
@@ -288,12 +288,12 @@ impl FakeGateway {
 impl FakeGateway {
     /// A handle that does not count for the check of unfired faults, for a server, which ends on its own thread.
     pub fn uncounted(&self) -> Self {
-        Self { shared: Arc::clone(&self.shared), _fault_check: None }
+        Self { core: Arc::clone(&self.core), _fault_check: None }
     }
 
     /// What answers a server's requests.
-    pub fn shared(&self) -> Arc<Shared> {
-        Arc::clone(&self.shared)
+    pub fn core(&self) -> Arc<GatewayCore> {
+        Arc::clone(&self.core)
     }
 }
 
@@ -310,7 +310,7 @@ impl Default for FakeGateway {
 }
 
 /// Panics when it is dropped if an armed fault never fired.
-struct FaultCheck(Arc<Shared>);
+struct FaultCheck(Arc<GatewayCore>);
 
 impl Drop for FaultCheck {
     fn drop(&mut self) {
@@ -318,7 +318,7 @@ impl Drop for FaultCheck {
         if std::thread::panicking() {
             return;
         }
-        let unfired = self.0.service().faults.unfired();
+        let unfired = self.0.state().faults.unfired();
         if let Some(message) = unfired {
             panic!(
                 "{message}\nif the test returned an error, this panic hides it: use FakeGateway::conclude"

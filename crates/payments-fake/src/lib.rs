@@ -94,13 +94,13 @@ mod fault_document;
 mod fixtures;
 mod gate;
 mod gateway;
+mod gateway_core;
 mod ledger;
 mod randomness;
 mod recorded_request;
 mod redaction;
 mod reply;
 mod request;
-mod service;
 mod settings;
 mod store;
 mod tenant;
@@ -129,6 +129,6 @@ pub mod unversioned {
     pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
     pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;
+    pub use crate::gateway_core::GatewayCore;
     pub use crate::request::PATH_PREFIX;
-    pub use crate::service::Shared;
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::document::to_json;
 use crate::fixtures::{CustomerDocument, TokenDocument};
-use crate::service::Shared;
+use crate::gateway_core::GatewayCore;
 use crate::store::Store;
 use crate::transaction::WrittenTransaction;
 use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures, test_values};
@@ -16,7 +16,7 @@ use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures,
 /// Other keys cannot see them. Faults, gates and recorded requests belong to the gateway and are shared.
 #[derive(Clone)]
 pub struct Tenant {
-    pub(crate) gateway: Arc<Shared>,
+    pub(crate) core: Arc<GatewayCore>,
     /// Its index among the builder's keys.
     pub(crate) index: usize,
 }
@@ -51,7 +51,7 @@ impl Tenant {
     pub fn add_customer_json(&self, json: &str) -> Result<String, DocumentError> {
         let (id, customer) = fixtures::record::<CustomerDocument>(json)?;
         let stored = customer.to_json();
-        self.gateway.service().stores[self.index].customers.insert(id, customer);
+        self.core.state().stores[self.index].customers.insert(id, customer);
         Ok(stored)
     }
 
@@ -64,9 +64,9 @@ impl Tenant {
     pub fn add_token_json(&self, json: &str) -> Result<String, DocumentError> {
         let (id, token) = fixtures::record::<TokenDocument>(json)?;
         let stored = to_json(&token);
-        let mut service = self.gateway.service();
-        service.randomness.reserve([id.as_str()].into_iter());
-        service.stores[self.index].tokens.insert(id, token);
+        let mut state = self.core.state();
+        state.randomness.reserve([id.as_str()].into_iter());
+        state.stores[self.index].tokens.insert(id, token);
         Ok(stored)
     }
 
@@ -101,11 +101,11 @@ impl Tenant {
     /// Adds the records of the fixtures to this key, except those whose ids it already has, and arms their faults, which all
     /// keys share.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.gateway.service().load(self.index..self.index + 1, fixtures);
+        self.core.state().load(self.index..self.index + 1, fixtures);
     }
 
     fn with<T>(&self, read: impl FnOnce(&Store) -> T) -> T {
-        read(&self.gateway.service().stores[self.index])
+        read(&self.core.state().stores[self.index])
     }
 }
 

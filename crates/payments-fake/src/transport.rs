@@ -12,7 +12,7 @@ use payments_core::{
 };
 use payments_model::unversioned::RequestMembers;
 
-use crate::service::Shared;
+use crate::gateway_core::GatewayCore;
 use crate::{RecordedRequest, Reply, block_on};
 
 /// Carries requests to a [`FakeGateway`](crate::FakeGateway) and reports what a transport over a real socket would report.
@@ -39,14 +39,14 @@ pub struct FakeTransport {
 /// The service that responds.
 #[derive(Clone)]
 enum Peer {
-    Gateway(Arc<Shared>),
+    Gateway(Arc<GatewayCore>),
     Other(Arc<dyn Fn(Request<Bytes>) -> Reply + Send + Sync>),
 }
 
 impl FakeTransport {
-    pub(crate) fn new(gateway: Arc<Shared>) -> Self {
-        let timer = Arc::new(gateway.settings.clock.clone());
-        Self { peer: Peer::Gateway(gateway), timer }
+    pub(crate) fn new(core: Arc<GatewayCore>) -> Self {
+        let timer = Arc::new(core.settings.clock.clone());
+        Self { peer: Peer::Gateway(core), timer }
     }
 
     /// A transport to your own service: the network carries back what `reply` returns for a request. Deadlines, pauses and
@@ -78,7 +78,7 @@ impl FakeTransport {
     ) -> Result<Response<Bytes>, TransportError> {
         use TransportErrorKind as Kind;
         let reply = match &self.peer {
-            Peer::Gateway(gateway) => gateway.respond(request, &*self.timer, pending()).await.0,
+            Peer::Gateway(core) => core.respond(request, &*self.timer, pending()).await.0,
             Peer::Other(reply) => reply(request),
         };
         match reply {

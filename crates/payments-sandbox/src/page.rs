@@ -13,7 +13,7 @@ use http::header::{
 };
 use http_body_util::{BodyExt as _, Either, StreamBody};
 use hyper::body::Frame;
-use payments_fake::unversioned::Shared;
+use payments_fake::unversioned::GatewayCore;
 use ring::rand::{SystemRandom, generate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -77,7 +77,7 @@ impl Feed {
 
     /// Server-sent events from now until the shutdown: `request` with a recorded request, or `change`. A reader that is too
     /// slow misses requests and gets a `change` instead, so that it reads the list again.
-    pub(crate) fn events(&self, service: Arc<Shared>) -> Response<Body> {
+    pub(crate) fn events(&self, service: Arc<GatewayCore>) -> Response<Body> {
         let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
             let text = match timeout(HEARTBEAT, events.recv()).await {
                 // Its JSON is one line: line breaks in strings are escaped. `None` if it is no longer stored.

@@ -263,7 +263,7 @@ impl SandboxBuilder {
             feed: feed.clone(),
         };
         let site = Site {
-            service: gateway.shared(),
+            service: gateway.core(),
             has_service: true,
             admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::Reply;
-use payments_fake::unversioned::{ErrorEnvelope, Shared};
+use payments_fake::unversioned::{ErrorEnvelope, GatewayCore};
 use tokio::task::{spawn_blocking, yield_now};
 
 use crate::activity::IdleClose;
@@ -23,7 +23,7 @@ use crate::shutdown::Shutdown;
 /// What one port serves: the service, the admin interface or both.
 #[derive(Clone)]
 pub(crate) struct Site {
-    pub(crate) service: Arc<Shared>,
+    pub(crate) service: Arc<GatewayCore>,
     /// Whether this port has the service.
     pub(crate) has_service: bool,
     /// The admin interface, if this port serves it.

@@ -133,10 +133,10 @@ fn a_timeout_takes_no_real_time_with_the_automatic_clock_d23() {
 fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let gateway = FakeGateway::new();
     let delay = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_secs(1));
-    let (shared, clock) = (gateway.shared(), ManualClock::new());
+    let (core, clock) = (gateway.core(), ManualClock::new());
     let hold = || {
         gateway.arm(delay.clone());
-        let mut held = Box::pin(shared.respond(token_request("tok_approved"), &clock, pending()));
+        let mut held = Box::pin(core.respond(token_request("tok_approved"), &clock, pending()));
         assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         held
     };
@@ -157,7 +157,7 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     let clock = ManualClock::new();
     let give_up = || {
         let given_up = std::future::ready(());
-        let reply = block_on(gateway.shared().respond(token_request("tok_approved"), &clock, given_up)).0;
+        let reply = block_on(gateway.core().respond(token_request("tok_approved"), &clock, given_up)).0;
         assert!(matches!(reply, Reply::Closed), "{reply:?}");
     };
     give_up();
@@ -167,7 +167,7 @@ fn a_client_can_give_up_only_before_its_request_is_processed() {
     gateway.ledger().assert_nothing_charged();
 
     let never_polled = std::future::poll_fn(|_| panic!("the client is already charged"));
-    let reply = block_on(gateway.shared().respond(token_request("tok_approved"), &clock, never_polled)).0;
+    let reply = block_on(gateway.core().respond(token_request("tok_approved"), &clock, never_polled)).0;
     assert!(matches!(reply, Reply::Response(_)), "{reply:?}");
     assert_eq!(gateway.ledger().entries().len(), 1);
 }

@@ -123,10 +123,10 @@ fn only_one_of_two_late_voids_takes_effect() {
 #[test]
 fn a_held_request_has_no_effect_until_its_pause_ends() {
     let gateway = FakeGateway::builder().recorded_requests(2).build();
-    let (shared, clock) = (gateway.shared(), ManualClock::new());
+    let (core, clock) = (gateway.core(), ManualClock::new());
     let hold = || {
         gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
-        let mut held = Box::pin(shared.respond(payment(), &clock, pending()));
+        let mut held = Box::pin(core.respond(payment(), &clock, pending()));
         assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
         held
     };

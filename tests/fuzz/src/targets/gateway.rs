@@ -40,7 +40,7 @@ fn exchange(gateway: &FakeGateway, now: SystemTime, mut request: http::Request<B
         request.extensions_mut().insert(fault);
     }
     let has_fault = request.extensions().get::<Fault>().is_some();
-    let (_, shown_path) = gateway.shared().loggable(&request);
+    let (_, shown_path) = gateway.core().loggable(&request);
     let (before, records) = (charged(gateway), gateway.requests().len());
     let state = gateway.first_tenant().state_json();
 

@@ -1,4 +1,5 @@
-//! The service as a state machine, and the way of a request through it.
+//! The service as a state machine, and the way of a request through it: [`GatewayCore::receive`] parses it, `process` decides
+//! about it under the lock, and [`GatewayState::apply`] applies the decision. [`GatewayCore::respond`] waits between them.
 
 use std::fmt;
 use std::future::Future;
@@ -28,10 +29,10 @@ use crate::store::{Effect, Store};
 use crate::{Fault, Fixtures, Reply, RequestEffect};
 
 /// What every handle of a gateway, its transports, its tenants and its servers share.
-pub struct Shared {
+pub struct GatewayCore {
     pub(crate) settings: Settings,
-    service: Mutex<Service>,
-    /// Outside the service and its lock, because every request looks for a closed gate twice.
+    state: Mutex<GatewayState>,
+    /// Outside the state and its lock, because every request looks for a closed gate twice.
     gates: Mutex<Gates>,
 }
 
@@ -39,13 +40,13 @@ pub struct Shared {
 pub(crate) enum Processed {
     /// It has its reply. It is recorded under this number, unless it never arrived.
     Done(Reply, Option<u64>),
-    /// It waits before it is [processed](Shared::process_held). The epoch is the service's when it arrived.
+    /// It waits before it is [processed](GatewayCore::process_held). The epoch is the service's when it arrived.
     Held { by: Duration, request: Box<ParsedRequest>, number: u64, epoch: u64 },
 }
 
-impl Shared {
+impl GatewayCore {
     pub(crate) fn new(settings: Settings) -> Self {
-        let service = Mutex::new(Service {
+        let state = Mutex::new(GatewayState {
             stores: settings.api_keys.iter().map(|_| Store::default()).collect(),
             randomness: Randomness::new(settings.seed.unwrap_or_default()),
             faults: ArmedFaults::default(),
@@ -53,12 +54,12 @@ impl Shared {
             late: Vec::new(),
             epoch: 0,
         });
-        Self { settings, service, gates: Mutex::default() }
+        Self { settings, state, gates: Mutex::default() }
     }
 
     /// Ignores a poisoned lock, so that a panic elsewhere, such as a failed assertion of the test, is not hidden by another.
-    pub(crate) fn service(&self) -> MutexGuard<'_, Service> {
-        self.service.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn state(&self) -> MutexGuard<'_, GatewayState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn gates(&self) -> MutexGuard<'_, Gates> {
@@ -84,15 +85,15 @@ impl Shared {
     ) -> Processed {
         let _evicted;
         // Declared after the values above, so that the lock is released before they are dropped.
-        let mut service = self.service();
+        let mut state = self.state();
         // Kept only if the request is processed now: one that never arrives or has to wait draws no numbers.
-        let mut randomness = service.randomness.clone();
-        let decision = decision::decide(now, &request, &self.settings, &service.stores, &mut randomness);
+        let mut randomness = state.randomness.clone();
+        let decision = decision::decide(now, &request, &self.settings, &state.stores, &mut randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused =
                 operation.moves_money() && matches!(decision.consequence, Consequence::Refuse(_));
             let requested = || request.fault.clone().filter(|fault| fault.can_fire(is_refused));
-            service.faults.fire(operation, is_refused).or_else(requested)
+            state.faults.fire(operation, is_refused).or_else(requested)
         });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
             // The request never arrived, so there is nothing to record.
@@ -101,12 +102,12 @@ impl Shared {
         recorded.received_at = now;
         recorded.fault.clone_from(&fault);
         let number;
-        (number, _evicted) = service.requests.push(recorded);
+        (number, _evicted) = state.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
-            return Processed::Held { by, request: Box::new(request), number, epoch: service.epoch };
+            return Processed::Held { by, request: Box::new(request), number, epoch: state.epoch };
         }
-        service.randomness = randomness;
-        Processed::Done(service.carry_out(now, decision, number, fault.as_ref()), Some(number))
+        state.randomness = randomness;
+        Processed::Done(state.apply(now, decision, number, fault.as_ref()), Some(number))
     }
 
     /// Processes a held request after its pause. It is decided anew, because the service may have changed. After a reset, it is
@@ -118,13 +119,13 @@ impl Shared {
         number: u64,
         epoch: u64,
     ) -> Reply {
-        let mut service = self.service();
-        if service.epoch != epoch {
+        let mut state = self.state();
+        if state.epoch != epoch {
             return Reply::Closed;
         }
-        let Service { stores, randomness, .. } = &mut *service;
+        let GatewayState { stores, randomness, .. } = &mut *state;
         let decision = decision::decide(now, request, &self.settings, stores, randomness);
-        service.carry_out(now, decision, number, None)
+        state.apply(now, decision, number, None)
     }
 
     /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer`
@@ -172,13 +173,13 @@ impl Shared {
     /// Records what the client of a request saw, if the request is recorded.
     pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
         if let Some(number) = number {
-            self.service().requests.update(number, |request| request.set_reply(reply));
+            self.state().requests.update(number, |request| request.set_reply(reply));
         }
     }
 
     /// The recorded request with this number, if it is still stored.
     pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
-        self.service().requests.with_number(number).cloned()
+        self.state().requests.with_number(number).cloned()
     }
 
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
@@ -197,14 +198,14 @@ impl Shared {
     }
 }
 
-impl fmt::Debug for Shared {
+impl fmt::Debug for GatewayCore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Shared").finish_non_exhaustive()
+        f.debug_struct("GatewayCore").finish_non_exhaustive()
     }
 }
 
 /// The service as a state machine: no I/O, no clock, and randomness only from its seed.
-pub(crate) struct Service {
+pub(crate) struct GatewayState {
     /// The records of each tenant, in the order of the keys.
     pub(crate) stores: Vec<Store>,
     pub(crate) randomness: Randomness,
@@ -224,7 +225,7 @@ struct LateEffect {
     effect: Effect,
 }
 
-impl Service {
+impl GatewayState {
     /// Adds the records of the fixtures that each of these tenants does not have yet, and arms their faults. No later record
     /// gets one of their ids, not even after a reset.
     pub(crate) fn load(&mut self, tenants: Range<usize>, Fixtures(fixtures): &Fixtures) {
@@ -260,7 +261,7 @@ impl Service {
     }
 
     /// Applies the effect, then chooses the symptom. Neither depends on the other.
-    fn carry_out(
+    fn apply(
         &mut self,
         now: SystemTime,
         decision: Decision,
