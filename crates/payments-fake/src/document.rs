@@ -14,6 +14,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
+use serde_json::error::Category;
 use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use thiserror::Error;
@@ -82,15 +83,24 @@ where
     })
 }
 
-/// The message of serde without what it may quote of the document. serde quotes only what it found, and names after it what
-/// it expected, which comes from the type.
+/// What is shown of an error. The messages of serde may quote the document, so of those only the name of a missing or repeated
+/// member is shown, or what was expected: both come from the type.
 fn words(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    match message.rsplit_once("expected ") {
-        Some((_, expected)) => format!("expected {expected}"),
-        None => message,
+    // A problem with the JSON itself is a constant of serde_json.
+    if error.classify() != Category::Data || SHOWN.iter().any(|shown| message.starts_with(shown)) {
+        return message;
+    }
+    match (message.rsplit_once("expected "), error.line()) {
+        (Some((_, expected)), _) => format!("expected {expected}"),
+        // A value that is already parsed has no line.
+        (None, 0) => "is not valid".to_owned(),
+        (None, line) => format!("is not valid at line {line} column {}", error.column()),
     }
 }
+
+/// How this crate's own messages begin, of which one begins with an index, and the messages of serde that quote no value.
+const SHOWN: [&str; 5] = ["must ", "Voided must ", "[", "missing field `", "duplicate field `"];
 
 /// The name of a field, unless it may hold a secret. The fake quotes nothing of a document.
 pub(crate) fn shown_name(name: &str) -> &str {
@@ -211,4 +221,29 @@ pub(crate) fn to_json(value: &impl Serialize) -> String {
 /// 1970 is written as 1970.
 pub(crate) fn timestamp(at: SystemTime) -> impl fmt::Display {
     humantime::format_rfc3339_nanos(at.max(UNIX_EPOCH))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value whose error is not worded as any of today's.
+    #[derive(Debug)]
+    struct Reworded;
+
+    impl<'de> Deserialize<'de> for Reworded {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let value = Value::deserialize(deserializer)?;
+            Err(D::Error::custom(format_args!("this must not be {value}")))
+        }
+    }
+
+    #[test]
+    fn an_unknown_message_is_not_shown_d62() {
+        let json = r#"{"CardNumber":"4242424242424242"}"#;
+        let DocumentError(problem) = read::<Reworded>(json).unwrap_err();
+        assert_eq!(problem, "is not valid at line 1 column 33");
+        let value: Value = serde_json::from_str(json).unwrap();
+        assert_eq!(read_from::<Reworded, _>(value).unwrap_err(), DocumentError("is not valid".to_owned()));
+    }
 }
