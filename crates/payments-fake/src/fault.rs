@@ -201,7 +201,13 @@ impl Fault {
     }
 
     /// Fires for this many requests; one by default.
+    ///
+    /// # Panics
+    ///
+    /// If the number is zero: such a fault would never fire.
+    #[track_caller]
     pub fn times(mut self, requests: u32) -> Self {
+        assert!(requests > 0, "times {TIMES_RULE}");
         self.times = requests;
         self
     }
@@ -211,10 +217,12 @@ impl Fault {
     ///
     /// # Panics
     ///
-    /// If the text is not visible ASCII.
+    /// If the text is empty or not visible ASCII.
     #[track_caller]
     pub fn retry_after(mut self, text: &str) -> Self {
-        self.retry_after = Some(header(text).expect("Retry-After must be visible ASCII"));
+        let value = retry_after(text);
+        assert!(value.is_some(), "retry_after {RETRY_AFTER_RULE}");
+        self.retry_after = value;
         self
     }
 
@@ -377,10 +385,9 @@ impl FaultMoment {
     ///
     /// # Panics
     ///
-    /// If the status is a 1xx, which is not a final response.
+    /// If the status is not from 200 to 599: a 1xx is not a final response.
     #[track_caller]
     pub fn status(self, status: StatusCode) -> Fault {
-        assert!(!status.is_informational(), "HTTP {status} is not a final status");
         self.show(FaultKind::Status { status })
     }
 
@@ -395,7 +402,15 @@ impl FaultMoment {
     }
 
     /// The kind as a value.
+    ///
+    /// # Panics
+    ///
+    /// If the kind has a status that is not from 200 to 599.
+    #[track_caller]
     pub fn show(self, kind: FaultKind) -> Fault {
+        if let FaultKind::Status { status } | FaultKind::Html { status } = kind {
+            assert!(is_shown(status), "status {STATUS_RULE}");
+        }
         let phase = if kind == FaultKind::Refuse { Phase::BeforeCommit } else { self.phase };
         Fault { operation: self.operation, phase, kind, retry_after: None, skip: 0, times: 1 }
     }
@@ -426,10 +441,19 @@ mod written {
     }
 }
 
-/// A value of visible ASCII.
-pub(crate) fn header(text: &str) -> Option<HeaderValue> {
-    HeaderValue::from_str(text).ok().filter(|value| value.to_str().is_ok())
+/// A value of visible ASCII that is not empty.
+pub(crate) fn retry_after(text: &str) -> Option<HeaderValue> {
+    HeaderValue::from_str(text).ok().filter(|value| !value.is_empty() && value.to_str().is_ok())
 }
+
+/// Whether it is the status of a final response.
+pub(crate) fn is_shown(status: StatusCode) -> bool {
+    (200..600).contains(&status.as_u16())
+}
+
+pub(crate) const STATUS_RULE: &str = "must be an HTTP status from 200 to 599";
+pub(crate) const TIMES_RULE: &str = "must be a whole number above zero";
+pub(crate) const RETRY_AFTER_RULE: &str = "must be seconds or a date, as in the Retry-After header";
 
 /// The operation of a fault of any operation.
 pub(crate) const ANY: &str = "any";

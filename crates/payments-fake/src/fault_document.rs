@@ -9,7 +9,10 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::document::{SmallNumber, member_types, must_be, text_or_number, whole};
-use crate::fault::{ANY, Fault, FaultKind, FaultTarget, Phase, header};
+use crate::fault::{
+    ANY, Fault, FaultKind, FaultTarget, Phase, RETRY_AFTER_RULE, STATUS_RULE, TIMES_RULE, is_shown,
+    retry_after,
+};
 
 /// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
 /// [`ArmedFault::to_json`] adds.
@@ -37,14 +40,11 @@ member_types! {
         |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
     /// Its index among [all kinds](FaultKind::all), whose values are in other members.
     Kind(usize) from String, must_be(kind_names()), |name: String| kind_names().position(|own| own == name);
-    Status(StatusCode) from Value, "must be an HTTP status from 200 to 599", |status| {
-        let status = whole(status).filter(|status| (200..600).contains(status))?;
-        StatusCode::from_u16(status.try_into().ok()?).ok()
-    };
-    Times(u32) from Value, "must be a whole number above zero", |times| whole(times).filter(|times| *times > 0);
+    Status(StatusCode) from Value, STATUS_RULE,
+        |status| StatusCode::from_u16(whole(status)?.try_into().ok()?).ok().filter(|status| is_shown(*status));
+    Times(u32) from Value, TIMES_RULE, |times| whole(times).filter(|times| *times > 0);
     /// Seconds may be a number too, because people write them so.
-    RetryAfter(HeaderValue) from Value, "must be seconds or a date, as in the Retry-After header",
-        |value| header(&text_or_number(value).filter(|text| !text.is_empty())?);
+    RetryAfter(HeaderValue) from Value, RETRY_AFTER_RULE, |value| retry_after(&text_or_number(value)?);
 }
 
 fn kind_names() -> impl Iterator<Item = &'static str> {

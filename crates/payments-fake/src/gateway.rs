@@ -6,8 +6,8 @@ use bytes::Bytes;
 use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
-use crate::randomness::SeededSource;
 use crate::gateway_core::{GatewayCore, GatewayState, Processed};
+use crate::randomness::SeededSource;
 use crate::settings::Settings;
 use crate::store::Store;
 use crate::{

@@ -261,13 +261,7 @@ impl GatewayState {
     }
 
     /// Applies the effect, then chooses the symptom. Neither depends on the other.
-    fn apply(
-        &mut self,
-        now: SystemTime,
-        decision: Decision,
-        number: u64,
-        fault: Option<&Fault>,
-    ) -> Reply {
+    fn apply(&mut self, now: SystemTime, decision: Decision, number: u64, fault: Option<&Fault>) -> Reply {
         let Decision { mut response, consequence } = decision;
         let Self { stores, randomness, .. } = self;
         let header =

@@ -394,8 +394,18 @@ fn a_fault_displays_its_settings() {
     assert_eq!(names.join(" "), expected);
 }
 
+/// As they are in a document.
 #[test]
-#[should_panic(expected = "HTTP 100 Continue is not a final status")]
-fn an_informational_status_is_refused() {
-    let _ = Fault::on_any().before_commit().status(StatusCode::CONTINUE);
+fn a_value_that_no_fault_can_have_is_refused() {
+    let moment = || Fault::on_any().before_commit();
+    let status = "status must be an HTTP status from 200 to 599";
+    let beyond = || StatusCode::from_u16(600).unwrap();
+    assert_eq!(panic_message(|| _ = moment().status(StatusCode::CONTINUE)), status);
+    assert_eq!(panic_message(|| _ = moment().status(beyond())), status);
+    assert_eq!(panic_message(|| _ = moment().show(FaultKind::Html { status: StatusCode::CONTINUE })), status);
+    assert_eq!(panic_message(|| _ = moment().close().times(0)), "times must be a whole number above zero");
+    let retry_after = "retry_after must be seconds or a date, as in the Retry-After header";
+    for text in ["", "\n", "sp\u{e4}ter"] {
+        assert_eq!(panic_message(|| _ = moment().html().retry_after(text)), retry_after);
+    }
 }
