@@ -2,7 +2,7 @@ use std::fmt;
 use std::time::SystemTime;
 
 use payments_core::ApiKey;
-use payments_model::Amount;
+use payments_model::{Amount, TransactionType};
 
 use crate::settings::Settings;
 use crate::{Choices, FakeGateway, ManualClock};
@@ -64,12 +64,17 @@ impl FakeGatewayBuilder {
     ///
     /// # Panics
     ///
-    /// If the convenience fee is below zero, or is written with more than two decimal places. No payment of the service has
-    /// such an amount, and a state that contained one could not be loaded.
+    /// If a transaction type is `GatewayDefault`, because these choices are what that stands for. If the convenience fee is
+    /// below zero, or is written with more than two decimal places: no payment of the service has such an amount, and a state
+    /// that contained one could not be loaded.
     #[track_caller]
     pub fn choices(mut self, change: impl FnOnce(&mut Choices)) -> Self {
-        change(&mut self.settings.choices);
-        let fee = self.settings.choices.convenience_fee;
+        let choices = &mut self.settings.choices;
+        change(choices);
+        let types = [choices.omitted_transaction_type, choices.token_transaction_type];
+        let are_chosen = !types.contains(&TransactionType::GatewayDefault);
+        assert!(are_chosen, "a chosen transaction type is Sale or Auth");
+        let fee = choices.convenience_fee;
         let is_valid = fee.is_none_or(|fee| fee >= Amount::from_cents(0) && fee.written_decimals() <= 2);
         assert!(is_valid, "a convenience fee is at least zero and has at most two decimal places");
         self

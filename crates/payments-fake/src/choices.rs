@@ -49,9 +49,9 @@ pub struct Choices {
     pub decline_shape: DeclineShape,
     /// What happens to a valid card number that is not a test value.
     pub unlisted_cards: UnlistedCards,
-    /// The type of a payment whose request omits it. `GatewayDefault` here means a sale.
+    /// The type of a payment whose request omits it: `Sale` or `Auth`.
     pub omitted_transaction_type: TransactionType,
-    /// The type of a token payment. `GatewayDefault` here means a sale.
+    /// The type of a token payment: `Sale` or `Auth`.
     pub token_transaction_type: TransactionType,
     /// The fee that is added to the amount of a payment with an active convenience fee: at least zero, and written with at
     /// most two decimal places.

@@ -19,7 +19,7 @@ use crate::envelope::{self, ErrorEnvelope, SuccessEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
-use crate::request::{Action, ParsedRequest};
+use crate::request::{Action, ParsedRequest, Unrouted};
 use crate::settings::Settings;
 use crate::store::{Effect, INVALID_TRANSACTION_ID, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
@@ -58,9 +58,10 @@ pub(crate) fn decide(
     randomness: &mut Randomness,
 ) -> Decision {
     let redaction = Redaction::of(&settings.api_keys, request.api_key.as_ref());
-    if let Action::NotFound(refusal) = &request.action {
-        return Decision::refused(refusal, &redaction);
-    }
+    let action = match &request.action {
+        Ok(action) => action,
+        Err(Unrouted(refusal)) => return Decision::refused(refusal, &redaction),
+    };
     let Some(tenant) = request.api_key.as_ref().and_then(|key| settings.tenant_with_key(key.as_bytes()))
     else {
         let refusal = ErrorEnvelope::new(StatusCode::UNAUTHORIZED, ErrorEnvelope::INVALID_API_KEY);
@@ -68,15 +69,13 @@ pub(crate) fn decide(
     };
     let (store, choices) = (&stores[tenant], &settings.choices);
     let mut decider = Decider { now, choices, redaction, tenant, store, randomness };
-    match &request.action {
+    match action {
         Action::Transaction(payment, account) => decider.transaction(payment, *account),
         Action::TokenTransaction(payment) => decider.token(payment),
         Action::Void(void) => decider.void(void),
         Action::GetTransaction(id) => decider.get_transaction(id),
         Action::GetCustomer(id) => decider.get_customer(id),
-        Action::Refused(refusal) | Action::NotFound(refusal) => {
-            Decision::refused(refusal, &decider.redaction)
-        }
+        Action::Refused(refusal) => Decision::refused(refusal, &decider.redaction),
     }
 }
 
@@ -163,10 +162,6 @@ impl Decider<'_> {
         record.billing_country = country_number(&billing.country).into();
         record.billing_country_code = billing.country_code.as_str().to_owned().into();
         record.billing_phone_number = text(&billing.phone_number);
-        let transaction_type = match transaction_type {
-            TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
-            TransactionType::Sale | TransactionType::Auth => transaction_type,
-        };
         let source = card.map_or(PaymentSource::Account, PaymentSource::Card);
         let entry = self.entry(OperationName::Transaction, transaction_type, amount, source, record);
         self.payment(entry, fee, approval, new_token)
@@ -230,8 +225,13 @@ impl Decider<'_> {
         mut record: TransactionRecord,
     ) -> LedgerEntry {
         let transaction_type = match transaction_type {
-            TransactionType::Auth => TransactionTypeCode::AUTH,
-            TransactionType::Sale | TransactionType::GatewayDefault => TransactionTypeCode::SALE,
+            TransactionType::GatewayDefault => self.choices.omitted_transaction_type,
+            chosen => chosen,
+        };
+        let transaction_type = if transaction_type == TransactionType::Auth {
+            TransactionTypeCode::AUTH
+        } else {
+            TransactionTypeCode::SALE
         };
         record.base_amount = amount.into();
         record.transaction_type = transaction_type.into();

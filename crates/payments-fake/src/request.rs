@@ -23,8 +23,11 @@ pub(crate) struct ParsedRequest {
     /// The fault that the request asks for, which [`FakeGateway::handle`](crate::FakeGateway::handle) describes.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
-    pub(crate) action: Action,
+    pub(crate) action: Result<Action, Unrouted>,
 }
+
+/// The refusal of a path or a method that matches no operation, whatever the key.
+pub(crate) struct Unrouted(pub(crate) ErrorEnvelope);
 
 /// What a request asks the service to do.
 pub(crate) enum Action {
@@ -36,8 +39,6 @@ pub(crate) enum Action {
     GetCustomer(String),
     /// Refused, once the key is accepted.
     Refused(ErrorEnvelope),
-    /// Refused, whatever the key.
-    NotFound(ErrorEnvelope),
 }
 
 impl ParsedRequest {
@@ -55,10 +56,9 @@ impl ParsedRequest {
             fault: head.extensions.get().cloned(),
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
-            action: match route {
-                Ok((operation, id)) => Action::of(operation, id, head, body, members, unknown_fields),
-                Err(refusal) => Action::NotFound(refusal),
-            },
+            action: route
+                .map(|(operation, id)| Action::of(operation, id, head, body, members, unknown_fields))
+                .map_err(Unrouted),
         }
     }
 }

@@ -38,7 +38,6 @@ fn an_omitted_transaction_type_is_the_chosen_one_d26() {
         (None, EntryKind::Sale),
         (Some(TransactionType::Sale), EntryKind::Sale),
         (Some(TransactionType::Auth), EntryKind::Authorization),
-        (Some(TransactionType::GatewayDefault), EntryKind::Sale),
     ] {
         let gateway = choosing(|choices| {
             choices.omitted_transaction_type = chosen.unwrap_or(choices.omitted_transaction_type);
@@ -110,6 +109,12 @@ fn only_the_chosen_key_is_accepted_d25() {
 #[should_panic(expected = "an API key is visible ASCII without spaces")]
 fn an_invalid_key_is_refused_d25() {
     let _ = FakeGateway::builder().api_key("a key");
+}
+
+#[test]
+#[should_panic(expected = "a chosen transaction type is Sale or Auth")]
+fn a_default_cannot_be_chosen_as_the_default_type_d26() {
+    let _ = choosing(|choices| choices.omitted_transaction_type = TransactionType::GatewayDefault);
 }
 
 #[test]
