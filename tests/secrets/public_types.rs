@@ -23,8 +23,8 @@ use payments_core::{
 };
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{
-    Choices, FakeGateway, Fault, Fixtures, ManualClock, Phase, Reply, ScriptedTransport, block_on,
-    test_values,
+    Choices, FakeGateway, FakeTransport, Fault, Fixtures, ManualClock, Phase, Reply, ScriptedTransport,
+    block_on, test_values,
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_reqwest::ReqwestTransport;
@@ -247,9 +247,10 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, key(canaries));
     let endpoint = endpoint(canaries);
     transcribe!(transcript, endpoint);
-    let script = || ScriptedTransport::new().hang().hang().hang();
+    // It ignores its deadline, because its own clock stands still.
+    let silent = || FakeTransport::over(|_| Reply::Stalled, ManualClock::new());
     let client = |clock| {
-        Client::builder(endpoint.clone(), script(), clock)
+        Client::builder(endpoint.clone(), silent(), clock)
             .random_source(ConstantSource)
             .observer(transcript.clone())
     };
@@ -383,6 +384,8 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     }
     transcribe!(transcript, gateway.gate(OperationName::Void));
     let script = ScriptedTransport::new().respond_json(200, repeated_account(canaries));
+    let scripted = Client::builder(gateway.endpoint(), script.clone(), ManualClock::auto()).build();
+    drop(block_on(scripted.process_card(&card_payment(canaries))).unwrap());
     transcribe!(transcript, script);
     let fault = || Fault::on_any().before_commit().delay(Duration::from_secs(1));
     transcribe!(transcript, fault());

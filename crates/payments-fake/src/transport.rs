@@ -29,7 +29,7 @@ use crate::{RecordedRequest, Reply, block_on};
 /// | stalled, or a response after the deadline | `Timeout`, unknown |
 /// | truncated | `BodyTruncated`, answered, with the part that arrived |
 /// | dripping beyond the deadline | `Timeout`, answered, with the part that arrived |
-/// | a body over the cap | `BodyTooLarge`, answered, with the part within the cap |
+/// | a body over the cap, whole or truncated | `BodyTooLarge`, answered, with the part within the cap |
 #[derive(Clone)]
 pub struct FakeTransport {
     peer: Peer,
@@ -74,6 +74,7 @@ impl FakeTransport {
     async fn carry(
         &self,
         request: Request<Bytes>,
+        cap: usize,
         partial: &mut Option<Response<Bytes>>,
     ) -> Result<Response<Bytes>, TransportError> {
         use TransportErrorKind as Kind;
@@ -96,6 +97,8 @@ impl FakeTransport {
                 }
                 if complete { Ok(response) } else { pending().await }
             }
+            // A transport stops at its cap, before it can see that the rest is missing.
+            Reply::Truncated { response, bytes } if bytes > cap => Ok(response),
             Reply::Truncated { response, bytes } => {
                 Err(TransportError::answered(Kind::BodyTruncated, cut(&response, bytes)))
             }
@@ -112,7 +115,7 @@ impl Transport for FakeTransport {
         let cap = request.response_cap();
         let deadline = self.timer.sleep(request.deadlines().total());
         let mut partial = None;
-        let result = before(deadline, self.carry(request.into_http(), &mut partial)).await;
+        let result = before(deadline, self.carry(request.into_http(), cap, &mut partial)).await;
         match (result, partial) {
             (Some(Ok(response)), _) if response.body().len() > cap => {
                 Err(TransportError::answered(TransportErrorKind::BodyTooLarge, cut(&response, cap)))
@@ -149,7 +152,8 @@ fn cut(response: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
 
 /// A transport that returns scripted responses in order, and records the requests.
 ///
-/// Use it for responses that the [`FakeGateway`](crate::FakeGateway) never sends. Clones are handles to the same script.
+/// Use it for responses that the [`FakeGateway`](crate::FakeGateway) never sends. Clones are handles to the same script. A step
+/// that no request reached fails the test: the drop of the last handle panics, unless the thread is already panicking.
 ///
 /// ```
 /// use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
@@ -173,6 +177,16 @@ pub struct ScriptedTransport(Arc<Mutex<Script>>);
 struct Script {
     steps: VecDeque<Step>,
     requests: Vec<RecordedRequest>,
+}
+
+impl Drop for Script {
+    fn drop(&mut self) {
+        let unused = self.steps.len();
+        assert!(
+            unused == 0 || std::thread::panicking(),
+            "steps of the script that no request reached: {unused}"
+        );
+    }
 }
 
 /// With `None`, the transport never responds.

@@ -329,6 +329,13 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     let read = error.failed_call().body_snippet().unwrap();
     assert!(read.len() <= 120, "{read}");
     gateway.ledger().assert_charged_once(PRICE);
+
+    // A truncated response is over the cap too, unless the part that arrives is not.
+    for (bytes, kind) in [(101, TransportErrorKind::BodyTooLarge), (100, TransportErrorKind::BodyTruncated)] {
+        gateway.arm(on_payments().after_commit().truncate(bytes));
+        let error = block_on(client.process_card(&sale())).unwrap_err();
+        assert_eq!(error.failed_call().transport_error().map(TransportError::kind), Some(kind));
+    }
 }
 
 const UNFIRED: &str = "armed faults that never fired, so the test did not test them:\n  \

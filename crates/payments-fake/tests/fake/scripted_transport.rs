@@ -38,6 +38,19 @@ fn a_transport_that_ignores_its_deadline_cannot_hang_a_payment_d23() {
 }
 
 #[test]
+fn an_unused_step_fails_the_test() {
+    let script = ScriptedTransport::new().hang().hang();
+    let other = script.clone();
+    drop(script);
+    assert_eq!(panic_message(|| drop(other)), "steps of the script that no request reached: 2");
+    let message = panic_message(|| {
+        let _script = ScriptedTransport::new().hang();
+        panic!("the test's own failure");
+    });
+    assert_eq!(message, "the test's own failure");
+}
+
+#[test]
 #[should_panic(expected = "the script has no response left for a request: transaction")]
 fn an_extra_request_fails_the_test() {
     let _ = block_on(client(&ScriptedTransport::new()).process_card(&sale()));
