@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use payments_model::{Amount, TransactionType};
 
+use crate::document::{DocumentError, must_be};
+
 /// What the fake does where the interface says *not shown*. This is the complete list.
 ///
 /// Every row is a choice of this SDK, not a promise of the service. A program that works only with the defaults relies on
@@ -175,10 +177,10 @@ impl fmt::Display for DeclineShape {
 }
 
 impl FromStr for DeclineShape {
-    type Err = &'static str;
+    type Err = DocumentError;
 
-    fn from_str(text: &str) -> Result<Self, &'static str> {
+    fn from_str(text: &str) -> Result<Self, DocumentError> {
         let shape = Self::ALL.iter().copied().find(|shape| shape.as_str() == text);
-        shape.ok_or("must be ok-failed, ok-error, bad-request or payment-required")
+        shape.ok_or_else(|| DocumentError(must_be(Self::ALL.iter().map(|shape| shape.as_str()))))
     }
 }

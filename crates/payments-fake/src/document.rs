@@ -19,7 +19,7 @@ use serde_json::value::RawValue;
 use serde_path_to_error::Segment;
 use thiserror::Error;
 
-/// A document is invalid: a fixture file, a fault, a customer or a token.
+/// A document is invalid: a fixture file, a fault, a customer, a token, or the name of a [`DeclineShape`](crate::DeclineShape).
 ///
 /// No part of the document took effect. The message is the first problem, such as
 /// `transactions[3].Amount: must be above zero at line 9 column 20`. It names the place and the rule, and never a value, which

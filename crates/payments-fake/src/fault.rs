@@ -256,6 +256,11 @@ impl Fault {
         document::read(json).map(FaultDocument::into)
     }
 
+    /// The fault in its [JSON form](Self::from_json).
+    pub fn to_json(&self) -> String {
+        document::to_json(self)
+    }
+
     /// Whether it can fire for a payment or a void that the service refuses, or for any other request.
     pub(crate) fn can_fire(&self, is_refused: bool) -> bool {
         self.phase == Phase::BeforeCommit || !is_refused
