@@ -53,7 +53,7 @@ impl Network {
                 Connection::Http(Box::new(sandbox), transport.build().unwrap())
             }
         };
-        let client = connection.client(&gateway, &gateway.api_key());
+        let client = connection.client(&gateway, gateway.api_key());
         TestSetup { network: self, client, gateway, connection }
     }
 }

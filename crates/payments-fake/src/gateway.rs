@@ -87,13 +87,13 @@ impl FakeGateway {
     /// [`BASE_URL`](Self::BASE_URL) and the [key](Self::api_key).
     #[allow(clippy::missing_panics_doc, reason = "neither can fail: the builder checked the key")]
     pub fn endpoint(&self) -> Endpoint {
-        let api_key = ApiKey::new(&self.api_key()).expect("the builder checked the key");
+        let api_key = ApiKey::new(self.api_key()).expect("the builder checked the key");
         Endpoint::new(Self::BASE_URL, api_key).expect("a constant https address")
     }
 
     /// The key that this gateway accepts, or the first of several.
-    pub fn api_key(&self) -> String {
-        self.core.settings.api_keys[0].clone()
+    pub fn api_key(&self) -> &str {
+        &self.core.settings.api_keys[0]
     }
 
     /// The tenant of a key, or `None` if the gateway does not accept the key.

@@ -80,7 +80,7 @@ macro_rules! accessors {
             }
 
             /// The key that it accepts, or the first of several.
-            pub fn api_key(&self) -> String {
+            pub fn api_key(&self) -> &str {
                 self.info.gateway.api_key()
             }
 
@@ -91,7 +91,7 @@ macro_rules! accessors {
             /// If the sandbox serves plain HTTP on an address other than a loopback one: a client refuses to send card
             /// numbers there.
             pub fn endpoint(&self) -> payments_core::Endpoint {
-                let key = payments_core::ApiKey::new(&self.api_key()).expect("the gateway checked its key");
+                let key = payments_core::ApiKey::new(self.api_key()).expect("the gateway checked its key");
                 payments_core::Endpoint::new(self.base_url(), key)
                     .expect("a client accepts https, and plain http to a loopback address")
             }

@@ -55,7 +55,7 @@ type DemoResult<T = ()> = Result<T, Box<dyn StdError>>;
 
 async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoResult {
     let transport = HyperTransport::builder().build()?;
-    let endpoint = Endpoint::new(sandbox.base_url(), ApiKey::new(&sandbox.api_key())?)?;
+    let endpoint = Endpoint::new(sandbox.base_url(), ApiKey::new(sandbox.api_key())?)?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
     let unauthorized = client.with_api_key(ApiKey::new("not_the_key_of_this_sandbox")?);
     let mut demo = Demo { gateway: sandbox.gateway().clone(), out, style };

@@ -158,7 +158,7 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
         base_url: &'a str,
         admin_url: &'a str,
         ui_url: String,
-        api_key: String,
+        api_key: &'a str,
         version: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         seed: Option<u64>,

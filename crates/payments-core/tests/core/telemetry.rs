@@ -141,7 +141,7 @@ fn no_span_holds_a_secret_d62() {
         let _ = block_on(gateway.client().process_card(&sale.build().unwrap()));
         // A card number in the field for a reference.
         block_on(gateway.client().process_token(&payment(CARD))).unwrap();
-        block_on(gateway.client().process_token(&payment(&gateway.api_key()))).unwrap();
+        block_on(gateway.client().process_token(&payment(gateway.api_key()))).unwrap();
     });
     assert_eq!(spans.len(), 6);
     let shown = format!("{spans:?}");

@@ -383,7 +383,7 @@ fn it_is_not_under_the_base_path_and_needs_no_key() {
 #[test]
 fn with_its_own_port_it_is_on_no_other() {
     let (sandbox, mut service) = start_with(builder().admin_listen(any_port()));
-    let mut admin = RawClient::to(sandbox.admin_url(), &sandbox.api_key()).unwrap();
+    let mut admin = RawClient::to(sandbox.admin_url(), sandbox.api_key()).unwrap();
     assert_eq!(admin.read("/health")["transactions"], 0);
     assert_eq!(admin.read("/health")["base_url"], sandbox.base_url());
     service.pay_with_token();

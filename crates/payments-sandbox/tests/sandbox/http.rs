@@ -233,7 +233,7 @@ fn two_keys_are_refused() {
     let (sandbox, mut client) = start();
     let key = sandbox.api_key();
     // `RawClient::pay` sends the right key too.
-    for other in ["wrong", &key] {
+    for other in ["wrong", key] {
         client.pay(&format!("authorization: {other}\r\n"));
         let response = client.response();
         assert_eq!(

@@ -17,7 +17,7 @@ use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 /// Whether a request to the address reaches the gateway. Another process may listen on a port that was released.
 fn reaches(base_url: &str, gateway: &FakeGateway) -> bool {
     gateway.clear_requests();
-    if let Ok(mut client) = RawClient::to(base_url, &gateway.api_key()) {
+    if let Ok(mut client) = RawClient::to(base_url, gateway.api_key()) {
         client.get("/customer/cus_1");
         client.wait_for_anything();
     }

@@ -56,7 +56,7 @@ impl RawResponse {
 
 impl RawClient {
     pub(crate) fn connect(sandbox: &BlockingSandbox) -> Self {
-        Self::to(sandbox.base_url(), &sandbox.api_key()).unwrap()
+        Self::to(sandbox.base_url(), sandbox.api_key()).unwrap()
     }
 
     pub(crate) fn to(base_url: &str, api_key: &str) -> io::Result<Self> {

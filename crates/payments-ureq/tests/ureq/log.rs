@@ -37,7 +37,7 @@ fn the_log_has_neither_the_key_nor_the_body_of_a_request() {
     let lines = RECORDER.0.lock().unwrap();
     assert!(!lines.is_empty(), "ureq logs something at DEBUG");
     // ureq would write the bytes in rows, so this searches for pieces.
-    for secret in [sandbox.api_key().as_str(), TOKEN] {
+    for secret in [sandbox.api_key(), TOKEN] {
         for piece in secret.as_bytes().windows(6) {
             let piece = str::from_utf8(piece).unwrap();
             assert!(!lines.iter().any(|line| line.contains(piece)), "{piece} of {secret} in {lines:#?}");

@@ -170,7 +170,7 @@ fn key_that_contains_a_secret_is_not_logged() {
         let gateway = FakeGateway::new();
         let client = gateway.client_builder().observer(TracingObserver::new()).build();
         let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
-        let mistaken = IntentKey::new(gateway.api_key().as_str()).unwrap();
+        let mistaken = IntentKey::new(gateway.api_key()).unwrap();
         let error = client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
         assert_eq!(error.kind(), "secret_in_key");
     });

@@ -208,13 +208,13 @@ async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() 
 async fn api_key_is_refused_as_a_key_and_not_stored_as_a_reference_d01() {
     let world = World::new().await;
     let api_key = world.gateway.api_key();
-    let mistaken = IntentKey::new(api_key.as_str()).unwrap();
+    let mistaken = IntentKey::new(api_key).unwrap();
     let error = world.client.process_token(&mistaken, &payment_of(TEN_FIFTY)).await.unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
-    assert!(!format!("{error} {error:?}").contains(&api_key));
+    assert!(!format!("{error} {error:?}").contains(api_key));
     assert_eq!(world.client.journal().find(&mistaken).await.unwrap(), None);
 
-    let payment = TokenTransaction::builder(&api_key, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap();
+    let payment = TokenTransaction::builder(api_key, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap();
     let error = world.client.process_token(&key(), &payment).await.unwrap_err();
     assert_eq!(error.kind(), "secret_in_key");
     assert_eq!(world.client.journal().find(&key()).await.unwrap(), None);

@@ -14,7 +14,7 @@ const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 /// A client of another service, with the same journal.
 fn at_the_other(world: &World) -> (JournaledClient, FakeGateway) {
     let gateway = FakeGateway::new();
-    let endpoint = Endpoint::new(OTHER, ApiKey::new(&gateway.api_key()).unwrap()).unwrap();
+    let endpoint = Endpoint::new(OTHER, ApiKey::new(gateway.api_key()).unwrap()).unwrap();
     let client = build(Client::builder(endpoint, gateway.transport(), ManualClock::auto()));
     (JournaledClient::new(client, world.client.journal().clone()), gateway)
 }

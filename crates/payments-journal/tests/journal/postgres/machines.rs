@@ -88,7 +88,7 @@ impl Machine {
         let mut command = Command::new(env::current_exe().unwrap());
         command
             .args(["--exact", "postgres::machines::a_machine", "--ignored"])
-            .envs([(DATABASE, database), (SERVICE, sandbox.base_url()), (API_KEY, &sandbox.api_key())])
+            .envs([(DATABASE, database), (SERVICE, sandbox.base_url()), (API_KEY, sandbox.api_key())])
             .env(NUMBER, number.to_string())
             .stdout(Stdio::null());
         Self(command.spawn().unwrap())
