@@ -7,7 +7,7 @@ use payments_core::model::{
     AchTransaction, CardTransaction, CustomerRecord, TokenTransaction, TransactionReceipt, TransactionRecord,
     Void,
 };
-use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
+use payments_fake::unversioned::{ErrorEnvelope, success};
 use payments_sandbox::OPENAPI;
 use serde_json::Value;
 
@@ -191,25 +191,25 @@ fn openapi_request_examples_are_valid() {
 #[test]
 fn openapi_success_examples_match_the_model() {
     let document = Document::read();
-    let same = |example: &Value, written: Vec<u8>| {
-        assert_eq!(*example, serde_json::from_slice::<Value>(&written).unwrap());
+    let same = |example: &Value, written: http::Response<bytes::Bytes>| {
+        assert_eq!(*example, serde_json::from_slice::<Value>(written.body()).unwrap());
     };
 
     let example = document.response("post", "/transaction", "200", "processed");
     let record = TransactionRecord::from_json(example["data"].to_string().as_bytes()).unwrap();
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &record.to_json()));
+    same(example, success::post(success::TRANSACTION_PROCESSED, &record));
     let example = document.response("get", "/transaction/{id}", "200", "found");
-    same(example, SuccessEnvelope::get(SuccessEnvelope::TRANSACTION_FOUND, &record.to_json()));
+    same(example, success::get(success::TRANSACTION_FOUND, &record));
 
     let receipt = TransactionReceipt::new("txn_1".parse().unwrap());
     let example = document.response("post", "/token-transaction", "200", "processed");
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_PROCESSED, &receipt.to_json()));
+    same(example, success::post(success::TRANSACTION_PROCESSED, &receipt));
     let example = document.response("post", "/void", "200", "voided");
-    same(example, SuccessEnvelope::post(SuccessEnvelope::TRANSACTION_VOIDED, &receipt.to_json()));
+    same(example, success::post(success::TRANSACTION_VOIDED, &receipt));
 
     let example = document.response("get", "/customer/{id}", "200", "found");
     let customer = CustomerRecord::from_json(example["data"].to_string().as_bytes()).unwrap();
-    same(example, SuccessEnvelope::get(SuccessEnvelope::CUSTOMER_FOUND, &customer.to_json()));
+    same(example, success::get(success::CUSTOMER_FOUND, &customer));
 }
 
 #[test]

@@ -21,7 +21,7 @@ use crate::document::{DocumentError, must_be};
 /// | how `BaseAmount` relates to `Amount` | `BaseAmount` is the request's Amount; `Amount` adds the fee if `ConvenienceFeeActive` | – |
 /// | how large the convenience fee is | no fee | [`convenience_fee`](Self::convenience_fee) |
 /// | the `Status` codes | `1` sale, `2` authorized, `3` voided, `4` declined | [`status_codes`](Self::status_codes) |
-/// | the numbers of countries | a number up to 4294967295 is used unchanged; any other text always maps to the same number from 1 to 999 | – |
+/// | the numbers of countries | a number up to 4294967295 is used unchanged; any other text is `1` | – |
 /// | the `TransactionId` in the response to a void | that of the voided transaction | [`void_response`](Self::void_response) |
 /// | whether a token is returned after `PaymentTokenization` | no: the test reads [`FakeGateway::tokens`](crate::FakeGateway::tokens) | [`token_field`](Self::token_field) |
 /// | which payments create a token | approved card payments; ACH payments do not | – |

@@ -7,44 +7,18 @@ use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, Response, StatusCode};
 use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use serde::Serialize;
-use serde_json::value::RawValue;
 
 use crate::DeclineShape;
 use crate::document::to_json;
 
-/// The body of a successful response.
-///
-/// There are two forms, and a client must not confuse them. The POST operations return `status` `success` and `status_code`
-/// 100. The GET operations return `status_code` 200 and no `status`.
-#[non_exhaustive]
-#[derive(Clone, Copy, Debug)]
-pub struct SuccessEnvelope;
-
-impl SuccessEnvelope {
-    /// The interface's message for a card, ACH or token payment.
-    pub const TRANSACTION_PROCESSED: &'static str = "Transaction Processed Successfully";
-    /// The interface's message for a void.
-    pub const TRANSACTION_VOIDED: &'static str = "Transaction Voided Successfully";
-    /// The interface's message for a transaction lookup.
-    pub const TRANSACTION_FOUND: &'static str = "Transaction Details found successfully";
-    /// The interface's message for a customer lookup.
-    pub const CUSTOMER_FOUND: &'static str = "Customer Details found successfully";
-
-    /// The response to a POST. `data` is JSON, for example from
-    /// [`TransactionRecord::to_json`](payments_model::TransactionRecord::to_json). Data that is not JSON becomes `null`.
-    pub fn post(message: &str, data: &str) -> Vec<u8> {
-        post(message, raw(data)).into_body().into()
-    }
-
-    /// The response to a GET, with `data` as for [`post`](Self::post).
-    pub fn get(message: &str, data: &str) -> Vec<u8> {
-        get(message, raw(data)).into_body().into()
-    }
-}
-
-fn raw(data: &str) -> &RawValue {
-    serde_json::from_str(data).unwrap_or(RawValue::NULL)
-}
+/// The interface's message for a card, ACH or token payment.
+pub const TRANSACTION_PROCESSED: &str = "Transaction Processed Successfully";
+/// The interface's message for a void.
+pub const TRANSACTION_VOIDED: &str = "Transaction Voided Successfully";
+/// The interface's message for a transaction lookup.
+pub const TRANSACTION_FOUND: &str = "Transaction Details found successfully";
+/// The interface's message for a customer lookup.
+pub const CUSTOMER_FOUND: &str = "Customer Details found successfully";
 
 /// An error response. In its body, `status` is `failed`, `status_code` the HTTP status, and `msg` the message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,13 +87,13 @@ struct Success<'a, T> {
     data: T,
 }
 
-/// HTTP 200 in the envelope of the POST operations.
-pub(crate) fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
+/// The successful response to a POST: `status` is `success`, and `status_code` 100.
+pub fn post(message: &str, data: impl Serialize) -> Response<Bytes> {
     ok(&Success { status: Some("success"), status_code: 100, message, data })
 }
 
-/// HTTP 200 in the envelope of the GET operations.
-pub(crate) fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
+/// The successful response to a GET: `status_code` is 200, and there is no `status`.
+pub fn get(message: &str, data: impl Serialize) -> Response<Bytes> {
     ok(&Success { status: None, status_code: 200, message, data })
 }
 

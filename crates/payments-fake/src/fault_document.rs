@@ -38,8 +38,8 @@ member_types! {
     Target(Option<OperationName>) from String,
         must_be(OperationName::ALL.iter().map(|name| name.as_str()).chain([ANY])),
         |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
-    /// Its index among [all kinds](FaultKind::all), whose values are in other members.
-    Kind(usize) from String, must_be(kind_names()), |name: String| kind_names().position(|own| own == name);
+    /// The name of a kind, whose values are in other members.
+    Kind(&'static str) from String, must_be(kind_names()), |name: String| kind_names().find(|own| *own == name);
     Status(StatusCode) from Value, STATUS_RULE,
         |status| StatusCode::from_u16(whole(status)?.try_into().ok()?).ok().filter(|status| is_shown(*status));
     Times(u32) from Value, TIMES_RULE, |times| whole(times).filter(|times| *times > 0);
@@ -58,7 +58,8 @@ impl From<FaultDocument> for Fault {
             document.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
         let millis = document.delay_ms.map_or(500, |SmallNumber(millis)| millis);
         let status = document.status.map_or(StatusCode::BAD_GATEWAY, |Status(status)| status);
-        let kind = FaultKind::all(bytes, Duration::from_millis(millis.into()), status)[kind];
+        let kinds = FaultKind::all(bytes, Duration::from_millis(millis.into()), status);
+        let kind = kinds.into_iter().find(|own| own.as_str() == kind).expect("it is the name of a kind");
         let mut fault = FaultTarget { operation }.at(phase).show(kind);
         fault.retry_after = document.retry_after.map(|RetryAfter(value)| value);
         fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);

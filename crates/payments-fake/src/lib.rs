@@ -126,9 +126,16 @@ pub use transport::{FakeTransport, ScriptedTransport};
 /// For the other crates of this project only. It may change in any version.
 #[doc(hidden)]
 pub mod unversioned {
-    pub use crate::envelope::{ErrorEnvelope, SuccessEnvelope};
+    pub use crate::envelope::ErrorEnvelope;
     pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;
     pub use crate::gateway_core::GatewayCore;
     pub use crate::request::PATH_PREFIX;
+
+    /// The successful responses of the service.
+    pub mod success {
+        pub use crate::envelope::{
+            CUSTOMER_FOUND, TRANSACTION_FOUND, TRANSACTION_PROCESSED, TRANSACTION_VOIDED, get, post,
+        };
+    }
 }

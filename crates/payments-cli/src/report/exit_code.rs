@@ -106,7 +106,7 @@ impl From<ExitCode> for process::ExitCode {
 mod tests {
     use bytes::Bytes;
     use payments_core::{ApiKey, Endpoint, GetTransaction, Operation, Outcome};
-    use payments_fake::unversioned::{ErrorEnvelope, SuccessEnvelope};
+    use payments_fake::unversioned::{ErrorEnvelope, success};
     use payments_model::{Amount, TransactionId, Void};
     use payments_tests::{ResponseBody, status_row};
 
@@ -180,7 +180,7 @@ mod tests {
     fn exit_codes_match_the_status_table_d05_d06_d08_d09_d10_d11_d12() {
         let id = TransactionId::new("txn_1").expect("a good id");
         let (void, look_up) = (Void::new(id.clone()), GetTransaction::new(id));
-        let data = r#"{"TransactionId":"txn_1"}"#;
+        let data = serde_json::json!({"TransactionId": "txn_1"});
         for status in 200..=599 {
             for body in ResponseBody::ALL {
                 let (to_void, to_look_up) = match body {
@@ -190,8 +190,8 @@ mod tests {
                         (refused.clone(), refused)
                     }
                     ResponseBody::Success => {
-                        let found = SuccessEnvelope::get("found", data);
-                        (SuccessEnvelope::post("done", data), found)
+                        let (done, found) = (success::post("done", &data), success::get("found", &data));
+                        (done.into_body().into(), found.into_body().into())
                     }
                     _ => (b"<html>".to_vec(), b"<html>".to_vec()),
                 };

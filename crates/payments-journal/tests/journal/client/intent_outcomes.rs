@@ -2,7 +2,7 @@
 
 use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
-use payments_fake::unversioned::SuccessEnvelope;
+use payments_fake::unversioned::success;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::internals::IntentStore as _;
 use payments_journal::{Error, IntentKey, MemoryStore, Resolution, SqliteStore, StateName};
@@ -113,8 +113,8 @@ async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d5
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("billing.db");
     let gateway = FakeGateway::new();
-    let body = SuccessEnvelope::post("done", &format!(r#"{{"TransactionId":"{}"}}"#, FakeGateway::API_KEY));
-    let script = ScriptedTransport::new().respond_json(200, body.clone()).respond_json(200, body);
+    let response = success::post("done", serde_json::json!({"TransactionId": FakeGateway::API_KEY}));
+    let script = ScriptedTransport::new().respond(response.clone()).respond(response);
     let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
     let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
     let client = JournaledClient::new(client, journal);
