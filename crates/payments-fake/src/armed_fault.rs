@@ -26,9 +26,9 @@ impl Serialize for FaultId {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ArmedFault {
-    /// Its id.
+    /// What [`FakeGateway::arm`](crate::FakeGateway::arm) returned.
     pub id: FaultId,
-    /// The fault.
+    /// What was armed.
     #[serde(flatten)]
     pub fault: Fault,
     /// How many requests for which it can fire have arrived since it was armed.

@@ -12,7 +12,7 @@ use payments_core::{Sleep, Timer, blocking};
 ///
 /// Clones share the clock. There are two kinds:
 ///
-/// - [`ManualClock::new`] stops until [`advance`](Self::advance) is called, which wakes every sleep that is due.
+/// - [`ManualClock::new`] stands still until [`advance`](Self::advance) is called, which wakes every sleep that is due.
 /// - [`ManualClock::auto`] moves automatically: as soon as a sleep is polled, the clock jumps to the earliest end of any
 ///   pending sleep. A deadline of a minute then passes at once, and sleeps end in the right order. The clock is paused
 ///   while a [`Gate`](crate::Gate) of the same gateway holds a request, because the test is about to do something. Use it
@@ -50,7 +50,7 @@ struct State {
 type SleepKey = (Duration, u64);
 
 impl ManualClock {
-    /// A clock that stops until it is [advanced](Self::advance).
+    /// A clock that stands still until it is [advanced](Self::advance).
     pub fn new() -> Self {
         Self::with_auto(false)
     }
@@ -108,7 +108,7 @@ impl ManualClock {
 
     /// The time of day by this clock, for the dates of responses. It starts at 2030-01-01T00:00:00Z, whatever the real
     /// date is, so that a run repeats byte for byte.
-    pub fn wall(&self) -> SystemTime {
+    pub fn system_time(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH + EPOCH + self.elapsed()
     }
 
@@ -135,7 +135,7 @@ impl Timer for ManualClock {
     }
 
     fn system_time(&self) -> SystemTime {
-        self.wall()
+        Self::system_time(self)
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
@@ -155,7 +155,7 @@ impl blocking::Timer for ManualClock {
     }
 
     fn system_time(&self) -> SystemTime {
-        self.wall()
+        Self::system_time(self)
     }
 
     fn sleep(&self, duration: Duration) {
@@ -329,10 +329,10 @@ mod tests {
     }
 
     #[test]
-    fn the_wall_clock_starts_in_2030_and_moves_with_time() {
+    fn the_time_of_day_starts_in_2030_and_moves_with_time() {
         let clock = ManualClock::new();
         clock.advance(SECOND * 61);
-        assert_eq!(httpdate::fmt_http_date(clock.wall()), "Tue, 01 Jan 2030 00:01:01 GMT");
-        assert_eq!(clock.system_time(), clock.wall());
+        assert_eq!(httpdate::fmt_http_date(clock.system_time()), "Tue, 01 Jan 2030 00:01:01 GMT");
+        assert_eq!(Timer::system_time(&clock), clock.system_time());
     }
 }

@@ -4,8 +4,8 @@ use std::time::SystemTime;
 use payments_core::OperationName;
 use payments_model::{Amount, MaskedCard, TokenId, TransactionId, TransactionRecord, TransactionTypeCode};
 
-/// What the service really did, at the time of the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger), or what it did for
-/// one key, at that to [`Tenant::ledger`](crate::Tenant::ledger).
+/// What the service really did until the call to [`FakeGateway::ledger`](crate::FakeGateway::ledger), or only for one key, from
+/// [`Tenant::ledger`](crate::Tenant::ledger).
 ///
 /// A failed assertion prints what was expected and the whole ledger, and reports the line of the test that called it.
 /// A payment counts as **charged** if it was approved and not voided, whether it is a sale or an authorization: in both
@@ -28,9 +28,9 @@ pub struct Ledger {
 pub struct LedgerEntry {
     /// The operation that created it.
     pub operation: OperationName,
-    /// What it is.
+    /// A payment that takes the money, one that holds it, or a void.
     pub kind: EntryKind,
-    /// Its current state.
+    /// Approved, declined or voided, at the time of the call.
     pub state: EntryState,
     /// What the payer is charged: the requested amount and the fee, if there is one.
     pub amount: Amount,
@@ -42,7 +42,7 @@ pub struct LedgerEntry {
     pub description: Option<String>,
     /// The reason that a void gave.
     pub void_reason: Option<String>,
-    /// When the service decided it, by the gateway's wall clock.
+    /// When the service decided it, by the gateway's time of day.
     pub at: SystemTime,
     /// The record that a lookup returns. It holds a masked card and never a number.
     pub record: TransactionRecord,

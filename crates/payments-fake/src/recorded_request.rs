@@ -49,7 +49,7 @@ pub struct RecordedRequest {
     fields: RedactedFields,
     /// The length of the received body in bytes. A server may cut a body that is too long to accept.
     pub body_length: usize,
-    /// When it was received, by the gateway's wall clock.
+    /// When it was received, by the gateway's time of day.
     pub received_at: SystemTime,
     /// What the service did, whatever the client saw.
     pub effect: RequestEffect,
@@ -294,7 +294,7 @@ mod tests {
             .body(received.slice(59..))
             .unwrap();
         let gateway = FakeGateway::new();
-        drop(gateway.handle(gateway.clock().wall(), request));
+        drop(gateway.handle(gateway.clock().system_time(), request));
         let [recorded] = &gateway.requests()[..] else { panic!("one request was sent") };
         assert_eq!(recorded.headers[HOST], "host.invalid");
         assert_eq!(recorded.field("Amount").as_deref(), Some("1"));

@@ -18,10 +18,11 @@ pub(crate) struct Settings {
 impl Settings {
     /// The time of day.
     pub(crate) fn now(&self) -> SystemTime {
-        self.wall_clock.as_ref().map_or_else(|| self.clock.wall(), |now| now())
+        self.wall_clock.as_ref().map_or_else(|| self.clock.system_time(), |now| now())
     }
 
-    /// The index of the tenant with this key. Its timing may tell a key: everyone who reaches the fake controls it.
+    /// The index of the tenant with this key. The comparison may take a time that depends on the key, which is no secret here:
+    /// everybody who reaches the fake controls it.
     pub(crate) fn tenant_with_key(&self, presented: &[u8]) -> Option<usize> {
         self.api_keys.iter().position(|own| own.as_bytes() == presented)
     }

@@ -1,8 +1,9 @@
 //! Public card numbers, tokens and other values that select how the fake behaves.
 //!
 //! The numbers are public and in wide use; none is a real card. The card number selects the result of a card payment, an
-//! account number that of an ACH payment, and a named token exists for each kind of card. If several values of one request conflict, the precedence is: an armed fault,
-//! then the token, the card number or the account number, then the postal code, then approval.
+//! account number that of an ACH payment, and a named token exists for each kind of card. If several values of one request
+//! conflict, the precedence is: an armed fault, then the token, the card number or the account number, then the postal code,
+//! then approval.
 
 use serde_json::json;
 

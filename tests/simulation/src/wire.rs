@@ -147,7 +147,7 @@ impl Wire {
             self.note_held(call, held_before);
             let (is_received, is_faulty) = self.note_received(call);
             if is_received && let Some(repeated) = &repeated {
-                drop(self.gateway.handle(self.clock.wall(), repeated.clone()));
+                drop(self.gateway.handle(self.clock.system_time(), repeated.clone()));
                 self.gateway.clear_requests();
             }
             // A refused connection brings no request to the service, and only such a fault reports `NotProcessed` here.

@@ -509,7 +509,7 @@ fn events_of_dropped_call<O: Operation>(operation: &O) -> [Fact; 2] {
     let clock = ManualClock::new();
     let client = builder(&Script::new([Step::Hang]), &clock).observer(facts.clone()).build();
     clock.advance(Duration::from_secs(5));
-    let started_at = clock.wall();
+    let started_at = clock.system_time();
     {
         let mut call = pin!(client.call(operation));
         assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());

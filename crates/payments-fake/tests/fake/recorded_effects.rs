@@ -87,13 +87,13 @@ fn a_client_whose_deadline_ends_during_a_delay_saw_no_status() {
 #[test]
 fn a_late_effect_is_dated_at_its_delivery() {
     let gateway = choosing(|choices| choices.void_response = VoidResponse::NewTransactionId);
-    let (id, authorized) = (authorize(&gateway), gateway.clock().wall());
+    let (id, authorized) = (authorize(&gateway), gateway.clock().system_time());
     gateway.arm(Fault::on_any().late().close().times(2));
     pay(&gateway).unwrap_err();
     void(&gateway, id.as_str()).unwrap_err();
     gateway.clock().advance(Duration::from_secs(3600));
     assert_eq!(gateway.deliver_late(), 2);
-    let delivered = gateway.clock().wall();
+    let delivered = gateway.clock().system_time();
     let times: Vec<_> = gateway.ledger().entries().iter().map(|entry| entry.at).collect();
     assert_eq!(
         times,
