@@ -24,7 +24,7 @@ use crate::fault_document::FaultDocument;
 /// let lost_on_the_way_back = Fault::response_lost(OperationName::Transaction);
 ///
 /// // In full: the operation, the phase, the symptom, and then which requests.
-/// let flaky = Fault::on(OperationName::Transaction).after_commit().reset().nth(2).times(3);
+/// let flaky = Fault::on(OperationName::Transaction).after_commit().reset().skip(1).times(3);
 /// # let _ = (lost_on_the_way, lost_on_the_way_back, flaky);
 /// ```
 ///
@@ -193,11 +193,6 @@ impl Fault {
     pub fn skip(mut self, requests: u32) -> Self {
         self.skip = requests;
         self
-    }
-
-    /// Fires from the nth request on, counted from 1 since the fault was armed.
-    pub fn nth(self, request: u32) -> Self {
-        self.skip(request.saturating_sub(1))
     }
 
     /// Fires for this many requests; one by default.

@@ -138,8 +138,8 @@ invoice-5,tok_approved,50.00
 
     println!("-- the first run, killed while invoice-4 is in flight:");
     let token_payment = Fault::on(OperationName::TokenTransaction);
-    sandbox.gateway().arm(token_payment.after_commit().close().nth(2));
-    sandbox.gateway().arm(token_payment.after_commit().stall().nth(4));
+    sandbox.gateway().arm(token_payment.after_commit().close().skip(1));
+    sandbox.gateway().arm(token_payment.after_commit().stall().skip(3));
     let mut first_run = billing_run()?.start()?;
     for _ in 0..4 {
         received_charges.recv_timeout(Duration::from_mins(1))?;

@@ -109,7 +109,7 @@ fn main() -> anyhow::Result<()> {
         return program();
     }
     let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
-    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).skip(2));
     let output = Program::with(&sandbox)?.run()?;
 
     // Each line of the log is followed by the caller's own, with the same call id.

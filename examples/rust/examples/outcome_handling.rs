@@ -181,10 +181,10 @@ fn main() -> anyhow::Result<()> {
     let token_payment = Fault::on(OperationName::TokenTransaction);
     // The third request is order 4: order 1 was never sent, and order 2 arrived once.
     let busy = token_payment.before_commit().status(StatusCode::TOO_MANY_REQUESTS).retry_after("30");
-    sandbox.gateway().arm(busy.nth(3));
-    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(4));
+    sandbox.gateway().arm(busy.skip(2));
+    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).skip(3));
     // The whole response except its last byte.
-    sandbox.gateway().arm(token_payment.after_commit().truncate(usize::MAX).nth(5));
+    sandbox.gateway().arm(token_payment.after_commit().truncate(usize::MAX).skip(4));
     let output = Program::with(&sandbox)?.env("UNREACHABLE_BASE_URL", closed_port.base_url()).run()?;
 
     let ledger = sandbox.gateway().ledger();

@@ -120,7 +120,7 @@ fn main() -> anyhow::Result<()> {
         return program();
     }
     let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
-    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(2));
+    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).skip(1));
     let output = Program::with(&sandbox)?.run()?;
 
     let ledger = sandbox.gateway().ledger();

@@ -56,7 +56,7 @@ fn main() -> anyhow::Result<()> {
         return program();
     }
     let sandbox = Sandbox::builder().fresh_gateway(FakeGateway::builder().seed(7)).start_blocking()?;
-    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).nth(3));
+    sandbox.gateway().arm(Fault::response_lost(OperationName::TokenTransaction).skip(2));
     let output = Program::with(&sandbox)?.run()?;
 
     // The program does not know that the last order was charged, and the log has one alert.

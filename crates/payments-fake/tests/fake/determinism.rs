@@ -13,11 +13,11 @@ use crate::support::*;
 fn run(seed: u64) -> String {
     let gateway = FakeGateway::builder().seed(seed).build();
     let operation = OperationName::Transaction;
-    gateway.arm(Fault::on(operation).after_commit().garbage().nth(2));
-    gateway.arm(Fault::on(operation).before_commit().truncate(99).nth(3));
-    gateway.arm(Fault::on(operation).late().drip(7, Duration::from_secs(1)).nth(4));
-    gateway.arm(Fault::on(operation).before_commit().delay(Duration::from_secs(1)).nth(5));
-    gateway.arm(Fault::on(operation).before_commit().status(StatusCode::SERVICE_UNAVAILABLE).nth(6));
+    gateway.arm(Fault::on(operation).after_commit().garbage().skip(1));
+    gateway.arm(Fault::on(operation).before_commit().truncate(99).skip(2));
+    gateway.arm(Fault::on(operation).late().drip(7, Duration::from_secs(1)).skip(3));
+    gateway.arm(Fault::on(operation).before_commit().delay(Duration::from_secs(1)).skip(4));
+    gateway.arm(Fault::on(operation).before_commit().status(StatusCode::SERVICE_UNAVAILABLE).skip(5));
 
     let mut log = String::new();
     for number in ["4242424242424242", "4000000000000002"].iter().cycle().take(8) {

@@ -247,7 +247,7 @@ fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
 
 #[test]
 fn a_fault_fires_for_the_requests_that_it_names() {
-    let gateway = armed(on_payments().before_commit().close().nth(2).times(2));
+    let gateway = armed(on_payments().before_commit().close().skip(1).times(2));
     let is_paid = || {
         // Another operation does not count.
         block_on(gateway.client().process_token(&token("tok_approved"))).unwrap();
@@ -267,7 +267,7 @@ fn a_refused_request_does_not_use_up_a_fault_after_the_commit() {
             let gateway = FakeGateway::new();
             let ids = [(); 3].map(|()| authorize(&gateway));
             let outcome = |id: &str| void(&gateway, id).map_or_else(|error| Some(error.outcome()), |_| None);
-            gateway.arm(target.at(phase).close().nth(2).times(2));
+            gateway.arm(target.at(phase).close().skip(1).times(2));
 
             let counts = || (gateway.faults()[0].seen, gateway.faults()[0].fired);
             assert_eq!(json(&gateway, post("/void", "{}")).0, 400);
@@ -391,7 +391,7 @@ fn a_fault_displays_its_settings() {
     assert_eq!((fault.operation(), fault.phase()), (Some(OperationName::Void), Phase::AfterCommit));
     assert_eq!(fault.kind(), FaultKind::Status { status: StatusCode::BAD_GATEWAY });
     let late = || Fault::on_any().late();
-    let often = late().drip(0, PAUSE).nth(3).times(2);
+    let often = late().drip(0, PAUSE).skip(2).times(2);
     assert_eq!(often.to_string(), "late drip on any operation, from request 3, 2 times");
     let kinds = all_kinds().map(|kind| kind(late())).chain([late().refuse(), late().delay(PAUSE)]);
     let mut names: Vec<_> = kinds.map(|fault| fault.kind().as_str()).collect();

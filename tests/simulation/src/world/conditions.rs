@@ -19,7 +19,7 @@ impl World {
             Fault::on(pick(&mut self.rng, OperationName::ALL))
         };
         let fault = draw_fault(&mut self.rng, target, symptom, moment);
-        let fault = fault.nth(self.rng.u32(1..=3)).times(self.rng.u32(1..=2));
+        let fault = fault.skip(self.rng.u32(0..=2)).times(self.rng.u32(1..=2));
         self.note_to_all(Event::Armed(fault.to_string()));
         let oldest = {
             let state = self.shared.state();
