@@ -91,7 +91,7 @@ fn a_late_effect_is_dated_at_its_delivery() {
     gateway.arm(Fault::on_any().late().close().times(2));
     pay(&gateway).unwrap_err();
     void(&gateway, id.as_str()).unwrap_err();
-    gateway.clock().advance(Duration::from_secs(3600));
+    gateway.clock().advance(Duration::from_hours(1));
     assert_eq!(gateway.deliver_late(), 2);
     let delivered = gateway.clock().system_time();
     let times: Vec<_> = gateway.ledger().entries().iter().map(|entry| entry.at).collect();
