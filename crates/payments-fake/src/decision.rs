@@ -19,7 +19,7 @@ use crate::envelope::{self, ErrorEnvelope};
 use crate::fixtures::{seeded_customer, seeded_owner};
 use crate::randomness::Randomness;
 use crate::redaction::Redaction;
-use crate::request::{Action, ParsedRequest, Unrouted};
+use crate::request::{Action, ParsedRequest};
 use crate::settings::Settings;
 use crate::store::{Effect, INVALID_TRANSACTION_ID, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
@@ -61,7 +61,7 @@ pub(crate) fn decide(
     let redaction = Redaction::of(&settings.api_keys, request.api_key.as_ref());
     let action = match &request.action {
         Ok(action) => action,
-        Err(Unrouted(refusal)) => return Decision::refused(refusal, &redaction),
+        Err(refusal) => return Decision::refused(refusal, &redaction),
     };
     let Some(tenant) = request.api_key.as_ref().and_then(|key| settings.tenant_with_key(key.as_bytes()))
     else {

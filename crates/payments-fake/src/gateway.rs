@@ -267,11 +267,12 @@ impl FakeGateway {
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
         let (reply, number) = match self.core.process(now, self.core.receive(request)) {
             Processed::Done(reply, number) => (reply, number),
-            Processed::Held { by, request, number, epoch } => {
-                match self.core.process_held(now, &request, number, epoch) {
-                    Reply::Response(response) => (Reply::Delayed { by, response }, Some(number)),
-                    reply => (reply, Some(number)),
-                }
+            Processed::Held(by, held) => {
+                let reply = match self.core.process_held(now, &held) {
+                    Reply::Response(response) => Reply::Delayed { by, response },
+                    reply => reply,
+                };
+                (reply, Some(held.number))
             }
         };
         self.core.record_reply(number, &reply);

@@ -40,8 +40,15 @@ pub struct GatewayCore {
 pub(crate) enum Processed {
     /// It has its reply. It is recorded under this number, unless it never arrived.
     Done(Reply, Option<u64>),
-    /// It waits before it is [processed](GatewayCore::process_held). The epoch is the service's when it arrived.
-    Held { by: Duration, request: Box<ParsedRequest>, number: u64, epoch: u64 },
+    /// It waits this long before it is [processed](GatewayCore::process_held).
+    Held(Duration, Box<HeldRequest>),
+}
+
+pub(crate) struct HeldRequest {
+    request: ParsedRequest,
+    pub(crate) number: u64,
+    /// The number of resets when it arrived.
+    epoch: u64,
 }
 
 impl GatewayCore {
@@ -104,7 +111,7 @@ impl GatewayCore {
         let number;
         (number, _evicted) = state.requests.push(recorded);
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
-            return Processed::Held { by, request: Box::new(request), number, epoch: state.epoch };
+            return Processed::Held(by, Box::new(HeldRequest { request, number, epoch: state.epoch }));
         }
         state.randomness = randomness;
         Processed::Done(state.apply(now, decision, number, fault.as_ref()), Some(number))
@@ -112,20 +119,14 @@ impl GatewayCore {
 
     /// Processes a held request after its pause. It is decided anew, because the service may have changed. After a reset, it is
     /// closed without an effect.
-    pub(crate) fn process_held(
-        &self,
-        now: SystemTime,
-        request: &ParsedRequest,
-        number: u64,
-        epoch: u64,
-    ) -> Reply {
+    pub(crate) fn process_held(&self, now: SystemTime, held: &HeldRequest) -> Reply {
         let mut state = self.state();
-        if state.epoch != epoch {
+        if state.epoch != held.epoch {
             return Reply::Closed;
         }
         let GatewayState { stores, randomness, .. } = &mut *state;
-        let decision = decision::decide(now, request, &self.settings, stores, randomness);
-        state.apply(now, decision, number, None)
+        let decision = decision::decide(now, &held.request, &self.settings, stores, randomness);
+        state.apply(now, decision, held.number, None)
     }
 
     /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer`
@@ -150,12 +151,13 @@ impl GatewayCore {
         }
         let (reply, number) = match self.process(self.settings.now(), received) {
             Processed::Done(reply, number) => (reply, number),
-            Processed::Held { by, request, number, epoch } => {
+            Processed::Held(by, held) => {
+                let number = Some(held.number);
                 if before(given_up, timer.sleep(by)).await.is_none() {
-                    self.record_reply(Some(number), &Reply::Closed);
-                    return (Reply::Closed, Some(number));
+                    self.record_reply(number, &Reply::Closed);
+                    return (Reply::Closed, number);
                 }
-                (self.process_held(self.settings.now(), &request, number, epoch), Some(number))
+                (self.process_held(self.settings.now(), &held), number)
             }
         };
         self.pass_gates(operation, Phase::AfterCommit).await;

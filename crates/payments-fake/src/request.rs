@@ -23,11 +23,9 @@ pub(crate) struct ParsedRequest {
     /// The fault that the request asks for, which [`FakeGateway::handle`](crate::FakeGateway::handle) describes.
     pub(crate) fault: Option<Fault>,
     pub(crate) api_key: Option<HeaderValue>,
-    pub(crate) action: Result<Action, Unrouted>,
+    /// Or the refusal of a path or a method that matches no operation, whatever the key.
+    pub(crate) action: Result<Action, ErrorEnvelope>,
 }
-
-/// The refusal of a path or a method that matches no operation, whatever the key.
-pub(crate) struct Unrouted(pub(crate) ErrorEnvelope);
 
 /// What a request asks the service to do.
 pub(crate) enum Action {
@@ -57,8 +55,7 @@ impl ParsedRequest {
             // Two keys count as none, because a proxy on the way may have checked either.
             api_key: keys.next().filter(|_| keys.next().is_none()).cloned(),
             action: route
-                .map(|(operation, id)| Action::of(operation, id, head, body, members, unknown_fields))
-                .map_err(Unrouted),
+                .map(|(operation, id)| Action::of(operation, id, head, body, members, unknown_fields)),
         }
     }
 }
