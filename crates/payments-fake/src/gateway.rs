@@ -166,8 +166,7 @@ impl FakeGateway {
     /// If one never fired.
     #[track_caller]
     pub fn assert_all_faults_fired(&self) {
-        let unfired = self.state().faults.unfired();
-        if let Some(message) = unfired {
+        if let Some(message) = self.state().faults.unfired() {
             panic!("{message}");
         }
     }
@@ -211,8 +210,7 @@ impl FakeGateway {
         if result.is_ok() {
             self.assert_all_faults_fired();
         }
-        let unfired = self.state().faults.unfired();
-        if let Some(message) = unfired {
+        if let Some(message) = self.state().faults.unfired() {
             eprintln!("{message}");
         }
         self.disarm_all();
@@ -319,8 +317,7 @@ impl Drop for FaultCheck {
         if std::thread::panicking() {
             return;
         }
-        let unfired = self.0.state().faults.unfired();
-        if let Some(message) = unfired {
+        if let Some(message) = self.0.state().faults.unfired() {
             panic!(
                 "{message}\nif the test returned an error, this panic hides it: use FakeGateway::conclude"
             );
