@@ -25,7 +25,8 @@ fn the_socket_carries_the_same_bytes_as_in_process() {
             .header("content-type", "application/json")
             .body(body.into())
             .unwrap();
-        let payments_fake::Reply::Response(in_process) = gateway.handle(gateway.clock().system_time(), request)
+        let payments_fake::Reply::Response(in_process) =
+            gateway.handle(gateway.clock().system_time(), request)
         else {
             panic!("expected a response");
         };
