@@ -1,12 +1,12 @@
 use std::fmt;
-use std::sync::{Arc, MutexGuard};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::Request;
 use payments_core::{ApiKey, Client, ClientBuilder, Endpoint, OperationName, blocking};
 
-use crate::gateway_core::{GatewayCore, GatewayState, Processed};
+use crate::gateway_core::{GatewayCore, Processed};
 use crate::randomness::SeededSource;
 use crate::settings::Settings;
 use crate::store::Store;
@@ -118,7 +118,7 @@ impl FakeGateway {
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.state().load(0..self.core.settings.api_keys.len(), fixtures);
+        self.core.state().load(0..self.core.settings.api_keys.len(), fixtures);
     }
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.
@@ -131,7 +131,7 @@ impl FakeGateway {
     /// A [`reset`](Self::reset) and a [`load`](Self::load) in one step: no request and no restart sees one without the
     /// other.
     pub fn reset_to(&self, fixtures: &Fixtures) {
-        self.state().reset_to(fixtures);
+        self.core.state().reset_to(fixtures);
     }
 
     /// The clock of this gateway's transports and clients.
@@ -141,22 +141,22 @@ impl FakeGateway {
 
     /// Plans a failure; see [`Fault`]. If several are due for a request, the one armed first fires.
     pub fn arm(&self, fault: Fault) -> FaultId {
-        self.state().faults.arm(fault)
+        self.core.state().faults.arm(fault)
     }
 
     /// Removes a fault, fired or not. Returns whether it existed.
     pub fn disarm(&self, id: FaultId) -> bool {
-        self.state().faults.disarm(id)
+        self.core.state().faults.disarm(id)
     }
 
     /// Removes every fault.
     pub fn disarm_all(&self) {
-        self.state().faults.list.clear();
+        self.core.state().faults.list.clear();
     }
 
     /// Every armed fault and how often it fired, in the order in which they were armed. Used-up faults are included.
     pub fn faults(&self) -> Vec<ArmedFault> {
-        self.state().faults.list.clone()
+        self.core.state().faults.list.clone()
     }
 
     /// Asserts that every armed fault fired at least once.
@@ -166,7 +166,7 @@ impl FakeGateway {
     /// If one never fired.
     #[track_caller]
     pub fn assert_all_faults_fired(&self) {
-        if let Some(message) = self.state().faults.unfired() {
+        if let Some(message) = self.core.state().faults.unfired() {
             panic!("{message}");
         }
     }
@@ -210,7 +210,7 @@ impl FakeGateway {
         if result.is_ok() {
             self.assert_all_faults_fired();
         }
-        if let Some(message) = self.state().faults.unfired() {
+        if let Some(message) = self.core.state().faults.unfired() {
             eprintln!("{message}");
         }
         self.disarm_all();
@@ -220,7 +220,7 @@ impl FakeGateway {
     /// Commits every effect that a fault in [`Phase::Late`](crate::Phase::Late) held back, in the order of the requests. The
     /// ledger dates them now. Returns how many there were.
     pub fn deliver_late(&self) -> usize {
-        self.state().deliver_late(self.core.settings.now())
+        self.core.state().deliver_late(self.core.settings.now())
     }
 
     /// Holds every request of the operation before it is processed; see [`Gate`].
@@ -235,23 +235,23 @@ impl FakeGateway {
 
     /// What the service did so far for all keys, those of the first key first. [`Tenant::ledger`] is that of one key.
     pub fn ledger(&self) -> Ledger {
-        Ledger { entries: self.state().stores.iter().flat_map(Store::entries).collect() }
+        Ledger { entries: self.core.state().stores.iter().flat_map(Store::entries).collect() }
     }
 
     /// The tokens that payments or tests created so far for all keys, without the named tokens of the test values: those of the
     /// first key first, and of each the oldest first. [`Tenant::tokens`] are those of one key.
     pub fn tokens(&self) -> Vec<StoredToken> {
-        self.state().stores.iter().flat_map(|store| store.tokens.values().cloned()).collect()
+        self.core.state().stores.iter().flat_map(|store| store.tokens.values().cloned()).collect()
     }
 
     /// The newest requests without their secrets, newest last.
     pub fn requests(&self) -> Vec<RecordedRequest> {
-        self.state().requests.all()
+        self.core.state().requests.all()
     }
 
     /// Removes the requests that were recorded so far. The ledger stays.
     pub fn clear_requests(&self) {
-        self.state().requests.clear();
+        self.core.state().requests.clear();
     }
 
     /// The pure core: what the network would carry back for this request at this time of day.
@@ -275,10 +275,6 @@ impl FakeGateway {
         };
         self.core.record_reply(number, &reply);
         reply
-    }
-
-    fn state(&self) -> MutexGuard<'_, GatewayState> {
-        self.core.state()
     }
 }
 
