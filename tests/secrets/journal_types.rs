@@ -3,8 +3,8 @@
 use std::time::SystemTime;
 
 use payments_canary::Canaries;
-use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
+use payments_core::{ApiKey, OperationName};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, NewAttempt, ServiceChange};
 use payments_journal::{
@@ -194,6 +194,13 @@ async fn reconciling(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, SentSince::Keys(&[key("lost")]));
     let journal = client.journal();
     let service = journal.pages(StateName::ALL).next().await.unwrap().unwrap()[0].service.clone().unwrap();
+    let toys = client.for_merchant("toys", ApiKey::new(canaries.key()).unwrap()).unwrap();
+    let paid = toys.process_token(&key("toys"), &payment).await.unwrap();
+    let mut of_one = options;
+    of_one.service = Some(service.clone());
+    let rows = [row(2, paid.transaction_id.as_str(), RowStatus::Charged)];
+    let found = journal.reconcile(&rows, &of_one).await.unwrap();
+    transcribe!(transcript, found.other_merchants[0]);
     let read = journal.intents_of_service(&service).await.unwrap();
     transcribe!(transcript, read);
     transcribe!(transcript, read.intents);

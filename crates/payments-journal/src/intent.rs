@@ -140,6 +140,13 @@ impl Intent {
         self.service.as_ref().is_none_or(|own| own == service)
     }
 
+    /// Whether the ids of its transactions and of those of this service are of one kind: they have one base URL, whatever the labels
+    /// of their merchants.
+    #[doc(hidden)]
+    pub fn is_at_base_url_of(&self, service: &str) -> bool {
+        self.service.as_ref().is_none_or(|own| base_url(own) == base_url(service))
+    }
+
     /// Whether it says what became of a call for this service. As long as the service of a [lost](Subject::Lost) key is not known,
     /// it does so only until a person has said that it was processed or rejected: that may be true of another service.
     pub fn answers(&self, service: &str) -> bool {
@@ -219,6 +226,11 @@ impl Intent {
             && self.processed_as().is_none()
             && !self.is_found_processed()
     }
+}
+
+/// The base URL of a service, without the label of a merchant.
+pub(crate) fn base_url(service: &str) -> &str {
+    service.split_once('#').map_or(service, |(base_url, _)| base_url)
 }
 
 /// A service that is not known is stored as an empty text.

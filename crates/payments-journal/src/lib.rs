@@ -174,8 +174,8 @@ pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};
 pub use reconcile::{
-    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportCell, ReportRow,
-    RowStatus, RowTime, Undecided, UndecidedReason, Unexplained,
+    Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportCell,
+    ReportRow, RowStatus, RowTime, Undecided, UndecidedReason, Unexplained,
 };
 pub use resolve_error::ResolveError;
 pub use service_change::{ServiceError, ServiceIntents};

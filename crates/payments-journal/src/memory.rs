@@ -128,7 +128,7 @@ impl IntentStore for MemoryStore {
                 other.key != written.key
                     && other.held_transactions().any(|held| held == id)
                     && other.is_void() == written.is_void()
-                    && written.service.as_ref().is_none_or(|service| other.is_of(service))
+                    && written.service.as_ref().is_none_or(|service| other.is_at_base_url_of(service))
             };
             let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
             Some(other.key.clone())
@@ -165,7 +165,9 @@ impl IntentStore for MemoryStore {
         for Row { intent, .. } in shared.rows.values() {
             if intent.service.as_deref() == Some(change.service()) {
                 Tally::of_intent(intent).add_to(&mut tallies);
-            } else if change.new_name().is_some() && change.new_name() == intent.service.as_deref() {
+            } else if intent.service.is_some()
+                && change.new_name().is_some_and(|to| intent.is_at_base_url_of(to))
+            {
                 held.extend(intent.held_transactions().map(|id| (id.clone(), intent.is_void())));
             }
         }

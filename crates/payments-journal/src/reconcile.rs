@@ -14,8 +14,8 @@ use crate::{Journal, StateName, StoreError};
 use matching::Matching;
 
 pub use reconciliation::{
-    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided, UndecidedReason,
-    Unexplained,
+    Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided,
+    UndecidedReason, Unexplained,
 };
 pub use report::{ReportCell, ReportRow, RowStatus, RowTime};
 
@@ -33,6 +33,9 @@ impl Journal {
     ///
     /// Of a key whose entry was [lost](crate::Journal::accept_history) only the time is known: it may be any row of that time, so
     /// nothing is proposed from these rows until the key is resolved.
+    ///
+    /// A row whose transaction an intent of another merchant at the same base URL has is
+    /// [listed with that intent](Reconciliation::other_merchants), and is nobody else's.
     ///
     /// A payment of a stranger that agrees in everything cannot be told apart if the key's own row is not in the report. So a
     /// person reads each proposal, and [`resolve`](Self::resolve) or a lookup checks it.
@@ -55,9 +58,7 @@ impl Journal {
                 {
                     services.insert(service.clone());
                 }
-                if options.service.as_ref().is_none_or(|service| intent.is_of(service)) {
-                    matching.add(intent);
-                }
+                matching.add(intent);
             }
         }
         let names = || services.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
@@ -80,7 +81,7 @@ impl Journal {
     }
 }
 
-/// Compares these intents, all of one service, with a report.
+/// Compares these intents with a report.
 #[cfg(test)]
 fn reconcile(intents: &[crate::Intent], rows: &[ReportRow], options: &ReconcileOptions) -> Reconciliation {
     let mut matching = Matching::of(rows, options);

@@ -31,7 +31,7 @@ pub(crate) enum Reason {
     NothingToLookUp,
     #[error(
         "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-         check the base URL"
+         check the base URL, the merchant and the API key"
     )]
     OtherService { key: IntentKey, recorded: String, called: String },
     #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]

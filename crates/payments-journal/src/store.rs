@@ -24,8 +24,8 @@ impl<S: IntentStore> Store for S {}
 ///   Between the read and the write nothing else writes that row: no other call, process or machine.
 /// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
 ///   [holds](Intent::held_transactions) the same one: for a payment among the payments, for a void among the voids, and only
-///   among those of its [service](Intent::service), because the ids of two services are unrelated. If there is one, a change
-///   by which [a person names it](Change::taken_by) is not made, and two such changes never miss each other.
+///   among those of its base URL, whatever the merchant's label in its [service](Intent::service), because the ids of two base
+///   URLs are unrelated. If there is one, a change by which [a person names it](Change::taken_by) is not made, and two such changes never miss each other.
 ///   Every other change is still made. In both cases the other intent is reported.
 /// - When `apply` has returned `Ok`, the change survives a crash of the process or the operating system and a loss of power, if
 ///   the disk keeps what it has confirmed.
@@ -102,7 +102,7 @@ pub trait IntentStore: Send + Sync + 'static {
 
     /// Renames or removes every intent of a service in one transaction, unless
     /// [`ServiceChange::refusal`] refuses it, or an intent that would be renamed [holds](Intent::held_transactions) a transaction
-    /// that one of the new service holds too, of a payment or of a void. Returns why it was refused. Keeps who has done it.
+    /// that another one at the new base URL holds too, of a payment or of a void. Returns why it was refused. Keeps who has done it.
     ///
     /// # Errors
     ///

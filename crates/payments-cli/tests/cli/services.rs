@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::time::SystemTime;
+
 use payments_fake::{FakeGateway, Fault};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::json;
@@ -182,6 +184,52 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
             format!("at {}: 2 intents, 3.02\n", service("#toys")),
         ],
     );
+}
+
+/// The report of another merchant shows its payment, which is like one of this merchant's.
+#[test]
+fn payment_of_another_merchant_is_no_payment_of_this_one_d47() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::request_lost(TOKENS));
+    let request = |reference: &str| {
+        format!(
+            r#"{{"TokenId":"tok_approved","Amount":5.00,"ConvenienceFeeActive":false,"ReferenceNo":"{reference}"}}"#
+        )
+    };
+    let charge = |key: &str, merchant: &str| {
+        workspace.charging(key, &request("order-1")).env("PAYMENTS_MERCHANT", merchant).end()
+    };
+    charge("books-order-1", "books").failed(5);
+    let id = charge("toys-order-1", "toys").paid_id();
+    let time = humantime::format_rfc3339_seconds(SystemTime::now());
+    let report = workspace
+        .write("toys.csv", format!("Transaction ID,Date,Amount,Reference\n{id},{time},5.00,order-1\n"));
+    let [books, toys] = ["#books", "#toys"].map(|label| format!("{}{label}", workspace.sandbox.base_url()));
+    let reconcile =
+        |options: &str| workspace.journals(format!("reconcile {report} --service {books} {options}"));
+    let ended = reconcile("").exits(5);
+    let other = json!([{"key": "toys-order-1", "service": toys, "lines": [2]}]);
+    let found = ended.json();
+    assert_eq!((&found["other_merchants"], &found["proposals"]), (&other, &json!([])), "{ended:?}");
+    let text = reconcile("--output text").stdout;
+    let line = format!("  line 2 is the payment of toys-order-1 of {toys}\n");
+    has(text, ["OF ANOTHER MERCHANT: 1 row\n", &line, "is this the report of the right merchant?"]);
+
+    let resolve = format!("resolve books-order-1 --processed {id} --by ada");
+    for unverified in ["", "--unverified"] {
+        let error = workspace
+            .journals(format!("{resolve} --merchant books {unverified}"))
+            .failed_as(2, "contradicted");
+        has(message(&error), [&format!("transaction {id} already belongs to toys-order-1")]);
+    }
+    let file = format!("Key,TransactionId,Note\nbooks-order-1,{id},\n");
+    let error = workspace.resolving(file).with("--merchant books").end().failed(2);
+    holds(&error["violations"][0], &json!({"line": 2, "rule": "already belongs to toys-order-1"}));
+    let error = workspace.journals(format!("{resolve} --merchant toys")).failed_as(2, "other_service");
+    has(message(&error), ["check the base URL, the merchant and the API key"]);
+    let resolve = "resolve books-order-1 --processed txn_none --merchant books --output text";
+    has(workspace.journals(resolve).exits(7).stderr, ["check the API key, the merchant and the base URL"]);
+    assert_eq!(workspace.shown("books-order-1", "state"), "unknown");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, execute};
 use super::tables;
+use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::{document, intent};
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
@@ -135,7 +136,7 @@ impl Session {
         let (key, is_void) = (written.key.as_str(), written.is_void());
         // Two changes with the same transaction search one after the other.
         let searching = async {
-            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &written.stored_service()];
+            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(written.stored_service())];
             let holder = self.connection.client.query_opt_scalar::<String, _>(&self.other_holder, &values);
             try_join!(biased; self.lock(&id, TRANSACTIONS), holder)
         };
@@ -245,7 +246,8 @@ impl Session {
         let mut refusal = change.refusal(self.summarize(Some(service)).await?);
         if let (None, Some(to)) = (&refusal, change.new_name()) {
             let named = i64::from(NAMED);
-            let same = execute(client.query(tables::SAME_TRANSACTIONS, &[&service, &to, &named])).await?;
+            let same =
+                execute(client.query(tables::SAME_TRANSACTIONS, &[&service, &base_url(to), &named])).await?;
             refusal = ServiceChange::same_transactions(same.iter().map(|row| row.get(0)));
         }
         if refusal.is_some() {

@@ -251,16 +251,17 @@ pub(super) const RENAME: &str = "
 
 pub(super) const FORGET: &str = "DELETE FROM payments_journal.intents WHERE service = $1";
 
-/// At most `$3` keys of the service `$1` that hold a transaction which an intent of the service `$2` holds too.
+/// At most `$3` keys of the service `$1` that hold a transaction which an intent of another one at the base URL `$2` holds too.
 pub(super) const SAME_TRANSACTIONS: &str = "
     WITH held AS (
         SELECT hashtextextended(processed_as, 0) AS id, key, is_void, service FROM payments_journal.intents
-        WHERE processed_as IS NOT NULL AND service IN ($1, $2)
+        WHERE processed_as IS NOT NULL
         UNION ALL SELECT unnest(also_held), key, is_void, service FROM payments_journal.intents
-        WHERE also_held IS NOT NULL AND service IN ($1, $2)
+        WHERE also_held IS NOT NULL
     )
-    SELECT DISTINCT key FROM held WHERE service = $1
-    AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = $2) ORDER BY key LIMIT $3";
+    SELECT DISTINCT key FROM held WHERE service = $1 AND (id, is_void) IN (
+        SELECT id, is_void FROM held WHERE service <> $1 AND split_part(service, '#', 1) = $2
+    ) ORDER BY key LIMIT $3";
 
 /// The newest intent. A copy of the journal ends when it was first written, or later.
 pub(super) const NEWEST: &str =
@@ -287,14 +288,15 @@ pub(super) const WRITE: &str = "
 pub(super) const WRITE_UNCHANGED: &str =
     "UPDATE payments_journal.intents SET revision = revision WHERE key = $1";
 
-/// The key, other than `$2`, of a void (`$3`) or of a payment that holds the transaction `$1` of the service `$4`. A void and its
+/// The key, other than `$2`, of a void (`$3`) or of a payment that holds the transaction `$1` of the base URL `$4`. A void and its
 /// payment may have the same transaction; two payments, or two voids, may not.
 pub(super) const OTHER_HOLDER: &str = "
     SELECT key FROM payments_journal.intents
-    WHERE processed_as = $1 AND key <> $2 AND is_void = $3 AND (service IN ($4, '') OR $4 = '')
+    WHERE processed_as = $1 AND key <> $2 AND is_void = $3
+        AND (split_part(service, '#', 1) IN ($4, '') OR $4 = '')
     UNION ALL SELECT key FROM payments_journal.intents
     WHERE also_held @> ARRAY[hashtextextended($1, 0)] AND key <> $2 AND is_void = $3
-        AND (service IN ($4, '') OR $4 = '') LIMIT 1";
+        AND (split_part(service, '#', 1) IN ($4, '') OR $4 = '') LIMIT 1";
 
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {
@@ -342,5 +344,21 @@ mod tests {
             assert!(is_newer && (known == 1 || version == 3), "{version}");
         }
         assert_eq!(usize::try_from(VERSION), Ok(MIGRATIONS.len() + 1));
+    }
+
+    #[tokio::test]
+    async fn other_holder_of_a_transaction_is_found_by_index() {
+        let Some(server) = Server::start() else { return };
+        let address = Address::parse(&server.url()).unwrap();
+        let mut connection = Connection::open(&address, Access::Write).await.unwrap();
+        create(&mut connection).await.unwrap();
+        let client = &connection.client;
+        client.batch_execute("SET enable_seqscan = off").await.unwrap();
+        let (explain, service) = (format!("EXPLAIN {OTHER_HOLDER}"), "https://pay.example.com");
+        let plan = client.query(&explain, &[&"txn_1", &"k", &false, &service]).await.unwrap();
+        let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
+        for index in ["intents_processed", "intents_also_held"] {
+            assert!(plan.iter().any(|line| line.contains(index)), "{index}: {plan:#?}");
+        }
     }
 }

@@ -13,6 +13,8 @@ use crate::{HistoryEvent, Intent, IntentRequest, IntentState, StateName, Subject
 pub(super) struct Subjects {
     /// The newest attempt, or the one that the intent was processed as.
     pub(super) shown: ReconciledAttempt,
+    /// The service, if it is another merchant's: such an intent is only compared by its transactions.
+    pub(super) other_service: Option<String>,
     /// Whether it was processed, as the service or a person says.
     pub(super) is_processed: bool,
     /// The id of an intent that is not processed: it can only be the row of this id.
@@ -136,7 +138,22 @@ impl Subjects {
             request: intent.request.clone(),
             begun_at: intent.begun_at,
         };
-        Self { shown, is_processed, id, known, has_masked_id, rejected, attempts }
+        Self { shown, other_service: None, is_processed, id, known, has_masked_id, rejected, attempts }
+    }
+
+    /// An intent of another merchant at the same base URL.
+    pub(super) fn of_another_merchant(intent: &Intent, options: &ReconcileOptions) -> Self {
+        let mut this = Self::of(intent, options);
+        // What a person has taken back may be anybody's.
+        let own: Vec<_> = intent.transaction_id().into_iter().chain(intent.held_transactions()).collect();
+        this.known.retain(|(id, _)| own.contains(&id));
+        Self {
+            other_service: intent.service.clone(),
+            id: None,
+            rejected: Vec::new(),
+            attempts: Vec::new(),
+            ..this
+        }
     }
 
     /// Whether its outcome is open.

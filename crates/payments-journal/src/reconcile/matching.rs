@@ -8,11 +8,11 @@ use payments_model::{Amount, TransactionType};
 use super::attempts::{self, Attempt, Mark, Subjects};
 use super::intervals::{Index, Interval};
 use super::reconciliation::{
-    Candidate, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided, UndecidedReason,
-    Unexplained,
+    Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided,
+    UndecidedReason, Unexplained,
 };
 use super::report::{Part, Report, ReportCell, ReportRow, RowStatus, Slot};
-use crate::{Intent, StateName, Verdict};
+use crate::{Intent, IntentKey, StateName, Verdict};
 
 /// The report, and the intents that were compared with it so far.
 pub(super) struct Matching<'a> {
@@ -56,8 +56,12 @@ impl<'a> Matching<'a> {
     }
 
     pub(super) fn add(&mut self, intent: &Intent) {
-        let subjects = Subjects::of(intent, self.options);
-        let mut is_compared = !subjects.is_settled();
+        let subjects = match self.options.service.as_deref() {
+            Some(asked) if !intent.is_at_base_url_of(asked) => return,
+            Some(asked) if !intent.is_of(asked) => Subjects::of_another_merchant(intent, self.options),
+            _ => Subjects::of(intent, self.options),
+        };
+        let mut is_compared = subjects.other_service.is_none() && !subjects.is_settled();
         for (id, _) in &subjects.known {
             if let Some(transaction) = self.report.transaction(id) {
                 self.known_by.entry(transaction).or_default().insert(self.intents.len());
@@ -82,14 +86,19 @@ impl<'a> Matching<'a> {
         let (rows, attempts) = (self.rows_by_slot(), self.attempts_by_slot());
         let transactions = 0..self.report.transactions.len();
         let charged = self.charged_by_slot();
+        let mut known_by = self.known_by.values();
+        let is_of_another_merchant =
+            !self.known_by.is_empty() && known_by.all(|known_by| self.another_merchant(known_by).is_some());
         let found = Found {
             rows_of: (0..self.intents.len()).map(|index| self.rows_of(index, &rows)).collect(),
             intents_of: transactions.map(|transaction| self.intents_of(transaction, &attempts)).collect(),
             lost: self.lost_by_amount(),
+            is_of_another_merchant,
         };
         let unreadable = self.report.rows.iter().filter(|row| !row.is_readable()).map(|row| row.line);
         let mut result = Reconciliation { unreadable: unreadable.collect(), ..Reconciliation::default() };
-        for index in 0..self.intents.len() {
+        let own = (0..self.intents.len()).filter(|index| self.intents[*index].other_service.is_none());
+        for index in own {
             if self.intents[index].is_open() {
                 self.decide(index, &found, &mut result);
             }
@@ -98,8 +107,14 @@ impl<'a> Matching<'a> {
         for (transaction, intents) in found.intents_of.iter().enumerate() {
             let status = self.report.clear_status(transaction);
             let is_open = intents.keys().any(|index| self.intents[*index].is_open());
-            if self.known_by.contains_key(&transaction) {
+            if let Some(known_by) = self.known_by.get(&transaction) {
                 result.unexplained.extend(self.shared(transaction));
+                let another = self.another_merchant(known_by).map(|(key, service)| OfAnotherMerchant {
+                    lines: self.report.lines(transaction),
+                    key: key.clone(),
+                    service: service.clone(),
+                });
+                result.other_merchants.extend(another);
             } else if status != Some(RowStatus::Charged) {
                 // A candidate of an open intent is shown with that, and what cannot be read is shown anyway.
                 let is_shown = is_open || !self.report.rows_of(transaction).all(ReportRow::is_readable);
@@ -139,7 +154,7 @@ impl<'a> Matching<'a> {
             Ok(_) => UndecidedReason::SeveralAttempts,
             Err(why) => why,
         };
-        if rows.is_empty() && self.is_missing(intent) {
+        if rows.is_empty() && !found.is_of_another_merchant && self.is_missing(intent) {
             result.missing.push(newest);
             return;
         }
@@ -312,6 +327,13 @@ impl<'a> Matching<'a> {
         Some(Unexplained { attempts, rows, proposal: None })
     }
 
+    /// Key and service of an intent with the transaction, if every intent that has it is another merchant's.
+    fn another_merchant(&self, known_by: &BTreeSet<usize>) -> Option<(&IntentKey, &String)> {
+        let intents = known_by.iter().map(|index| &self.intents[*index]);
+        let others = intents.map(|intent| Some((&intent.shown.key, intent.other_service.as_ref()?)));
+        others.reduce(Option::and)?
+    }
+
     /// The transactions that an intent may be.
     fn rows_of(&self, index: usize, by_slot: &RowsBySlot) -> Candidates {
         let intent = &self.intents[index];
@@ -472,6 +494,8 @@ struct Found {
     rows_of: Vec<Candidates>,
     intents_of: Vec<Candidates>,
     lost: LostByAmount,
+    /// Whether every row that some intent is known to have is another merchant's.
+    is_of_another_merchant: bool,
 }
 
 impl Found {

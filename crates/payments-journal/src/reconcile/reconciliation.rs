@@ -45,6 +45,8 @@ pub struct Reconciliation {
     pub doubtful: Vec<u64>,
     /// The lines of charged rows that belong to no key of the journal.
     pub foreign: Vec<u64>,
+    /// Rows that are the payment of another merchant's key: this may be the report of the wrong merchant.
+    pub other_merchants: Vec<OfAnotherMerchant>,
     /// The lines of rows that cannot be read completely.
     pub unreadable: Vec<u64>,
 }
@@ -146,6 +148,18 @@ pub struct Unexplained {
     pub rows: Vec<Vec<u64>>,
     /// What a person may say, if one row and one attempt belong together.
     pub proposal: Option<Proposal>,
+}
+
+/// A row that is the payment of a key of another merchant at the same base URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OfAnotherMerchant {
+    /// The lines of the row.
+    pub lines: Vec<u64>,
+    /// The key.
+    pub key: IntentKey,
+    /// Its [service](crate::Intent::service).
+    pub service: String,
 }
 
 impl Reconciliation {

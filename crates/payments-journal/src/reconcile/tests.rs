@@ -1203,6 +1203,63 @@ async fn reconciling_compares_one_service() {
     assert!(journal.reconcile(&rows, &options).await.is_err());
 }
 
+/// The report of another merchant of the same base URL, by mistake.
+#[test]
+fn reconciling_names_the_key_of_another_merchant_and_proposes_no_row_of_it_d47() {
+    let processed = |id: &str| Some(Ending::Processed(TransactionId::new(id).unwrap()));
+    let declined = |id: &str| {
+        let transaction_id = Some(TransactionId::new(id).unwrap());
+        Some(Ending::Rejected(Failure { transaction_id, ..Failure::of_kind("rejected") }))
+    };
+    let at = |label: &str, intent: Intent| Intent { service: Some(format!("{SERVICE}{label}")), ..intent };
+    let request = || token(1000, Some("r1"));
+    let mut answered = Failure::of_kind("unclear_answer");
+    answered.transaction_id = Some(TransactionId::new("t").unwrap());
+    let options = ReconcileOptions {
+        service: Some(format!("{SERVICE}#books")),
+        complete: Some((start() - 3 * DAY, start() + 4 * DAY)),
+        ..ReconcileOptions::default()
+    };
+    let rows = [row(2, "t", 1000, "r1", "")];
+    for (toys, is_of_toys) in [
+        (at("#toys", intent("toys", request(), processed("t"))), true),
+        (at("", intent("toys", request(), processed("t"))), true),
+        (at("#toys", intent("toys", request(), declined("t"))), true),
+        (at("#toys", intent("toys", request(), unknown())), false),
+        (at(".example.org#toys", intent("toys", request(), processed("t"))), false),
+    ] {
+        let books = at("#books", intent("books", request(), unknown()));
+        let found = reconcile(&[books, toys.clone()], &rows, &options);
+        let others = found.other_merchants.iter();
+        let others: Vec<_> = others.map(|it| (&*it.lines, it.key.as_str(), Some(&it.service))).collect();
+        if is_of_toys {
+            assert_eq!(others, [(&[2][..], "toys", toys.service.as_ref())]);
+            assert_eq!((proposed(&found), why(&found)), (vec![], vec![UndecidedReason::NoRow]));
+            assert_eq!((found.undecided[0].candidates.len(), found.foreign.len()), (0, 0));
+            // Nor is a payment missing in the report of another merchant.
+            let books = at("#books", intent("books", token(555, Some("r2")), unknown()));
+            let found = reconcile(&[toys.clone(), books.clone()], &rows, &options);
+            assert_eq!((&*found.missing, why(&found)), (&[][..], vec![UndecidedReason::NoRow]));
+            // A report may be of both.
+            let both = at("#books", intent("own", token(7, Some("r3")), processed("u")));
+            let rows = [rows[0].clone(), row(3, "u", 7, "r3", "")];
+            let found = reconcile(&[toys, books, both], &rows, &options);
+            assert_eq!((found.missing.len(), found.other_merchants.len()), (1, 1));
+        } else {
+            assert_eq!((others, proposed(&found)), (vec![], vec![("books", "t")]));
+        }
+    }
+    let toys = || at("#toys", intent("toys", request(), processed("t")));
+    // The service itself has named it for both.
+    let books = at("#books", intent("books", request(), Some(Ending::Unknown(answered))));
+    let found = reconcile(&[books, toys()], &rows, &options);
+    assert_eq!((proposed(&found), why(&found)), (vec![], vec![UndecidedReason::SeveralKeys]));
+    // One charge is the payment of two keys.
+    let books = at("#books", intent("books", request(), processed("t")));
+    let found = reconcile(&[books, toys()], &rows, &options);
+    assert_eq!(shown(&found), [(vec!["books", "toys"], vec![vec![2]])]);
+}
+
 /// Among them are many rows and keys of one amount and card at one time, of which no comparison of all with all is fast.
 #[test]
 fn reconciling_100_000_rows_with_10_000_unknown_keys_is_fast() {

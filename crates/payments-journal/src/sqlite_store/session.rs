@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
@@ -141,7 +142,8 @@ impl Session {
     /// Another intent that holds the transaction of the change.
     fn other_holder(&self, change: &Change, written: &Intent) -> rusqlite::Result<Option<IntentKey>> {
         let Some(id) = change.transaction_to_search() else { return Ok(None) };
-        let asked = (id.as_str(), written.key.as_str(), written.is_void(), written.stored_service());
+        let asked =
+            (id.as_str(), written.key.as_str(), written.is_void(), base_url(written.stored_service()));
         let mut other_holder = self.connection.prepare_cached(tables::OTHER_HOLDER)?;
         let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
         Ok(key.map(IntentKey::from_kept))
@@ -281,7 +283,7 @@ impl Session {
         }
         if let Some(to) = change.new_name() {
             let mut same = connection.prepare(tables::SAME_TRANSACTIONS)?;
-            let keys = same.query_map((service, to, NAMED), |row| row.get(0))?;
+            let keys = same.query_map((service, base_url(to), NAMED), |row| row.get(0))?;
             let refusal = ServiceChange::same_transactions(keys.collect::<rusqlite::Result<Vec<_>>>()?);
             if refusal.is_some() {
                 return Ok(refusal);

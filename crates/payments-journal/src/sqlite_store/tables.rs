@@ -172,11 +172,13 @@ pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent
 pub(super) const FIND_IN_TABLE: &str =
     "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
 
-/// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the service `?4`.
+/// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the base URL `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
-     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 AND (service = ?4 OR service = '' OR ?4 = '') \
+     WHERE processed_as = ?1 AND key <> ?2 AND is_void = ?3 \
+     AND (substr(service, 1, instr(service || '#', '#') - 1) IN (?4, '') OR ?4 = '') \
      UNION ALL SELECT key FROM also_held CROSS JOIN intent USING (position) \
-     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 AND (service = ?4 OR service = '' OR ?4 = '') LIMIT 1";
+     WHERE transaction_id = ?1 AND key <> ?2 AND is_void = ?3 \
+     AND (substr(service, 1, instr(service || '#', '#') - 1) IN (?4, '') OR ?4 = '') LIMIT 1";
 
 pub(super) const HOLD: &str = "INSERT OR IGNORE INTO also_held (transaction_id, position) VALUES (?1, ?2)";
 
@@ -313,14 +315,14 @@ pub(super) const RELEASE_SERVICE: &str =
 
 pub(super) const FORGET: &str = "DELETE FROM intent WHERE service = ?1";
 
-/// At most `?3` keys of the service `?1` that hold a transaction which an intent of the service `?2` holds too.
+/// At most `?3` keys of the service `?1` that hold a transaction which an intent of another one at the base URL `?2` holds too.
 pub(super) const SAME_TRANSACTIONS: &str = "WITH held (id, key, is_void, service) AS ( \
-         SELECT processed_as, key, is_void, service FROM intent \
-         WHERE processed_as IS NOT NULL AND service IN (?1, ?2) \
-         UNION ALL SELECT transaction_id, key, is_void, service FROM also_held JOIN intent USING (position) \
-         WHERE service IN (?1, ?2)) \
-     SELECT DISTINCT key FROM held WHERE service = ?1 \
-     AND (id, is_void) IN (SELECT id, is_void FROM held WHERE service = ?2) ORDER BY key LIMIT ?3";
+         SELECT processed_as, key, is_void, service FROM intent WHERE processed_as IS NOT NULL \
+         UNION ALL SELECT transaction_id, key, is_void, service FROM also_held JOIN intent USING (position)) \
+     SELECT DISTINCT key FROM held WHERE service = ?1 AND (id, is_void) IN ( \
+         SELECT id, is_void FROM held \
+         WHERE service <> ?1 AND substr(service, 1, instr(service || '#', '#') - 1) = ?2) \
+     ORDER BY key LIMIT ?3";
 
 /// Whether the log may contain rows that the database does not, and the number of changes.
 pub(super) const IS_OPEN: &str = "SELECT is_open, changes FROM meta";

@@ -66,6 +66,7 @@ macro_rules! tests {
             no_two_keys_are_found_processed_as_one_transaction_d48
             ids_with_a_replaced_part_are_not_compared_d55
             transaction_ids_of_two_services_are_unrelated_d47
+            transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47
             transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49
             one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
@@ -317,7 +318,20 @@ pub(crate) async fn services_with_one_transaction_are_not_joined_d47(place: impl
     let read = journal.intents_of_service(OTHER).await.unwrap();
     let refused = journal.rename_service(&read, SERVICE, "ada").await.unwrap_err();
     assert_eq!(refused.same_transactions(), [key("a")], "{refused}");
+    // Nor those of two merchants of the new base URL.
+    let refused = journal.rename_service(&read, &format!("{SERVICE}#books"), "ada").await.unwrap_err();
+    assert_eq!(refused.same_transactions(), [key("a")], "{refused}");
     assert_eq!(journal.intents_of_service(OTHER).await.unwrap(), read);
+    // A merchant gets a label, another one, and none.
+    for (from, to) in [
+        (SERVICE, "https://pay.example.com#books"),
+        ("https://pay.example.com#books", "https://pay.example.com#toys"),
+        ("https://pay.example.com#toys", SERVICE),
+    ] {
+        let read = journal.intents_of_service(from).await.unwrap();
+        journal.rename_service(&read, to, "ada").await.unwrap();
+        assert_eq!(journal.find(&key("c")).await.unwrap().unwrap().service.as_deref(), Some(to));
+    }
 }
 
 pub(crate) const PAYER: Payer<'static> = Payer {
@@ -894,6 +908,47 @@ pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(
         unknown_at(service, &text, token_request(1), &one).await;
         let refused = resolve(&other, &text, processed()).await;
         assert_eq!(refused, taken("txn_1", holder));
+    }
+}
+
+/// A merchant's label tells API keys apart, and not the service that makes the ids.
+pub(crate) async fn transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47<P: Place>(place: P) {
+    const UNRELATED: [&str; 3] = [
+        "https://pay.example.com/toys",
+        "https://pay.example.co",
+        "https://pay.example.com.example.org#toys",
+    ];
+    let store = place.open().await;
+    let [toys, books] = ["toys", "books"].map(|label| format!("{SERVICE}#{label}"));
+    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
+    // It holds two, one for each attempt.
+    unknown_at(&toys, "toys", token_request(1), &store).await;
+    resolve(&store, "toys", Resolution::rejected(None, "ada")).await;
+    apply(&store, begin_at(&toys, Begin::AfterRejection, "toys", token_request(1), &store, 3)).await;
+    ended(&store, "toys", as_processed("txn_1")).await;
+    assert!(resolve(&store, "toys", processed("txn_2").of_attempt(1)).await.written().is_some());
+    for service in [SERVICE, &books] {
+        let name = |what: &str| format!("{what}-{}", service.len());
+        unknown_at(service, &name("resolved"), token_request(1), &store).await;
+        for id in ["txn_1", "txn_2"] {
+            for said in [processed(id), Resolution::rejected(transaction(id), "ada")] {
+                assert_eq!(resolve(&store, &name("resolved"), said).await, taken(id, "toys"), "{service}");
+            }
+        }
+    }
+    // What the service reports is recorded.
+    for service in [SERVICE, &books] {
+        let name = |what: &str| format!("{what}-{}", service.len());
+        at_service(&store, service, &name("reported"), 1, None).await;
+        let reported = ended(&store, &name("reported"), as_processed("txn_2")).await;
+        assert!(holder(&reported).is_some() && reported.written().is_some(), "{service}");
+    }
+    for (number, service) in UNRELATED.iter().enumerate() {
+        let name = format!("other-{number}");
+        unknown_at(service, &name, token_request(1), &store).await;
+        for id in ["txn_1", "txn_2"] {
+            assert!(resolve(&store, &name, processed(id)).await.written().is_some(), "{service}");
+        }
     }
 }
 

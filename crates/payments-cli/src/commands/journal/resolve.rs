@@ -246,8 +246,8 @@ async fn look_up_and_resolve(
     resolved.map_err(|error: CommandError| error.without(&settings.keys))
 }
 
-const UNVERIFIED: &str =
-    "if the service cannot look this id up although you are certain of it, record it with --unverified";
+const UNVERIFIED: &str = "another merchant's API key does not find it: check the API key, the merchant and the base URL; if the service cannot look this \
+     id up although you are certain of it, record it with --unverified";
 
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {

@@ -117,7 +117,7 @@ async fn transaction_is_not_looked_up_at_another_service_d47() {
         error.to_string(),
         format!(
             "invoice-17 belongs to another service: it was first used for {}, and a lookup at {OTHER} proves nothing about it: \
-             check the base URL; nothing was changed",
+             check the base URL, the merchant and the API key; nothing was changed",
             FakeGateway::BASE_URL
         )
     );

@@ -58,21 +58,3 @@ async fn holder_with_a_key_refused_today_still_has_the_transaction() {
     assert!(matches!(second, Applied::Taken { by, .. } if by.as_str() == KEPT));
     assert_eq!(intents(&store).await.len(), 2);
 }
-
-#[tokio::test]
-async fn other_holder_of_a_transaction_is_found_by_index() {
-    let Some(server) = Server::start() else { return };
-    let _store = PostgresStore::connect(&server.url()).await.unwrap();
-    let administrator = administrator(&server.url()).await;
-    administrator.batch_execute("SET enable_seqscan = off").await.unwrap();
-    let plan = administrator
-        .query(
-            "EXPLAIN SELECT key FROM payments_journal.intents
-             WHERE processed_as = 'txn_1' AND key <> 'k' AND is_void = false AND service = '' LIMIT 1",
-            &[],
-        )
-        .await
-        .unwrap();
-    let plan: Vec<String> = plan.iter().map(|row| row.get(0)).collect();
-    assert!(plan.iter().any(|line| line.contains("intents_processed")), "{plan:#?}");
-}

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use payments_journal::{
-    IntentKey, Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow, UndecidedReason,
-    Unexplained,
+    IntentKey, OfAnotherMerchant, Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow,
+    UndecidedReason, Unexplained,
 };
 use payments_model::{Amount, mask};
 use serde::Serialize;
@@ -34,6 +34,7 @@ pub(super) struct Document<'a> {
     unexplained: Vec<Charged<'a>>,
     doubtful: Vec<Row<'a>>,
     foreign: Vec<Row<'a>>,
+    other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
     /// The file of `--out`.
     out: Option<String>,
@@ -94,6 +95,14 @@ struct Row<'a> {
     /// The other keys that a candidate may be of.
     #[serde(skip_serializing_if = "Option::is_none")]
     other_keys: Option<Vec<&'a str>>,
+}
+
+/// A row that is the payment of another merchant's key.
+#[derive(Serialize)]
+struct Other<'a> {
+    lines: &'a [u64],
+    key: &'a str,
+    service: &'a str,
 }
 
 #[derive(Serialize)]
@@ -180,6 +189,10 @@ impl<'a> Document<'a> {
             let (why, explained) = words(open.why);
             Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
         });
+        let others = found
+            .other_merchants
+            .iter()
+            .map(|OfAnotherMerchant { lines, key, service, .. }| Other { lines, key: key.as_str(), service });
         let unreadable = found.unreadable.iter().map(|line| Unreadable {
             line: *line,
             why: report.unreadable.get(line).map_or("cannot be read", String::as_str),
@@ -198,6 +211,7 @@ impl<'a> Document<'a> {
             unexplained: found.unexplained.iter().map(charged).collect(),
             doubtful: found.doubtful.iter().filter(may_be_charged).map(|line| row(&[*line])).collect(),
             foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
+            other_merchants: others.collect(),
             unreadable: unreadable.collect(),
             out,
         }
@@ -239,6 +253,16 @@ impl<'a> Document<'a> {
             &format!("CHARGED, AND OF NO KEY: {}", rows(self.foreign.len())),
             self.foreign.iter().map(Row::shown),
             "",
+        );
+        text.write(
+            Tone::Warning,
+            &format!("OF ANOTHER MERCHANT: {}", rows(self.other_merchants.len())),
+            self.other_merchants.iter().map(|Other { lines, key, service }| {
+                let be = if lines.len() == 1 { "is" } else { "are" };
+                let [key, service] = [key, service].map(|text| for_terminal(text));
+                format!("{} {be} the payment of {key} of {service}", lines_of(lines))
+            }),
+            "is this the report of the right merchant?",
         );
         let unreadable = self.unreadable.iter();
         text.write(

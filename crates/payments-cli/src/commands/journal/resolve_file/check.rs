@@ -124,7 +124,7 @@ impl Check<'_> {
             let recorded = intent.service.as_deref().unwrap_or_default();
             return Some(format!(
                 "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-                 check the base URL"
+                 check the base URL, the merchant and the API key"
             ));
         }
         if self.service.is_none() && needs_service(intent, verdict) {
@@ -170,7 +170,7 @@ impl Check<'_> {
     }
 
     /// Reports transactions that are in the file twice, or that belong to another key. As in the journal, payments are compared
-    /// with payments and voids with voids, of one service.
+    /// with payments and voids with voids, of one base URL.
     pub(super) async fn transactions(
         &self,
         rows: &[CheckedRow],
@@ -178,7 +178,8 @@ impl Check<'_> {
     ) -> Result<(), CommandError> {
         let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &Row)>> = HashMap::new();
         // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
-        let may_be_one = |one: &str, other: &str| one == other || one.is_empty() || other.is_empty();
+        let may_be_one =
+            |one: &str, other: &str| one.is_empty() || other.is_empty() || base_url(one) == base_url(other);
         for CheckedRow { row, verdict, intent, .. } in rows {
             let Some(id) = verdict.transaction_id() else { continue };
             let service = intent.service.as_deref().or(self.service).unwrap_or_default();
@@ -211,6 +212,11 @@ impl Check<'_> {
             other => other,
         })
     }
+}
+
+/// The base URL of a service, without the label of a merchant.
+fn base_url(service: &str) -> Option<&str> {
+    service.split('#').next()
 }
 
 /// The transaction to look up. Of a declined payment, an id that the journal already has for the key is the key's own.
