@@ -9,6 +9,7 @@ mod report;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::time::SystemTime;
 
 use crate::{Journal, StateName, StoreError};
 use matching::Matching;
@@ -42,12 +43,17 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the journal cannot be read, or if it has payments at several services and the options name none.
+    /// If the journal cannot be read, if it has payments at several services and the options name none, or if the report is said to
+    /// be complete until a time in the future.
     pub async fn reconcile(
         &self,
         rows: &[ReportRow],
         options: &ReconcileOptions,
     ) -> Result<Reconciliation, StoreError> {
+        // A payment that the report cannot show yet would be missing.
+        if options.complete.is_some_and(|(_, to)| to > SystemTime::now()) {
+            return Err(StoreError::refused("no report can be complete until a time in the future"));
+        }
         let mut matching = Matching::of(rows, options);
         let mut services = BTreeSet::new();
         let mut pages = self.pages(StateName::ALL);

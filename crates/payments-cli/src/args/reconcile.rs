@@ -42,7 +42,7 @@ pub(crate) struct ReconcileArguments {
     #[arg(long, value_name = "TIME", value_parser = time, requires = "complete_to")]
     pub(crate) complete_from: Option<SystemTime>,
 
-    /// The report has every payment until that time
+    /// The report has every payment until that time, which is past
     #[arg(long, value_name = "TIME", value_parser = time, requires = "complete_from")]
     pub(crate) complete_to: Option<SystemTime>,
 

@@ -399,11 +399,16 @@ fn missing_columns_and_words_are_asked_for() {
 #[test]
 fn key_is_missing_only_within_the_days_that_the_report_has() {
     let workspace = Workspace::open();
-    workspace.lost("invoice-21", "10.50");
+    let before = |days: u64| SystemTime::now() - Duration::from_hours(24 * days);
+    workspace.add_unknowns_at(before(6), &["invoice-21".to_owned()], workspace.sandbox.base_url());
     let report = format!("Id,Amount,Reference,Date\nt9,5.00,other,{}\n", now());
-    let days = |days: u64| Duration::from_hours(24 * days);
-    let (from, to) = (at(SystemTime::now() - days(4)), at(SystemTime::now() + days(5)));
-    let ended = workspace.reconcile(&report, &format!("--complete-from {from} --complete-to {to}")).exits(5);
+    let complete = |to: &str| format!("--complete-from {} --complete-to {to}", at(before(9)));
+    let ended = workspace.reconcile(&report, &complete(&now())).exits(5);
     assert_eq!(ended.json()["missing"][0]["key"], "invoice-21", "{ended:?}");
-    assert_eq!(workspace.reconcile(&report, "").json()["missing"], json!([]));
+    for options in [complete(&at(before(4))), String::new()] {
+        assert_eq!(workspace.reconcile(&report, &options).json()["missing"], json!([]), "{options}");
+    }
+    let later = &at(SystemTime::now() + Duration::from_hours(48))[..10];
+    let refused = format!("no report can be complete until {later}: today is 2");
+    workspace.refused(&report, &complete(later), &[&refused]);
 }

@@ -105,11 +105,15 @@ impl Workspace {
 
     /// In many threads, because a store commits changes together that wait together.
     pub(crate) fn add_unknowns(&self, keys: &[String], base_url: &str) {
+        self.add_unknowns_at(SystemTime::now(), keys, base_url);
+    }
+
+    pub(crate) fn add_unknowns_at(&self, now: SystemTime, keys: &[String], base_url: &str) {
         let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
         let store = SqliteStore::open(self.journal()).expect("it opens");
         let add = |key: &String| {
             let key = IntentKey::new(key.as_str()).expect("it is valid");
-            let (attempt, owner, now) = (AttemptId::new(), store.owner().clone(), SystemTime::now());
+            let (attempt, owner) = (AttemptId::new(), store.owner().clone());
             let request = (&payment).into();
             let begin = Change::begin(
                 key.clone(),

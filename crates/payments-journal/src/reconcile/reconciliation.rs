@@ -12,7 +12,8 @@ pub struct ReconcileOptions {
     pub within: Duration,
     /// How long an attempt takes at most of which the journal has not recorded the end: 60 seconds by default.
     pub deadline: Duration,
-    /// The times from and to which the report has every payment. Without them, no key is [missing](Reconciliation::missing).
+    /// The times from and to which the report has every payment; both are past. Without them, no key is
+    /// [missing](Reconciliation::missing).
     pub complete: Option<(SystemTime, SystemTime)>,
 }
 

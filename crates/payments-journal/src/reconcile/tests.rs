@@ -1199,6 +1199,11 @@ async fn reconciling_compares_one_service() {
     let found = journal.reconcile(&rows, &options).await.unwrap();
     assert_eq!((found.service.as_deref(), found.undecided[0].attempt.key.as_str()), (Some(SERVICE), "k"));
     assert_eq!(found.undecided[0].candidates.len(), 1);
+    let (now, hour) = (SystemTime::now(), Duration::from_hours(1));
+    for (complete, is_refused) in [(Some((now - hour, now)), false), (Some((now - hour, now + hour)), true)] {
+        let found = journal.reconcile(&rows, &ReconcileOptions { complete, ..options.clone() }).await;
+        assert_eq!(found.is_err_and(|error| error.is_refused()), is_refused);
+    }
     options.service = Some("https://typo.example.com".to_owned());
     assert!(journal.reconcile(&rows, &options).await.is_err());
 }

@@ -7,6 +7,7 @@ mod processor_report;
 use std::fs::OpenOptions;
 use std::io::{self, Write as _};
 use std::path::Path;
+use std::time::SystemTime;
 
 use payments_journal::{ReconcileOptions, ReconciledAttempt, Reconciliation};
 use payments_model::TransactionId;
@@ -39,6 +40,17 @@ pub(super) async fn run(
             return Err(Failure::usage(message).into());
         }
     };
+    if let Some((_, to)) = complete
+        && to > SystemTime::now()
+    {
+        let [until, now] = [to, SystemTime::now()].map(timestamp);
+        let day = "2026-11-01".len();
+        let (shown, today) =
+            if until[..day] == now[..day] { (until.len(), "it is") } else { (day, "today is") };
+        let (until, now) = (&until[..shown], &now[..shown]);
+        let message = format!("no report can be complete until {until}: {today} {now}; nothing was changed");
+        return Err(Failure::usage(message).into());
+    }
     let words = StatusWords::of(asked)?;
     let report = ProcessorReport::read(asked, words, place)?;
     let mut options = ReconcileOptions::default();
