@@ -335,7 +335,11 @@ fn reports_are_read_as_processors_write_them() {
         assert_eq!(found(&ended), [("invoice-21".to_owned(), id.clone())], "{report} {ended:?}");
     }
     let both = "Id,Amount,Reference,Date\nt1,1.00,r,05/11/2026\nt2,1.00,r,06/11/2026\n";
-    workspace.refused(both, "", &["the dates can be read in two ways: say --dates dmy or mdy"]);
+    workspace.refused(
+        both,
+        "",
+        &["the dates can be read in two ways; nothing was changed: say --dates dmy or mdy"],
+    );
     let one = format!("{both}t3,1.00,r,23/11/2026\n");
     workspace.reconcile(&one, "").exits(5);
     workspace.refused(format!("{one}t4,1.00,r,11/23/2026\n"), "", &["two orders"]);
@@ -373,8 +377,24 @@ fn missing_columns_and_words_are_asked_for() {
         ("A,Amount,Reference,Date", "", "--column id=HEADING"),
         ("Id,Amount,Date", "", "neither references nor last four digits"),
         ("Id,Amount,Gross,Reference,Date", "", "several columns that may be the amount: Amount, Gross"),
+        // Everything at once, and one instruction.
+        (
+            "Nr,Amount,Gross,Datum,Card",
+            "--charged-status ok",
+            "the report has no column that is known to be the id; several columns that may be the amount: Amount, Gross; no column \
+             that is known to be the time; no column that is known to be the status; its headings are Nr, Amount, Gross, Datum, \
+             Card; recognized: last-four=Card; nothing was changed: say which is which with --column id=HEADING, --column \
+             amount=HEADING, --column time=HEADING, --column status=HEADING",
+        ),
+        (
+            "A",
+            "--column time=B",
+            "no column of the name that --column time gives; neither references nor last four digits; its headings are A; \
+             recognized: none of them; nothing was changed: say which is which with --column id=HEADING, --column \
+             amount=HEADING, --column time=HEADING, --column reference=HEADING or --column last-four=HEADING",
+        ),
         (header, "--column id=Nr", "no column of the name that --column id gives"),
-        (header, "--charged-status ok", "has no status"),
+        (header, "--charged-status ok", "has no column that is known to be the status"),
         (&paid, "", "a status with the words Paid (1); nothing was changed: say with --charged-status"),
         (
             &paid,

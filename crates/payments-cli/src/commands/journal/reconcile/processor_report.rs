@@ -48,8 +48,7 @@ impl ProcessorReport {
         let table = file.table(file.separator());
         let mut table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
-        let columns = columns(table.headings(), &asked.columns)?;
-        check_columns(&columns, words)?;
+        let columns = columns(table.headings(), &asked.columns, words)?;
         let mut this = Self { name: file.name.clone(), ..Self::default() };
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
         while let Some(read) = table.next() {
@@ -116,27 +115,6 @@ impl ProcessorReport {
 
 /// The place of the status among the columns.
 const STATUS: usize = 5;
-
-/// Refuses a report without a column that is needed.
-fn check_columns(columns: &[Option<usize>; 6], words: StatusWords<'_>) -> Result<(), Failure> {
-    let [id, amount, reference, last_four, time, status] = columns;
-    for (field, column) in [("id", id), ("amount", amount), ("time", time)] {
-        if column.is_none() {
-            return Err(Role::Report.refused(&format!(
-                " has no column that is known to be the {field}: name it with --column {field}=HEADING"
-            )));
-        }
-    }
-    if reference.is_none() && last_four.is_none() {
-        let why = " has neither references nor last four digits: name them with --column reference=HEADING or \
-                   --column last-four=HEADING";
-        return Err(Role::Report.refused(why));
-    }
-    if status.is_none() && !words.is_empty() {
-        return Err(Role::Report.refused(" has no status: name it with --column status=HEADING"));
-    }
-    Ok(())
-}
 
 fn cell(table: &Table<'_>, index: usize) -> ReportCell<String> {
     match table.cell(index).map(str::trim) {
@@ -221,19 +199,27 @@ fn order(times: &[Option<Written>], asked: Option<DateOrder>) -> Result<DateOrde
         (false, true) => Ok(DateOrder::Mdy),
         (true, true) if !times().any(Written::depends_on_order) => Ok(DateOrder::Dmy),
         (true, true) => {
-            Err(Role::Report.refused(": the dates can be read in two ways: say --dates dmy or mdy"))
+            Err(Role::Report.refused_until(": the dates can be read in two ways", "say --dates dmy or mdy"))
         }
-        (false, false) => {
-            Err(Role::Report.refused(": its dates are in two orders, day first and month first: say --dates dmy or mdy, and rows in the other order cannot be read"))
-        }
+        (false, false) => Err(Role::Report.refused_until(
+            ": its dates are in two orders, day first and month first",
+            "say --dates dmy or mdy, and rows in the other order cannot be read",
+        )),
     }
 }
 
-/// Where the columns are, in the order of [`FIELDS`].
-fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<usize>; 6], Failure> {
+/// Where the columns are, in the order of [`FIELDS`]. A report without one that is needed, or with several that may be one, is
+/// refused with everything that is unclear about it.
+fn columns(
+    headings: &[String],
+    named: &[(String, String)],
+    words: StatusWords<'_>,
+) -> Result<[Option<usize>; 6], Failure> {
     let plain =
         |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
-    let mut columns = [None; 6];
+    let shown = |index: usize| printable_field_name(&headings[index]).to_string();
+    let (mut columns, mut unclear, mut recognized, mut to_name) =
+        ([None; 6], Vec::new(), Vec::new(), Vec::new());
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().find(|(name, _)| name == field).map(|(_, heading)| heading);
         let is_it = |heading: &String| match asked {
@@ -244,26 +230,37 @@ fn columns(headings: &[String], named: &[(String, String)]) -> Result<[Option<us
             },
         };
         let found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
-        let shown = |indexes: &[usize]| {
-            let shown = indexes.iter().map(|index| printable_field_name(&headings[*index]));
-            shown.collect::<Vec<_>>().join(", ")
+        let is_needed = match field {
+            "status" => !words.is_empty(),
+            _ => ["id", "amount", "time"].contains(&field),
         };
-        let why = match (&*found, asked) {
-            ([], None) => continue,
+        unclear.push(match (&*found, asked) {
             ([index], _) => {
                 *column = Some(*index);
+                recognized.push(format!("{field}={}", shown(*index)));
                 continue;
             }
-            ([], Some(_)) => format!(
-                " has no column of the name that --column {field} gives; it has {}",
-                shown(&(0..headings.len()).collect::<Vec<_>>())
-            ),
-            _ => format!(
-                " has several columns that may be the {field}: {}; say which with --column {field}=HEADING",
-                shown(&found)
-            ),
-        };
-        return Err(Role::Report.refused(&why));
+            ([], None) if !is_needed => continue,
+            ([], None) => format!("no column that is known to be the {field}"),
+            ([], Some(_)) => format!("no column of the name that --column {field} gives"),
+            _ => {
+                let found = found.iter().map(|index| shown(*index)).collect::<Vec<_>>().join(", ");
+                format!("several columns that may be the {field}: {found}")
+            }
+        });
+        to_name.push(format!("--column {field}=HEADING"));
     }
-    Ok(columns)
+    let [_, _, reference, last_four, ..] = columns;
+    let is_asked_for = |field: &str| to_name.iter().any(|it| it.contains(field));
+    if reference.or(last_four).is_none() && !is_asked_for("reference") && !is_asked_for("last-four") {
+        unclear.push("neither references nor last four digits".to_owned());
+        to_name.push("--column reference=HEADING or --column last-four=HEADING".to_owned());
+    }
+    if unclear.is_empty() {
+        return Ok(columns);
+    }
+    let headings = (0..headings.len()).map(shown).collect::<Vec<_>>().join(", ");
+    let recognized = if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
+    let why = format!(" has {}; its headings are {headings}; recognized: {recognized}", unclear.join("; "));
+    Err(Role::Report.refused_until(&why, &format!("say which is which with {}", to_name.join(", "))))
 }
