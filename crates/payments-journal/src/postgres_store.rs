@@ -42,9 +42,9 @@ use session::{History, Session, read};
 ///
 /// # The URL
 ///
-/// `postgres://user:password@host:port/database?parameters`, with special characters percent-encoded. A host that is a
-/// directory, as in `%2Fvar%2Frun%2Fpostgresql`, is the directory of a Unix socket. These parameters of libpq are accepted:
-/// `user`, `password`, `dbname`, `host`, `hostaddr`, `port`, `connect_timeout`, `tcp_user_timeout`, `keepalives`,
+/// `postgres://user:password@host:port/database?parameters`, with special characters percent-encoded. The database is required. A
+/// host that is a directory, as in `%2Fvar%2Frun%2Fpostgresql`, is the directory of a Unix socket. These parameters of libpq are
+/// accepted: `user`, `password`, `dbname`, `host`, `hostaddr`, `port`, `connect_timeout`, `tcp_user_timeout`, `keepalives`,
 /// `keepalives_idle`, `keepalives_interval`, `keepalives_retries`, `application_name`, `options`, `target_session_attrs`,
 /// `channel_binding`, `load_balance_hosts`, `sslnegotiation`, and
 ///

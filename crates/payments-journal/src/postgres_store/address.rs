@@ -37,6 +37,10 @@ impl Address {
         if hosts == 0 {
             return Err(refused("names no host: write postgres://user@host/database"));
         }
+        // The server would take the one with the user's name, so that each user had a journal of its own.
+        if config.get_dbname().is_none_or(str::is_empty) {
+            return Err(refused("names no database: write postgres://user@host/database"));
+        }
         if (names != 0 && addresses != 0 && names != addresses) || (ports > 1 && ports != hosts) {
             return Err(refused("has not as many hostaddr or port as it has hosts"));
         }
@@ -131,8 +135,7 @@ impl Address {
             Host::Unix(folder) => folder.display().to_string(),
         });
         let hosts: Vec<_> = names.chain(self.config.get_hostaddrs().iter().map(IpAddr::to_string)).collect();
-        let database = self.config.get_dbname().map(|database| format!("{database} at "));
-        format!("{}{}", database.unwrap_or_default(), hosts.join(", "))
+        format!("{} at {}", self.config.get_dbname().unwrap_or_default(), hosts.join(", "))
     }
 }
 
@@ -358,6 +361,24 @@ mod tests {
         let error = text("postgres://u:p@h/d?connect_timeout=soon");
         assert!(error.contains("invalid value for connect_timeout"), "{error}");
         assert!(!error.contains("soon"), "{error}");
+    }
+
+    #[test]
+    fn url_names_its_database_which_is_shown() {
+        for url in [
+            "postgres://ada@h",
+            "postgres://ada@h/",
+            "postgres://ada@h?connect_timeout=3",
+            "postgres://h/?dbname=",
+        ] {
+            let error = Address::parse(url).err().unwrap();
+            assert!(error.is_refused(), "{url}");
+            let expected = "the URL of the journal names no database: write postgres://user@host/database";
+            assert!(error.to_string().starts_with(expected), "{error}");
+        }
+        for url in ["postgres://ada@h/books", "postgres://billing@h?dbname=books"] {
+            assert_eq!(Address::parse(url).unwrap().place(), "books at h");
+        }
     }
 
     #[test]
