@@ -254,6 +254,16 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
     assert_eq!(text.stdout, format!("{lines}{sums}{wrong}"));
     begins(&text.stderr, "WARNING: two was sent less than 24 hours ago");
     assert_eq!(workspace.shown("one", "state"), "resolved");
+
+    // Nothing was looked up.
+    workspace.lose_responses(["four"]);
+    let file = "Key,TransactionId,Note,Verdict\nfour,,in no report,not processed\n";
+    let sums =
+        "resolved as processed: 0 intents, 0.00; as not processed, may be sent again: 1 intent, 45.00\n";
+    let dry = trial(file).text().exits(0).stdout;
+    assert!(dry.ends_with(&format!("would be {sums}run it without --dry-run\n")), "{dry}");
+    let done = workspace.resolving(file).text().exits(0).stdout;
+    assert!(done.ends_with(&format!("\n{sums}")), "{done}");
 }
 
 #[test]

@@ -224,7 +224,13 @@ impl FileResult {
             let rows = counted(self.left_alone, "row");
             text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
         }
-        text + if self.is_dry_run { COMPARE_FIRST } else { COMPARE }
+        let has_records = self.resolved.iter().any(|row| row.record.is_some());
+        text + match (has_records, self.is_dry_run) {
+            (true, true) => COMPARE_FIRST,
+            (true, false) => COMPARE,
+            (false, true) => "run it without --dry-run\n",
+            (false, false) => "",
+        }
     }
 }
 
