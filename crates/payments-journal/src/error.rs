@@ -82,9 +82,10 @@ impl Error {
         }
     }
 
-    /// Nothing was sent by this call, but another call is sending this intent at this moment: look at the journal again later.
+    /// Nothing was sent by this call, but another call is sending this intent at this moment: try again in a moment, with the same
+    /// key. The intent may be [another request](Self::is_key_reused): ask this first, because no person has to look yet.
     pub fn is_in_progress(&self) -> bool {
-        matches!(&self.0.cause, Cause::Recorded(intent) if intent.state == IntentState::Sending)
+        self.intent().is_some_and(|intent| intent.state == IntentState::Sending)
     }
 
     /// Nothing was sent by this call: the key already names another request, which is [`intent`](Self::intent).
@@ -93,7 +94,7 @@ impl Error {
     /// same thing another way. [`transaction_id`](Self::transaction_id) is the transaction that already paid it, if known. If
     /// that request was rejected or not processed, the outcome is [`Outcome::NotProcessed`], and
     /// [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection) sends this request under the same key.
-    /// Calling it again unchanged returns the same error.
+    /// Calling it again unchanged returns the same error, unless that request is [in progress](Self::is_in_progress).
     pub fn is_key_reused(&self) -> bool {
         matches!(self.0.cause, Cause::KeyReused(..))
     }
@@ -350,7 +351,7 @@ fn write_key_holder(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result 
         );
     }
     let what = match &intent.state {
-        IntentState::Sending => "is being sent at this moment:",
+        IntentState::Sending => "is being sent at this moment: try again in a moment, and",
         _ => "may have been processed: resolve it first and",
     };
     write!(f, "nothing was sent now, and that one{amount} {what} do not pay this under another key")
@@ -369,7 +370,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match &intent.state {
         IntentState::Sending => write!(
             f,
-            "{key} is being sent at this moment; nothing was sent now, it may be processed: look at the journal again later"
+            "{key} is being sent at this moment; nothing was sent now, it may be processed: try again in a moment"
         ),
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;

@@ -69,10 +69,11 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     other.apply(begin).await.unwrap();
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
-    assert!(error.to_string().contains("is being sent at this moment"), "{error}");
+    assert!(error.to_string().contains("is being sent at this moment: try again in a moment"), "{error}");
+    assert!(error.is_in_progress() && error.is_key_reused() && !error.is_from_the_journal());
     drop(other);
     let error = reuse(&world).await;
-    assert_eq!(error.outcome(), Outcome::Unknown);
+    assert_eq!((error.outcome(), error.is_in_progress()), (Outcome::Unknown, false));
     assert_eq!(
         error.to_string(),
         "invoice-17 is already used for another request, with a different amount; nothing was sent now, and that one \
