@@ -13,7 +13,7 @@ use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, unrelated_status};
 use crate::hints::{self, how_to_find_the_cause};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -279,8 +279,8 @@ fn explained(error: &Error, settings: &Settings) -> Failure {
         *what_happened = format!("{}: {what_happened}", error.key());
     }
     let status = failure.response.as_ref().map(|response| response.http_status);
-    match (failure.outcome, status) {
-        (FailedOutcome::Rejected, Some(status @ (401 | 403 | 429))) => failure.hint(format!(
+    match (failure.outcome, unrelated_status(error.kind(), status)) {
+        (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
             "the key stays rejected until a person allows it to be sent again: \
              payments journal retry --status {status} --key={}",
             shell_word(error.key().as_str())

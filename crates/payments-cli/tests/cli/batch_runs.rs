@@ -148,6 +148,41 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
 }
 
 #[test]
+fn refusals_of_every_row_stop_the_run_before_the_file_is_burnt_d10() {
+    for status in
+        ["400 Bad Request", "404 Not Found", "405 Method Not Allowed", "413 Too Large", "431 Too Large"]
+    {
+        let workspace = Workspace::open();
+        workspace.good(40);
+        let proxy = Peer::responding(status, "<html>no</html>");
+        let run = |options: &str| workspace.billing(options).at(&proxy.base_url).end();
+        let ended = run("--concurrency 1");
+        ended
+            .stops(3, "unfinished", "blocked")
+            .counts(&json!({"rejected": 3, "not_started": 37, "total": 40}));
+        let code = &status[..3];
+        assert_eq!(ended.json()["rejected_by_status"], json!({code: {"count": 3, "sum": 6.03}}));
+        let text = run("--dry-run --output text").stdout;
+        has(
+            &text,
+            [format!("HTTP {code}: 3 rows, 6.03"), format!("`payments journal retry --status {code}`")],
+        );
+        let warns = text.contains("this also reopens what the service itself declined");
+        assert_eq!(warns, !["404", "405"].contains(&code), "{text}");
+        workspace.journals(format!("retry --status {code}")).exits(0);
+        assert_eq!(run("--dry-run").count("not_started"), 40);
+    }
+    // The service's own words on a path that it does not have.
+    let workspace = Workspace::open();
+    workspace.good(5);
+    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::NOT_FOUND).times(3));
+    workspace.bills("--concurrency 1").stops(3, "unfinished", "blocked");
+    workspace.journals("retry --status 404").exits(0);
+    workspace.bills("").ends(0, "processed");
+    assert_eq!(workspace.charged().len(), 5);
+}
+
+#[test]
 fn outage_leaves_the_rows_to_the_next_run_d02() {
     let workspace = Workspace::open();
     workspace.good(100);

@@ -226,19 +226,27 @@ fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
 
 #[test]
 fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
-    let workspace = Workspace::open();
-    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS));
-    let reopen = "the key stays rejected until a person allows it to be sent again: payments journal retry --status 429";
-    let first = "REJECTED: fix the cause first (exit code 4)";
-    let later = "REJECTED EARLIER, nothing was sent now (exit code 4)";
-    for (heading, advice) in [(first, ""), (later, "fix the cause, then let a person reopen the key\n")] {
-        let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).text();
-        let text = ended.diagnostics();
-        begins(text, heading);
-        has(text, [reopen, advice]);
-        ended.hides(["new key", "new request"]);
+    let first = "REJECTED: fix the cause first (exit code ";
+    let later = "REJECTED EARLIER, nothing was sent now (exit code ";
+    let by_person = "fix the cause, then let a person reopen the key\n";
+    for (status, code, by_person) in
+        [(StatusCode::TOO_MANY_REQUESTS, 4, by_person), (StatusCode::NOT_FOUND, 7, "")]
+    {
+        let workspace = Workspace::open();
+        workspace.arm(Fault::on(TOKENS).before_commit().status(status));
+        let reopen = format!(
+            "until a person allows it to be sent again: payments journal retry --status {}",
+            status.as_u16()
+        );
+        for (heading, advice) in [(first, ""), (later, by_person)] {
+            let ended = workspace.charging("invoice-17", TOKEN_PAYMENT).text();
+            let text = ended.diagnostics();
+            begins(text, format!("{heading}{code})"));
+            has(text, [&*reopen, advice]);
+            ended.hides(["new key", "new request"]);
+        }
+        assert_eq!(workspace.requests(), 1);
     }
-    assert_eq!(workspace.requests(), 1);
 }
 
 #[test]

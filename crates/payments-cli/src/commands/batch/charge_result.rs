@@ -33,6 +33,8 @@ pub(super) mod tests {
 
     pub(in super::super) const PAID: &str =
         r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_1"}}"#;
+    /// A proxy's.
+    pub(in super::super) const PAGE: &str = "<html>no</html>";
     pub(in super::super) const DECLINED: &str = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
 
     pub(in super::super) struct Panics;

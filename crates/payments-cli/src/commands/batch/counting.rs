@@ -11,6 +11,7 @@ use payments_model::{Amount, TransactionReceipt};
 use super::billing_file::Row;
 use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
+use crate::failure::unrelated_status;
 use crate::journaled_call::is_recorded;
 use crate::report::advice::second_charge;
 use crate::report::run::{DuplicateTransaction, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
@@ -165,7 +166,7 @@ enum Place {
     /// It ended, in this run or earlier, as the journal says.
     Ended {
         outcome: RowOutcome,
-        /// Of a rejection.
+        /// Of a rejection that says nothing about the payment.
         status: Option<u16>,
         is_earlier: bool,
     },
@@ -181,15 +182,17 @@ impl Place {
             Ok(journaled) => (None, None, journaled.is_from_the_journal()),
             Err(error) if error.is_in_progress() => return Self::InProgress,
             Err(error) if error.is_from_the_journal() => match error.intent().map(|intent| &intent.state) {
-                Some(IntentState::Rejected(failure)) => (Some(Rejected), failure.http_status, true),
+                Some(IntentState::Rejected(failure)) => {
+                    (Some(Rejected), unrelated_status(failure.kind.as_str(), failure.http_status), true)
+                }
                 Some(IntentState::NotProcessed(_)) => (Some(NotProcessed), None, true),
                 _ => (Some(Unknown), None, true),
             },
             Err(error) if error.is_store() => return Self::NotStarted,
             Err(error) => {
                 let status = error.call_error().and_then(payments_core::Error::http_status);
-                let status = status.filter(|_| error.outcome() == Rejected);
-                (Some(error.outcome()), status.map(|status| status.as_u16()), false)
+                let status = status.filter(|_| error.outcome() == Rejected).map(|status| status.as_u16());
+                (Some(error.outcome()), unrelated_status(error.kind(), status), false)
             }
         };
         Self::Ended { outcome, status, is_earlier }
@@ -240,7 +243,7 @@ mod tests {
     use payments_model::{ConvenienceFee, TokenTransaction};
     use tokio::time::Instant;
 
-    use super::super::charge_result::tests::{DECLINED, PAID, charge_over, charge_twice};
+    use super::super::charge_result::tests::{DECLINED, PAGE, PAID, charge_over, charge_twice};
     use super::super::throttle::Throttle;
     use super::*;
 
@@ -262,9 +265,9 @@ mod tests {
         Place::Ended { outcome, status: None, is_earlier }
     }
 
-    const REJECTED: Place = Place::Ended { outcome: Some(Rejected), status: Some(400), is_earlier: false };
-    const REJECTED_EARLIER: Place =
-        Place::Ended { outcome: Some(Rejected), status: Some(400), is_earlier: true };
+    const fn unrelated(status: u16, is_earlier: bool) -> Place {
+        Place::Ended { outcome: Some(Rejected), status: Some(status), is_earlier }
+    }
 
     #[tokio::test]
     async fn every_result_has_one_place() {
@@ -274,7 +277,9 @@ mod tests {
             || ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect));
         for (transport, first, kind) in [
             (answer(200, PAID), ended(None, false), None),
-            (answer(400, DECLINED), REJECTED, None),
+            (answer(400, DECLINED), ended(Some(Rejected), false), None),
+            (answer(400, PAGE), unrelated(400, false), None),
+            (answer(404, DECLINED), unrelated(404, false), None),
             (unreached(), ended(Some(NotProcessed), false), None),
             (lost(), ended(Some(Unknown), false), Some("closed")),
         ] {
@@ -284,7 +289,9 @@ mod tests {
         }
         for (transport, again, kind) in [
             (answer(200, PAID), ended(None, true), None),
-            (answer(400, DECLINED), REJECTED_EARLIER, None),
+            (answer(400, DECLINED), ended(Some(Rejected), true), None),
+            (answer(400, PAGE), unrelated(400, true), None),
+            (answer(404, DECLINED), unrelated(404, true), None),
             (lost(), ended(Some(Unknown), true), Some("closed")),
             (ScriptedTransport::new().hang(), Place::InProgress, None),
         ] {

@@ -10,7 +10,7 @@ use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use crate::card_like_ids;
-use crate::failure::{Failure, Problem, RecordedIntent};
+use crate::failure::{Failure, Problem, RecordedIntent, unrelated_status};
 use crate::report::advice::shell_word;
 use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
@@ -223,7 +223,8 @@ impl Inspection<'_> {
                 Verdict::Rejected(_) | Verdict::NotProcessed => return false,
             },
             IntentState::Rejected(failure) => {
-                rejected_by_status.add(failure.http_status, amount);
+                let status = unrelated_status(failure.kind.as_str(), failure.http_status);
+                rejected_by_status.add(status, amount);
                 &mut earlier.rejected
             }
             IntentState::Unknown(failure) => {

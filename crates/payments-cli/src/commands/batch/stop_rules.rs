@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{PatienceExceeded, Throttle, Ticket};
-use crate::failure::{Failure, is_invalid};
+use crate::failure::{Failure, is_invalid, unrelated_status};
 use crate::hints;
 use crate::report::run::Stop;
 
@@ -83,9 +83,13 @@ pub(super) fn decide(
             let stop = exceeded.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left });
             Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
         }
-        (Outcome::Rejected, _) => {
-            throttle.responded(ticket);
-            Decision::COUNT
+        (Outcome::Rejected, status) => {
+            let Some(status) = unrelated_status(kind, status) else {
+                throttle.responded(ticket);
+                return Decision::COUNT;
+            };
+            let stop = throttle.rejected_unrelated().then_some(Stop::Blocked(status));
+            Decision { stop, problem, ..Decision::COUNT }
         }
         (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
         (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
@@ -119,8 +123,12 @@ mod tests {
     use payments_core::{ErrorKind, TransportErrorKind};
     use payments_fake::ScriptedTransport;
 
-    use super::super::charge_result::tests::{PAID, Panics, charge_over, charge_twice};
+    use super::super::charge_result::tests::{DECLINED, PAGE, PAID, Panics, charge_over, charge_twice};
     use super::*;
+
+    fn answer(status: u16, body: &str) -> ScriptedTransport {
+        ScriptedTransport::new().respond_json(status, body.to_owned())
+    }
 
     /// What happens after this result, with this much patience.
     fn after(charged: &ChargeResult, patience: Duration) -> Decision {
@@ -137,7 +145,6 @@ mod tests {
 
         const PATIENT: Duration = Duration::from_mins(5);
 
-        let answer = |status, body: &str| ScriptedTransport::new().respond_json(status, body.to_owned());
         let refuse =
             |status| answer(status, &format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#));
         let fail = |error| ScriptedTransport::new().fail(error);
@@ -191,6 +198,30 @@ mod tests {
         ] {
             let decision = after(&charged, Duration::ZERO);
             assert_eq!((decision.row, decision.stop.as_ref().map(Stop::reason)), (row, reason));
+        }
+    }
+
+    #[tokio::test]
+    async fn third_rejection_in_a_row_that_is_not_about_the_payment_stops_the_run_d10() {
+        let lost = TransportError::unknown(TransportErrorKind::Closed);
+        let mut throttle = Throttle::new(8, None, Duration::from_mins(5));
+        let now = Instant::now();
+        for (transport, stops) in [
+            (answer(400, PAGE), false),
+            (answer(404, DECLINED), false),
+            (answer(400, DECLINED), false),
+            (answer(405, PAGE), false),
+            (answer(431, PAGE), false),
+            (answer(200, PAID), false),
+            (answer(404, PAGE), false),
+            (ScriptedTransport::new().fail(lost), false),
+            (answer(413, PAGE), false),
+            (answer(421, PAGE), true),
+        ] {
+            let ticket = throttle.start(now);
+            let decision = decide(&charge_over(transport).await, &mut throttle, ticket, now);
+            assert_eq!(decision.row, RowGoesOn::Count);
+            assert_eq!(matches!(decision.stop, Some(Stop::Blocked(421))), stops, "{decision:?}");
         }
     }
 

@@ -14,6 +14,8 @@ pub(crate) enum Stop {
     Unauthorized(Outcome),
     /// HTTP 403, with the same and the kind of the failure.
     Forbidden(Outcome, ErrorKind),
+    /// Several rejections in a row said nothing about the payments; with the HTTP status of the last one.
+    Blocked(u16),
     /// `--max-rejected`.
     TooManyRejected(u64),
     /// An outage lasted longer than `--patience`; with the message of the last failure.
@@ -41,6 +43,7 @@ impl Stop {
         match self {
             Self::Unauthorized(_)
             | Self::Forbidden(..)
+            | Self::Blocked(_)
             | Self::Unreachable(_)
             | Self::Journal(_)
             | Self::Results(_) => NextRun {
@@ -69,6 +72,7 @@ impl Stop {
             Self::Interrupted(_) => "interrupted",
             Self::Unauthorized(_) => "unauthorized",
             Self::Forbidden(..) => "forbidden",
+            Self::Blocked(_) => "blocked",
             Self::TooManyRejected(_) => "max_rejected",
             Self::Outage(_) | Self::Unreachable(_) => "outage",
             Self::Throttled { .. } => "throttled",
@@ -119,6 +123,12 @@ impl fmt::Display for Stop {
             }
             Self::Forbidden(..) => f.write_str(
                 "the service forbids the charge (HTTP 403): find out why, then run `payments journal retry --status 403`",
+            ),
+            Self::Blocked(status) => write!(
+                f,
+                "several rejections in a row say nothing about the payments (the last is HTTP {status}), and none of them moved \
+                 money: the base URL has a wrong path, or something between here and the service refuses; find the cause with \
+                 `payments check`, then reopen the rejected rows"
             ),
             Self::TooManyRejected(limit) => {
                 write!(f, "more than {limit} rows were rejected in this run (--max-rejected)")
@@ -244,6 +254,7 @@ mod tests {
                 &["before or after the service acted", "`payments check`", "look for the payment"],
                 unknown_only,
             ),
+            (stopped(Stop::Blocked(404)), FIX, fixed, &["HTTP 404", "moved money", "reopen"], &["resolve"]),
             (stopped(Stop::TooManyRejected(7)), LOOK, known, &["more than 7 rows"], &[]),
             (stopped(Stop::Outage(text())), SAFE, "", &["does not respond as it should: why"], &[]),
             (stopped(Stop::Unreachable(text())), FIX, fixed, &["waiting does not help: why"], &[]),

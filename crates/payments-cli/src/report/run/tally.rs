@@ -131,15 +131,15 @@ fn cents_as_amount<S: Serializer>(cents: &i64, serializer: S) -> Result<S::Ok, S
     as_number(&Amount::from_cents(*cents), serializer)
 }
 
-/// Rejected rows whose HTTP status is about the caller and not about the payment: 401, 403 and 429. A person may allow
-/// them to be sent again.
+/// Rejected rows by their [unrelated](crate::failure::unrelated_status) HTTP status. A person may allow them to be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RejectedByStatus([Tally; STATUSES.len()]);
 
-const STATUSES: [u16; 3] = [401, 403, 429];
+/// The statuses of a refusal, which may be that of an intermediary.
+const STATUSES: [u16; 14] = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
 
 impl RejectedByStatus {
-    /// Counts a rejected row if it has one of these statuses and the sum fits.
+    /// Counts a rejected row if it has an unrelated status and the sum fits.
     pub(crate) fn add(&mut self, status: Option<u16>, amount: Amount) {
         let Some(place) = STATUSES.iter().position(|it| Some(*it) == status) else { return };
         let tally = &mut self.0[place];

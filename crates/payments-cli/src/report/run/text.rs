@@ -7,6 +7,7 @@ use payments_core::Outcome;
 use super::Summary;
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
+use crate::failure::unrelated_status;
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -153,10 +154,18 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
             format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
         }),
     );
+    let is_ambiguous = rejected.each().any(|(status, _)| unrelated_status("", Some(status)).is_none());
     let statuses = statuses.join(",");
     lines.push(format!(
         "fix the cause, then run `payments journal retry --status {statuses}` so that the same command sends them again"
     ));
+    if is_ambiguous {
+        lines.push(
+            "this also reopens what the service itself declined with such a status: see `payments journal list --state rejected`, \
+             and reopen one with --key"
+                .to_owned(),
+        );
+    }
     lines
 }
 
