@@ -5,7 +5,9 @@ use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
-use payments_journal::{Error, IntentKey, IntentState, Journal, JournaledClient, MovesMoney};
+use payments_journal::{
+    Error, Intent, IntentKey, IntentState, Journal, JournaledClient, MovesMoney, StateName, StoreError,
+};
 use tokio::time::timeout;
 
 use crate::abandoned::Abandoned;
@@ -24,6 +26,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
+use crate::same_payment::{has_reference, is_open_elsewhere, open_elsewhere};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
@@ -121,22 +124,37 @@ async fn send_once<C: Charge>(
     trace::introduce(place, output, verbose);
     // A new key that looks like a card number is refused, without creating a journal.
     let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
-    let recorded =
-        if must_be_recorded { open_with(key, place, dry_run, &mut interrupt).await? } else { None };
-    if must_be_recorded && recorded.is_none() {
+    let known = if must_be_recorded || dry_run {
+        open_to_find(key, place, dry_run, &mut interrupt).await?
+    } else {
+        None
+    };
+    let is_recorded = matches!(known, Some((_, Some(_))));
+    if must_be_recorded && !is_recorded {
         let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
         return Err(Failure::usage(message));
     }
+    let service = settings.endpoint.service();
+    let to_send = async |journal: &Journal| {
+        let found = journal.find(key).await.map_err(|error| unreadable(&error))?;
+        let is_sent = found.is_none_or(|found| match found.state {
+            IntentState::Rejected(_) => intent.after_rejection,
+            _ => found.moved_nothing(),
+        });
+        if is_sent { refuse_open_elsewhere(journal, key, service, &call).await } else { Ok(()) }
+    };
     if dry_run {
-        let mut dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
-        dry_run.is_key_recorded =
-            recorded.is_some() || open_with(key, place, true, &mut interrupt).await?.is_some();
-        return Ok(Report::DryRun(dry_run));
+        if let Some((journal, _)) = &known {
+            interrupt.unless_arrived(to_send(journal)).await?;
+        }
+        let dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
+        return Ok(Report::DryRun(DryRun { is_key_recorded: is_recorded, ..dry_run }));
     }
-    let journal = match recorded {
-        Some(journal) => journal,
+    let journal = match known {
+        Some((journal, _)) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(journal_not_opened)?,
     };
+    interrupt.unless_arrived(to_send(&journal)).await?;
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
@@ -204,13 +222,32 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 /// not recorded are reported.
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// The journal, if it has this key. None is created.
-async fn open_with(
+/// Refuses a call that would be sent while the same payment is open under another key. Two calls at the same moment do not see each
+/// other: the key of the payment is what protects it.
+async fn refuse_open_elsewhere<C: Charge>(
+    journal: &Journal,
+    key: &IntentKey,
+    service: &str,
+    call: &C,
+) -> Result<(), Failure> {
+    let Some(facts) = call.facts().filter(has_reference) else { return Ok(()) };
+    let mut pages = journal.pages(StateName::UNRESOLVED);
+    while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
+        if let Some(intent) = intents.iter().find(|intent| is_open_elsewhere(intent, service, key, &facts)) {
+            let [what, advice] = open_elsewhere(intent);
+            return Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")));
+        }
+    }
+    Ok(())
+}
+
+/// The journal, and the intent of this key. None is created.
+async fn open_to_find(
     key: &IntentKey,
     place: &JournalPlace,
     is_dry_run: bool,
     interrupt: &mut Interrupt,
-) -> Result<Option<Journal>, Failure> {
+) -> Result<Option<(Journal, Option<Intent>)>, Failure> {
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let Some(journal) = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)? else {
         return Ok(None);
@@ -218,8 +255,12 @@ async fn open_with(
     if is_dry_run {
         warn_of_a_loss(&journal).await;
     }
-    let found = journal.find(key).await.map_err(|error| journal_not_opened(Failure::of_store(&error)))?;
-    Ok(found.map(|_| journal))
+    let found = journal.find(key).await.map_err(|error| unreadable(&error))?;
+    Ok(Some((journal, found)))
+}
+
+fn unreadable(error: &StoreError) -> Failure {
+    journal_not_opened(Failure::of_store(error))
 }
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.

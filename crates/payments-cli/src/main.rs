@@ -35,7 +35,7 @@
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
 //! | What does a signal do? | `interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
-//! | Which earlier charges refuse a row? | `commands::batch::earlier_charges`; `spreadsheet` says which keys are alike |
+//! | Which earlier charges refuse a row, or are warned about? | `commands::batch::earlier_charges` and `repeats`; `spreadsheet` says which keys are alike, and `same_payment` which charge refuses another key, also in a single call |
 //! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run::tally` the others, and `report::run::text` prints both |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
@@ -66,6 +66,7 @@ mod output;
 mod report;
 mod row_file;
 mod run_to_report;
+mod same_payment;
 mod settings;
 mod spare;
 mod spreadsheet;

@@ -8,6 +8,7 @@ mod hashes;
 mod inspection;
 mod known_intents;
 mod progress;
+mod repeats;
 mod results;
 mod row_queue;
 mod run;
@@ -47,7 +48,8 @@ use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
 use crate::run_to_report::{self, catch_panic};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
-use crate::trace;
+use crate::style::for_terminal;
+use crate::{stderr, trace};
 
 /// Runs the command.
 pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
@@ -111,6 +113,9 @@ async fn charge_file(
         output.warn(&[format!(
             "ids that look like card numbers: {count}; they are sent and stored as they are"
         )]);
+    }
+    for warning in &inspected.warnings {
+        stderr::write_last(format!("warning: {}\n", for_terminal(warning)));
     }
     let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {

@@ -26,6 +26,7 @@ mod messages;
 mod never_sent;
 mod outcomes;
 mod proxy;
+mod repeats;
 mod resolving;
 mod sandbox;
 mod screens;

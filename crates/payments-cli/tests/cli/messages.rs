@@ -42,11 +42,14 @@ fn own_messages_of_the_command_are_documented() {
         ("rows.csv", rows),
         ("rows.txt", "invoice-1"),
         ("wrong.json", r#"{"customers": 1}"#),
+        ("cart.json", &TOKEN_PAYMENT.replace('}', r#","ReferenceNo":"cart 88"}"#)),
     ] {
         fs::write(folder.join(name), content).expect("it is writable");
         fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o600)).expect("it is mine");
     }
     let closes = Peer::new(Then::Close);
+    let cart =
+        |key: &str| format!("token-transaction create --file cart.json --journal billing.db --key {key}");
     let with = |options: &str| format!("{CHARGE} {options}");
     let (get, create) = ("transaction get txn_1 --timeout 1", "transaction create --file");
     let (batch, resolve) =
@@ -80,6 +83,8 @@ fn own_messages_of_the_command_are_documented() {
             &with("--journal billing.db --key invoice-1"),
             &[("PAYMENTS_BASE_URL", "http://127.0.0.1:1")],
         ),
+        ("a charge with a key and a reference whose response was lost", &cart("cart-88-try-1"), &[]),
+        ("the same payment under another key", &cart("cart-88-try-2"), &[]),
         ("a lookup whose response was lost", get, &[]),
         ("a key that is not in the journal", "journal show invoice-2 --journal billing.db", &[]),
         (

@@ -2,37 +2,49 @@
 
 use std::collections::HashMap;
 
+use payments_core::Operation as _;
 use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
 use super::billing_file::Row;
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
+use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::failure::{Failure, Problem};
 use crate::report::problems::MOST_KEPT;
+use crate::same_payment::{is_open_elsewhere, open_elsewhere};
 use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
-/// the key, under that, unless that key is in the file itself. `marks` are those of the rows, which are read `again` only if there may
-/// be such a charge.
+/// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
+/// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
+/// a charge.
 pub(super) fn charged_before<I: Iterator<Item = Row>>(
     known: &KnownIntents,
     service: &str,
     keys: &mut Hashes,
-    marks: &mut Hashes,
+    [marks, payments]: [&mut Hashes; 2],
     again: impl FnOnce() -> I,
-) -> Result<Vec<Problem>, Failure> {
+) -> Result<(Vec<Problem>, Repeats), Failure> {
+    let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
     if marks.is_empty() {
-        return Ok(Vec::new());
+        return Ok((problems, repeats));
     }
-    keys.sort();
-    marks.sort();
+    for hashes in [&mut *keys, marks, payments] {
+        hashes.sort();
+    }
+    let mut processed = HashMap::new();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
     let is_charge = |intent: &Intent| {
-        intent.is_of(service)
-            && !intent.moved_nothing()
-            && !keys.have(&intent.key)
-            && marks_of_intent(intent).iter().any(|mark| marks.have(mark))
+        if !intent.is_of(service) || intent.moved_nothing() || keys.have(&intent.key) {
+            return false;
+        }
+        let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
+        let is_open = payment.is_some() && intent.is_unresolved();
+        if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {
+            processed.entry(payment).or_insert_with(|| intent.key.clone());
+        }
+        is_open || marks_of_intent(intent).iter().any(|mark| marks.have(mark))
     };
     let found = known.first(MOST_KEPT, is_charge)?;
     let is_cut = found.len() >= MOST_KEPT;
@@ -42,26 +54,29 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
             charged.entry(form).or_default().push(intent.clone());
         }
     }
-    if charged.is_empty() {
-        return Ok(Vec::new());
+    if charged.is_empty() && processed.is_empty() {
+        return Ok((problems, repeats));
     }
-    let mut problems = Vec::new();
     for row in again() {
         let names = names(row.key.as_str(), row.payment.reference_no());
         let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-        problems.extend(intents.find_map(|intent| same_charge(&row, intent)));
+        if let Some(problem) = intents.find_map(|intent| same_charge(&row, intent, service)) {
+            problems.push(problem);
+        } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
+            repeats.add_processed(&row, key);
+        }
     }
     if is_cut && problems.is_empty() {
         let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
                     are clearly others";
         problems.push(Problem::new(1, "file", rule));
     }
-    Ok(problems)
+    Ok((problems, repeats))
 }
 
 /// The problem of a row to send if the intent, which may have moved money, is for the same with another key: a spreadsheet or a
-/// person has changed it, or the column Key, without which the reference is the key, was added or removed.
-fn same_charge(row: &Row, intent: &Intent) -> Option<Problem> {
+/// person has changed it, or the column Key, without which the reference is the key, was added or removed; or its outcome is open.
+fn same_charge(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
     let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
     let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
     let is_lost = intent.request.subject == Subject::Lost;
@@ -72,7 +87,13 @@ fn same_charge(row: &Row, intent: &Intent) -> Option<Problem> {
         && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
         && (is_lost || is_same_reference(recorded, given))
         && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
-    is_same.then(|| {
+    if !is_same {
+        return is_open_elsewhere(intent, service, &row.key, &row.payment.facts()).then(|| {
+            let [what, advice] = open_elsewhere(intent);
+            Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}"))
+        });
+    }
+    Some({
         let what = match given {
             _ if is_lost => "which may have been sent in a lost time,",
             Some(_) => "with this ReferenceNo, token and amount",

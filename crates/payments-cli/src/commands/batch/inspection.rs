@@ -9,6 +9,7 @@ use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks_of_row};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
+use super::repeats::{Repeats, payment_of_row};
 use crate::card_like_ids;
 use crate::failure::{Failure, Problem, RecordedIntent, unrelated_status};
 use crate::report::advice::shell_word;
@@ -26,6 +27,8 @@ pub(super) struct Inspected {
     pub(super) summary: Summary,
     /// How many ids look like card numbers and are none, as the person says.
     pub(super) like_cards: u64,
+    /// About rows that may charge somebody twice.
+    pub(super) warnings: Vec<String>,
 }
 
 /// What a row must not have.
@@ -53,6 +56,7 @@ pub(super) fn inspect(
         marks: Hashes::default(),
         keys: Hashes::default(),
         marks_in_file: Hashes::default(),
+        payments: Hashes::default(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         inspected: Inspected::default(),
@@ -64,7 +68,7 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, inspected, keys, marks_in_file, .. } = inspection;
+    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, .. } = inspection;
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
@@ -74,6 +78,12 @@ pub(super) fn inspect(
         problems.push(Problem::new(1, "file", "has no rows"));
     }
     problems.refuse()?;
+    let rows = || {
+        again()
+            .zip(&inspected.is_settled)
+            .filter_map(|(row, is_settled)| Some((row.content.ok()?, !is_settled)))
+    };
+    inspected.warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
     Ok(inspected)
 }
 
@@ -90,6 +100,8 @@ struct Inspection<'a> {
     keys: Hashes,
     /// What a second charge of the file has in common with a valid row.
     marks_in_file: Hashes,
+    /// The payment of each valid row that has a reference.
+    payments: Hashes,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
@@ -134,6 +146,9 @@ impl Inspection<'_> {
         for mark in marks_in_file(&row, &forms) {
             self.marks_in_file.add(&mark);
         }
+        if let Some(payment) = payment_of_row(&row) {
+            self.payments.add(&payment);
+        }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
             *total = more;
@@ -175,12 +190,16 @@ impl Inspection<'_> {
         &mut self,
         again: impl FnOnce() -> I,
     ) -> Result<(), Failure> {
-        let Self { rules, known: Some(known), marks, keys, inspected, .. } = self else { return Ok(()) };
+        let Self { rules, known: Some(known), marks, keys, payments, inspected, .. } = self else {
+            return Ok(());
+        };
         let to_send = || {
             let rows = inspected.is_settled.iter().zip(again());
             rows.filter_map(|(is_settled, row)| row.content.ok().filter(|_| !is_settled))
         };
-        self.problems.extend(charged_before(known, rules.service, keys, marks, to_send)?);
+        let (problems, repeats) = charged_before(known, rules.service, keys, [marks, payments], to_send)?;
+        self.problems.extend(problems);
+        inspected.warnings.extend(repeats.warning("a processed charge"));
         Ok(())
     }
 

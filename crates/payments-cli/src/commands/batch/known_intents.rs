@@ -39,13 +39,17 @@ impl KnownIntents {
     }
 
     /// The first intents, up to `most`, that are asked for.
-    pub(super) fn first(&self, most: usize, is_it: impl Fn(&Intent) -> bool) -> Result<Vec<Intent>, Failure> {
+    pub(super) fn first(
+        &self,
+        most: usize,
+        mut is_it: impl FnMut(&Intent) -> bool,
+    ) -> Result<Vec<Intent>, Failure> {
         let (mut found, mut pages) = (Vec::new(), self.journal.pages(StateName::ALL));
         while found.len() < most
             && let Some(intents) =
                 self.runtime.block_on(pages.next()).map_err(|error| cannot_read_journal(&error))?
         {
-            found.extend(intents.into_iter().filter(&is_it).take(most - found.len()));
+            found.extend(intents.into_iter().filter(&mut is_it).take(most - found.len()));
         }
         Ok(found)
     }

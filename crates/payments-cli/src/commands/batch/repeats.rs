@@ -1,0 +1,92 @@
+//! Rows to send with the token, amount and reference of another charge. They may be payments of their own, such as instalments, so
+//! the run only warns.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
+use payments_model::{Amount, TokenId};
+
+use super::billing_file::Row;
+use super::hashes::Hashes;
+
+/// What two rows that may be the same payment have in common.
+pub(super) type Payment = (TokenId, Amount, String);
+
+/// `None` without a reference: nothing tells two equal payments apart.
+pub(super) fn payment_of_row(row: &Row) -> Option<Payment> {
+    let reference = row.payment.reference_no().filter(|it| !it.trim().is_empty())?;
+    Some((row.payment.token_id().clone(), row.payment.amount(), reference.to_owned()))
+}
+
+/// The same for a charge in the journal.
+pub(super) fn payment_of_intent(intent: &Intent) -> Option<Payment> {
+    let IntentRequest { subject: Subject::Token(token), amount, reference, .. } = &intent.request else {
+        return None;
+    };
+    Some((token.clone(), (*amount)?, reference.clone()?))
+}
+
+/// Rows to send, each with the other charge.
+#[derive(Debug, Default)]
+pub(super) struct Repeats {
+    count: u64,
+    /// The first of them, for people.
+    first: Vec<String>,
+}
+
+impl Repeats {
+    /// Chosen by this command: enough to see what they are.
+    const MOST_SHOWN: usize = 3;
+
+    /// Those of which an earlier row of the file is the other charge. The rows are read `again`, each with whether it is to be sent,
+    /// only if there may be such rows.
+    pub(super) fn in_file<I: Iterator<Item = (Row, bool)>>(
+        payments: Hashes,
+        again: impl FnOnce() -> I,
+    ) -> Self {
+        let mut repeats = Self::default();
+        let mut earlier = HashMap::new();
+        let rows =
+            || again().filter_map(|(row, is_to_send)| Some((payment_of_row(&row)?, (row, is_to_send))));
+        for (payment, (row, is_to_send)) in payments.repeated(rows) {
+            match earlier.entry(payment) {
+                Entry::Vacant(entry) => {
+                    entry.insert((row.line, row.key, is_to_send));
+                }
+                Entry::Occupied(entry) => {
+                    let (line, key, is_other_to_send) = entry.get();
+                    if is_to_send || *is_other_to_send {
+                        repeats.add(&row, &format!("{key} of line {line}"));
+                    }
+                }
+            }
+        }
+        repeats
+    }
+
+    /// Adds a row that the journal has as processed under another key.
+    pub(super) fn add_processed(&mut self, row: &Row, key: &IntentKey) {
+        self.add(row, &format!("{key} of an earlier run"));
+    }
+
+    fn add(&mut self, row: &Row, other: &str) {
+        self.count += 1;
+        if self.first.len() < Self::MOST_SHOWN {
+            self.first.push(format!("line {}: {} and {other}", row.line, row.key));
+        }
+    }
+
+    /// The warning, if there are any.
+    pub(super) fn warning(&self, what: &str) -> Option<String> {
+        let Self { count, first } = self;
+        let more = if *count > first.len() as u64 { "; …" } else { "" };
+        (*count > 0).then(|| {
+            format!(
+                "rows with the token, amount and ReferenceNo of {what}, under another key: {count}; unless they are payments of their \
+                 own, such as instalments, somebody is charged twice: remove them ({}{more})",
+                first.join("; ")
+            )
+        })
+    }
+}
