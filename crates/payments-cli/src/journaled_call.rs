@@ -27,7 +27,7 @@ use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
 use crate::same_payment::{has_reference, is_open_elsewhere, open_elsewhere};
-use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
+use crate::settings::{JOURNAL, JournalPlace, NO_JOURNAL, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
 /// A call that can be recorded in a journal.
@@ -92,7 +92,9 @@ pub(crate) fn run<C: Charge>(
 /// user who sets one of them relies on both.
 fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentKey)>, Failure> {
     let message = match (JournalPlace::find(&intent.place, Purpose::MoveMoney)?, &intent.key) {
-        (Some(place), Some(key)) => return Ok(Some((place, key.clone()))),
+        (Some(place), Some(key)) => {
+            return Ok(Some((place.must_exist(intent.existing_journal)?, key.clone())));
+        }
         (None, None) => return Ok(None),
         (None, Some(_)) => {
             format!("--key needs a journal; nothing was sent: give --journal PLACE or set {JOURNAL}")
@@ -265,6 +267,10 @@ fn unreadable(error: &StoreError) -> Failure {
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
+    if &*failure.kind == NO_JOURNAL {
+        let advice = "an earlier call with this key may have paid: do not pay it another way";
+        return failure.reworded(|message| format!("{message}; {advice}"));
+    }
     // The message about the signal already says that nothing was sent.
     let advice = if failure.advice.is_interrupted {
         "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"

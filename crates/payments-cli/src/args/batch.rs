@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::global::{dry_run, up_to_a_day};
-use super::journal_place::PlaceOptions;
+use super::journal_place::{EXISTING_JOURNAL, PlaceOptions};
 use crate::help::{end, help};
 
 #[derive(Subcommand)]
@@ -29,6 +29,9 @@ pub(crate) struct BatchArguments {
 
     #[command(flatten)]
     pub(crate) place: PlaceOptions,
+
+    #[arg(long, help = EXISTING_JOURNAL)]
+    pub(crate) existing_journal: bool,
 
     /// Maximum number of charges in flight at once, 1 to 512
     #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u16).range(1..=MOST_IN_FLIGHT))]

@@ -18,6 +18,10 @@ pub(crate) struct PlaceOptions {
     pub(crate) witness: Option<PathBuf>,
 }
 
+/// The help of `--existing-journal`.
+pub(super) const EXISTING_JOURNAL: &str =
+    "Refuse a journal that does not exist, instead of creating it [env: PAYMENTS_JOURNAL_MUST_EXIST=true]";
+
 /// The journal and the key of a charge that is sent at most once.
 #[derive(Args)]
 pub(crate) struct IntentOptions {
@@ -27,6 +31,9 @@ pub(crate) struct IntentOptions {
     /// Your own name for this payment, such as invoice-2026-0017; needs a journal
     #[arg(long, value_name = "KEY", value_parser = key)]
     pub(crate) key: Option<IntentKey>,
+
+    #[arg(long, requires = "key", help = EXISTING_JOURNAL)]
+    pub(crate) existing_journal: bool,
 
     /// Accept a key, or the id of a void, that looks like a card number
     #[arg(long, requires = "key")]

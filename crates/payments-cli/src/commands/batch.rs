@@ -54,7 +54,8 @@ use crate::{stderr, trace};
 /// Runs the command.
 pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
     let charge = async |has_begun: &Cell<bool>| {
-        let place = Arc::new(JournalPlace::require(&arguments.place, Purpose::MoveMoney)?);
+        let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
+        let place = Arc::new(place.must_exist(arguments.existing_journal)?);
         let ended = Box::pin(charge_file(options, output, arguments, &place, has_begun)).await;
         // If it panics, the result of the run is still reported.
         let _ = catch_panic(place.close(true)).await;

@@ -13,7 +13,7 @@ use tokio::task::spawn_blocking;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-use super::source::{Source, chosen, seen_in_arguments};
+use super::source::{Source, chosen, seen_in_arguments, text_variable};
 use crate::args::journal_place::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
@@ -26,6 +26,8 @@ pub(crate) struct JournalPlace {
     source: Source,
     /// A second witness of a journal in a file.
     witness: Option<PathBuf>,
+    /// What says that the journal must exist, if anything does.
+    must_exist: Option<Source>,
     /// The journals that were opened, to close them at the end.
     journals: Mutex<Vec<Journal>>,
     /// The whole place, if this command created the journal.
@@ -54,8 +56,14 @@ enum Kind {
     Database(Zeroizing<String>),
 }
 
+/// The kind of a failure because the journal does not exist.
+pub(crate) const NO_JOURNAL: &str = "no_journal";
+
 /// The place of a witness on another disk.
 const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
+
+/// Whether a missing journal is refused: `true` or `false`.
+const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
 
 /// The place for an address with a password, because every user of a machine can read the arguments of its processes.
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
@@ -80,7 +88,30 @@ impl JournalPlace {
                 purpose.nothing_done()
             )));
         }
+        let is_relative = witness.as_ref().is_some_and(|path| path.is_relative());
+        if let (Source::Variable(name), Kind::File(_), true) = (source, &place.kind, is_relative) {
+            return Err(Failure::usage(format!(
+                "the path of {name} is relative, so in another directory it is another file, and a lost journal is not noticed; \
+                 {}: write the whole path",
+                purpose.nothing_done()
+            )));
+        }
         Ok(Some(Self { witness, ..place }))
+    }
+
+    /// Refuses to create the journal if this option, or the variable, says that it must exist.
+    pub(crate) fn must_exist(self, is_asked_for: bool) -> Result<Self, Failure> {
+        let must_exist = match text_variable(MUST_EXIST)?.as_deref() {
+            _ if is_asked_for => Some(Source::Flag("--existing-journal")),
+            Some("true") => Some(Source::Variable(MUST_EXIST)),
+            None | Some("false") => None,
+            Some(_) => {
+                let message =
+                    format!("{MUST_EXIST} must be true or false; nothing was sent: fix it, or unset it");
+                return Err(Failure::usage(message));
+            }
+        };
+        Ok(Self { must_exist, ..self })
     }
 
     /// The same, but one of them must name a journal.
@@ -98,13 +129,19 @@ impl JournalPlace {
         self.open_if_exists(purpose).await?.ok_or_else(|| self.missing())
     }
 
-    /// The same, but `None` for a missing journal that is not created.
+    /// The same, but `None` for a missing journal that is not created, unless it must exist.
     pub(crate) async fn open_if_exists(&self, purpose: OpenFor) -> Result<Option<Journal>, Failure> {
+        let purpose = match purpose {
+            OpenFor::Charging if self.must_exist.is_some() => OpenFor::Changing,
+            purpose => purpose,
+        };
         let opened = match &self.kind {
             Kind::File(path) => self.open_file(path.clone(), purpose).await,
             Kind::Database(url) => self.open_database(url, purpose).await,
         };
-        let Some(journal) = opened.map_err(|error| self.failure(&error))? else { return Ok(None) };
+        let Some(journal) = opened.map_err(|error| self.failure(&error))? else {
+            return if self.must_exist.is_some() { Err(self.missing()) } else { Ok(None) };
+        };
         if purpose == OpenFor::Reading {
             warn_of_a_loss(&journal).await;
         }
@@ -148,12 +185,15 @@ impl JournalPlace {
     /// The failure for a command that must not create a journal.
     fn missing(&self) -> Failure {
         let from = &self.source;
-        Failure::invalid(
-            "no_journal",
-            format!(
-                "there is no journal at {self}, which {from} names; nothing was changed: check the place"
+        let missing = format!("there is no journal at {self}, which {from} names");
+        let message = match self.must_exist {
+            None => format!("{missing}; nothing was changed: check the place"),
+            Some(source) => format!(
+                "{missing}, and {source} requires one; nothing was sent: find it, such as on a disk that is not mounted or in \
+                 another directory, because every key is new to a new journal; for the very first charge, leave out {source}"
             ),
-        )
+        };
+        Failure::invalid(NO_JOURNAL, message)
     }
 
     async fn opened<S: Store>(
@@ -273,7 +313,14 @@ impl JournalPlace {
             let path = path::absolute(&text).map_err(|_| refused("is empty, or not a path"))?;
             Kind::File(path)
         };
-        Ok(Some(Self { kind, source, witness: None, journals: Mutex::default(), created: OnceLock::new() }))
+        Ok(Some(Self {
+            kind,
+            source,
+            witness: None,
+            must_exist: None,
+            journals: Mutex::default(),
+            created: OnceLock::new(),
+        }))
     }
 }
 

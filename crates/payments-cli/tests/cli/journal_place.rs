@@ -21,6 +21,62 @@ fn witness_of_a_database_is_refused_d49() {
     by_variable.refused("PAYMENTS_JOURNAL_WITNESS is for a journal in a file");
 }
 
+/// In another directory it would be another file.
+#[test]
+fn relative_witness_of_the_environment_is_refused_d49() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    let relative = workspace.billing("").env("PAYMENTS_JOURNAL_WITNESS", "w").end();
+    relative.refused("the path of PAYMENTS_JOURNAL_WITNESS is relative");
+    let whole = workspace.path("w");
+    workspace.billing("").env("PAYMENTS_JOURNAL_WITNESS", &whole).end().exits(0);
+    let folder = tempfile::tempdir().unwrap();
+    let charge = workspace.charging("k", TOKEN_PAYMENT).with("--witness w").in_folder(folder.path());
+    charge.env("PAYMENTS_JOURNAL", "k.db").end().exits(0);
+    assert!(fs::exists(whole).unwrap() && folder.path().join("w").exists());
+}
+
+/// As after an unmounted disk, or cron in another directory.
+#[test]
+fn missing_journal_that_must_exist_is_refused_d43() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    let folder = tempfile::tempdir().unwrap();
+    let runs = || {
+        let dry_run = || workspace.billing("--dry-run");
+        [
+            workspace.billing(""),
+            dry_run(),
+            workspace.charging("k", TOKEN_PAYMENT),
+            workspace.run("void txn_1 --key v"),
+        ]
+    };
+    for run in runs()
+        .map(|run| run.with("--existing-journal"))
+        .into_iter()
+        .chain(runs().map(|run| run.env("PAYMENTS_JOURNAL_MUST_EXIST", "true")))
+    {
+        let ended = run.env("PAYMENTS_JOURNAL", "billing.db").in_folder(folder.path()).end();
+        let error = ended.failed_as(2, "no_journal");
+        has(
+            message(&error),
+            ["there is no journal at ", "requires one; nothing was sent: find it", "may have paid"],
+        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "a journal was made");
+    }
+    assert_eq!(workspace.requests(), 0);
+    let wrong = workspace.billing("").env("PAYMENTS_JOURNAL_MUST_EXIST", "yes").end();
+    wrong.refused("PAYMENTS_JOURNAL_MUST_EXIST must be true or false");
+    for value in ["", "false"] {
+        workspace.billing("").env("PAYMENTS_JOURNAL_MUST_EXIST", value).end().exits(0);
+    }
+    workspace.bills("--existing-journal").exits(0);
+    workspace.charging("k", TOKEN_PAYMENT).with("--existing-journal").end().processed();
+    let without_key =
+        workspace.run("token-transaction create --file - --existing-journal").stdin(TOKEN_PAYMENT);
+    without_key.end().exits(2);
+}
+
 /// Every kind of such a place is tested where it is decided; here every command, and every reason.
 #[test]
 fn place_that_is_none_is_refused_everywhere() {

@@ -75,6 +75,7 @@ fn own_messages_of_the_command_are_documented() {
         ("no journal for a billing run", "batch run rows.csv", &[]),
         ("a journal that is no path", "journal list --journal 'host=db dbname=pay'", &[]),
         ("a journal that is not there", "journal list --journal none.db", &[]),
+        ("a journal that must exist", "batch run rows.csv --journal none.db --existing-journal", &[]),
         ("a charge whose response was lost", CHARGE, &[]),
         ("a charge with a key whose response was lost", &with("--journal billing.db --key invoice-1"), &[]),
         ("the same charge again", &with("--journal billing.db --key invoice-1"), &[]),

@@ -8,5 +8,6 @@ pub(crate) fn remove_settings(command: &mut Command) {
     {
         command.env_remove(format!("PAYMENTS_{name}"));
     }
+    command.env_remove("PAYMENTS_JOURNAL_MUST_EXIST");
     command.env_remove("PAYMENTS_JOURNAL_WITNESS").env_remove("NO_COLOR");
 }
