@@ -6,6 +6,8 @@ use std::future::poll_fn;
 use std::io;
 #[cfg(unix)]
 use std::task::Poll;
+#[cfg(unix)]
+use std::time::{Duration, Instant};
 
 use crate::abandoned::Abandoned;
 use crate::failure::Failure;
@@ -17,16 +19,23 @@ use crate::spare;
 /// One that was ignored when the command started stays ignored, as SIGHUP is under `nohup` and SIGINT in the background of a
 /// script, except for SIGTERM: who sends it would next send SIGKILL.
 #[cfg(unix)]
-pub(crate) struct Interrupt(Vec<Caught>);
+pub(crate) struct Interrupt {
+    caught: Vec<Caught>,
+    has_arrived: bool,
+    hung_up_at: Option<Instant>,
+}
 
 #[cfg(unix)]
 struct Caught {
     name: &'static str,
     arrivals: tokio::signal::unix::Signal,
-    /// The system repeats it. One closed terminal can send SIGHUP twice, from the shell and from the system when the shell has
-    /// ended, and a limit of CPU time sends SIGXCPU each second.
+    /// The system repeats it: a limit of CPU time sends SIGXCPU each second.
     counts_once: bool,
 }
+
+/// Chosen by this command: a closed terminal, or a service manager that ends a session, sends SIGHUP and SIGTERM together.
+#[cfg(unix)]
+const ONE_HANGUP: Duration = Duration::from_secs(2);
 
 #[cfg(unix)]
 impl Interrupt {
@@ -41,7 +50,8 @@ impl Interrupt {
         for (name, number, counts_once) in [
             ("SIGINT", Signal::INT, false),
             ("SIGTERM", Signal::TERM, false),
-            ("SIGHUP", Signal::HUP, true),
+            ("SIGQUIT", Signal::QUIT, false),
+            ("SIGHUP", Signal::HUP, false),
             ("SIGXCPU", Signal::XCPU, true),
             ("SIGALRM", Signal::ALARM, false),
             ("SIGUSR1", Signal::USR1, false),
@@ -52,17 +62,35 @@ impl Interrupt {
                 caught.push(Caught { name, arrivals, counts_once });
             }
         }
-        Ok(Self(caught))
+        Ok(Self { caught, has_arrived: false, hung_up_at: None })
     }
 
-    /// Waits for one of the signals and returns its name.
+    /// Waits for one of the signals and returns its name. SIGHUP never counts as a second one: one closed terminal can send it twice,
+    /// from the shell and from the system when the shell has ended, and systemd sends it after SIGTERM.
     pub(crate) async fn arrived(&mut self) -> &'static str {
+        loop {
+            let name = self.next().await;
+            let is_repeated = match name {
+                "SIGHUP" => self.has_arrived,
+                "SIGTERM" => self.hung_up_at.is_some_and(|at| at.elapsed() < ONE_HANGUP),
+                _ => false,
+            };
+            if !is_repeated {
+                self.has_arrived = true;
+                self.hung_up_at = (name == "SIGHUP").then(Instant::now);
+                return name;
+            }
+        }
+    }
+
+    async fn next(&mut self) -> &'static str {
         let arrived = poll_fn(|context| {
-            let arrived = self.0.iter_mut().position(|caught| caught.arrivals.poll_recv(context).is_ready());
+            let arrived =
+                self.caught.iter_mut().position(|caught| caught.arrivals.poll_recv(context).is_ready());
             arrived.map_or(Poll::Pending, Poll::Ready)
         });
         let index = arrived.await;
-        if self.0[index].counts_once { self.0.remove(index).name } else { self.0[index].name }
+        if self.caught[index].counts_once { self.caught.remove(index).name } else { self.caught[index].name }
     }
 }
 
@@ -98,7 +126,7 @@ impl FileLimit {
 
     /// Whether a write has failed because of it.
     pub(crate) fn is_reached(&mut self) -> bool {
-        const ONE_TURN: std::time::Duration = std::time::Duration::from_millis(1);
+        const ONE_TURN: Duration = Duration::from_millis(1);
 
         // The runtime sees signals of the past only when it waits.
         self.runtime.block_on(async { tokio::time::timeout(ONE_TURN, self.signal.recv()).await.is_ok() })

@@ -20,11 +20,22 @@ fn three(outcome: &str) -> Value {
     json!({outcome: 3, "not_started": 17, "total": 20})
 }
 
-/// One closed terminal can send SIGHUP twice: from the shell, and from the system when the shell has ended. A limit of CPU time
-/// sends SIGXCPU each second. So the second one of these does not abandon the run.
+/// One closed terminal can send SIGHUP twice: from the shell, and from the system when the shell has ended. systemd sends it after
+/// SIGTERM, and a shutdown SIGTERM after it. A limit of CPU time sends SIGXCPU each second. So the second one of these does not
+/// abandon the run.
 #[test]
 fn first_signal_waits_for_charges_in_flight() {
-    for signals in [&["INT"][..], &["TERM"], &["HUP"], &["HUP", "HUP"], &["XCPU", "XCPU"]] {
+    for signals in [
+        &["INT"][..],
+        &["TERM"],
+        &["QUIT"],
+        &["HUP"],
+        &["HUP", "HUP"],
+        &["TERM", "HUP", "HUP"],
+        &["INT", "HUP"],
+        &["HUP", "TERM"],
+        &["XCPU", "XCPU"],
+    ] {
         let workspace = Workspace::open();
         workspace.good(20);
         let gate = workspace.hold_responses();
@@ -45,7 +56,9 @@ fn first_signal_waits_for_charges_in_flight() {
 
 #[test]
 fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
-    for signals in [&["INT", "INT"][..], &["HUP", "HUP", "TERM"]] {
+    for signals in
+        [&["INT", "INT"][..], &["TERM", "HUP", "TERM"], &["HUP", "HUP", "TERM", "INT"], &["HUP", "QUIT"]]
+    {
         let workspace = Workspace::open();
         workspace.good(20);
         let gate = workspace.hold_responses();

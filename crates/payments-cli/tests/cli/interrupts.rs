@@ -27,6 +27,7 @@ fn signal_during_a_charge_or_void_is_unknown_d22() {
         ("ALRM", CREATE, CARD_PAYMENT, by_card),
         ("USR1", CHARGE, TOKEN_PAYMENT, by_token),
         ("USR2", void, "", look_up),
+        ("QUIT", CHARGE, TOKEN_PAYMENT, by_token),
     ] {
         let peer = Peer::new(Then::Wait);
         let running = payments_at(&peer.base_url, line).stdin(stdin).start();
