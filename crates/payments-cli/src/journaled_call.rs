@@ -139,6 +139,9 @@ async fn send_once<C: Charge>(
     let service = settings.endpoint.service();
     let to_send = async |journal: &Journal| {
         let found = journal.find(key).await.map_err(|error| unreadable(&error))?;
+        if found.is_none() {
+            place.warn_of_first_use(journal, service).await.map_err(journal_not_opened)?;
+        }
         let is_sent = found.is_none_or(|found| match found.state {
             IntentState::Rejected(_) => intent.after_rejection,
             _ => found.moved_nothing(),

@@ -115,6 +115,10 @@ async fn charge_file(
             "ids that look like card numbers: {count}; they are sent and stored as they are"
         )]);
     }
+    if let Some(journal) = &journal {
+        let warning = place.warn_of_first_use(journal, settings.endpoint.service());
+        interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
+    }
     for warning in &inspected.warnings {
         stderr::write_last(format!("warning: {}\n", for_terminal(warning)));
     }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 use std::{env, fmt, mem};
 
-use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, StateName, Store, StoreError};
 use payments_model::mask;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
@@ -152,6 +152,30 @@ impl JournalPlace {
     /// Fails if nothing may begin, because the journal may lack its newest entries.
     pub(crate) async fn check_history(&self, journal: &Journal) -> Result<(), Failure> {
         journal.check_history().await.map_err(|error| self.failure(&error))
+    }
+
+    /// Warns, whatever the output is, if the journal has payments, but none of this base URL: one of both may be a rehearsal.
+    pub(crate) async fn warn_of_first_use(&self, journal: &Journal, service: &str) -> Result<(), Failure> {
+        let base_url = |service: &str| service.split('#').next().map(str::to_owned);
+        let (mut other, mut pages) = (None, journal.pages(StateName::ALL));
+        while let Some(intents) = pages.next().await.map_err(|error| self.failure(&error))? {
+            for recorded in intents.iter().filter_map(|intent| intent.service.as_deref()) {
+                if base_url(recorded) == base_url(service) {
+                    return Ok(());
+                }
+                other.get_or_insert_with(|| recorded.to_owned());
+            }
+        }
+        if let Some(other) = other {
+            stderr::write_last(format!(
+                "warning: the journal {} has payments of {}, and none of {}: if one of them is a rehearsal, or the base URL is wrong, \
+                 stop and use another journal, because this one then belongs to both\n",
+                for_terminal(&self.to_string()),
+                for_terminal(&other),
+                for_terminal(service)
+            ));
+        }
+        Ok(())
     }
 
     async fn open_file(&self, path: PathBuf, purpose: OpenFor) -> Result<Option<Journal>, StoreError> {

@@ -56,6 +56,32 @@ fn billing_file_with_a_key_of_another_service_is_refused_whole_d47() {
     assert_eq!(other.gateway().requests().len(), 0);
 }
 
+/// A rehearsal's journal, or a mistyped base URL.
+#[test]
+fn first_payment_of_another_base_url_is_warned_about_d47() {
+    let (workspace, other) = (Workspace::open(), sandbox());
+    workspace.good(1);
+    workspace.bills("").exits(0);
+    workspace.rows("n1,tok_approved,1.00,false,\n");
+    for run in [
+        workspace.billing("--dry-run").at(other.base_url()),
+        workspace.charging("n2", TOKEN_PAYMENT).with("--dry-run").at(other.base_url()),
+        workspace.charging("n2", TOKEN_PAYMENT).at(other.base_url()),
+    ] {
+        let ended = run.end().exits(0);
+        begins(&ended.stderr, "warning: the journal ");
+        names_both(&ended.stderr, &workspace, &other);
+    }
+    // From now on the journal has payments of both. Another merchant is no other base URL.
+    for run in [
+        workspace.billing("").at(other.base_url()),
+        workspace.charging("n3", TOKEN_PAYMENT),
+        workspace.charging("n4", TOKEN_PAYMENT).with("--merchant books"),
+    ] {
+        run.end().quiet(0);
+    }
+}
+
 #[test]
 fn spelling_of_the_base_url_makes_no_other_service_d47() {
     let workspace = Workspace::open();
@@ -89,7 +115,7 @@ fn spelling_of_the_base_url_makes_no_other_service_d47() {
     let charge = |tenant: &str| {
         workspace.charging("tenant", TOKEN_PAYMENT).at(&format!("{}/{tenant}", peer.base_url)).end()
     };
-    charge(KEY).processed();
+    charge(KEY).exits(0).hides([KEY]);
     assert_eq!(charge(KEY).json()["recorded"], true);
     is_of_another_service(&charge("another-tenant"));
     assert_eq!(workspace.shown("tenant", "service"), format!("{}/[redacted]", peer.base_url));
@@ -271,8 +297,8 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     workspace.journals("resolve lost --not-processed --note 'a rehearsal'").exits(0);
     assert_eq!(workspace.journals(forget).json()["done"], true);
     workspace.journals("show lost").failed(2);
-    // The key is new.
-    workspace.charge("lost").processed();
+    // The key is new, and the first of this base URL.
+    has(workspace.charge("lost").exits(0).stderr, ["warning: the journal "]);
 }
 
 /// The number is the same, and one of them is paid now.
