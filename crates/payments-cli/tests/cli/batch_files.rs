@@ -5,9 +5,10 @@
 use std::fmt::Write as _;
 use std::process::Command;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::{Ended, Peer, Run, Then, begins, has, payments_at};
+use crate::workspace::Workspace;
 
 const HEADER: &str = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n";
 const SHORT: &str = "Key,TokenId,Amount,ConvenienceFeeActive";
@@ -437,4 +438,28 @@ fn ignored_columns_are_not_read() {
             assert_eq!(error["message"], expected);
         }
     }
+}
+
+/// As `#` leaves out a line of a script.
+#[test]
+fn row_that_a_sign_seems_to_leave_out_is_refused() {
+    let workspace = Workspace::open();
+    for sign in ["#", "//", ";"] {
+        workspace.rows(format!(
+            "{sign}inv-7,tok_approved,1.00,false,inv-7\ninv-8,tok_approved,2.00,false,inv-8\n"
+        ));
+        for option in ["--dry-run", ""] {
+            let error = workspace.bills(option).failed(2);
+            assert_eq!((&error["violation_count"], &error["violations"][0]["line"]), (&json!(1), &json!(2)));
+            has(error["violations"][0].to_string(), ["a sign does not leave a row out, so remove the row"]);
+        }
+    }
+    assert_eq!(workspace.requests(), 0);
+    // Names of orders, and a key that the journal has.
+    workspace.rows("#1,tok_approved,1.00,false,\n#2,tok_approved,2.00,false,\n");
+    workspace.bills("").ends(0, "processed");
+    workspace.rows("#1,tok_approved,1.00,false,\nn-3,tok_approved,3.00,false,\n");
+    workspace.bills("").ends(0, "processed");
+    workspace.rows("#4,tok_approved,1.00,false,\nn-3,tok_approved,3.00,false,\n");
+    workspace.bills("").failed(2);
 }

@@ -3,7 +3,7 @@
 use std::mem;
 
 use payments_core::Outcome;
-use payments_journal::{Intent, IntentRequest, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks_of_row};
@@ -57,6 +57,8 @@ pub(super) fn inspect(
         keys: Hashes::default(),
         marks_in_file: Hashes::default(),
         payments: Hashes::default(),
+        left_out: 0,
+        new_left_out: Vec::new(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         inspected: Inspected::default(),
@@ -68,7 +70,13 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, .. } = inspection;
+    let Inspection {
+        mut problems, mut inspected, keys, marks_in_file, payments, left_out, new_left_out, ..
+    } = inspection;
+    // Names of orders may all begin with a sign.
+    if left_out < inspected.is_settled.len() as u64 {
+        problems.extend(new_left_out.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
+    }
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
@@ -102,11 +110,23 @@ struct Inspection<'a> {
     marks_in_file: Hashes,
     /// The payment of each valid row that has a reference.
     payments: Hashes,
+    /// How many keys look as if a sign left them out.
+    left_out: u64,
+    /// The lines of those that are new.
+    new_left_out: Vec<u64>,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
     inspected: Inspected,
 }
+
+/// Whether a person may have meant to leave out the row with this key.
+fn is_left_out(key: &IntentKey) -> bool {
+    ["#", "//", ";"].iter().any(|sign| key.as_str().starts_with(sign))
+}
+
+const NOT_LEFT_OUT: &str = "begins with a sign as if the row were left out, and it would be charged: a sign does not leave a row out, \
+                            so remove the row, or the sign";
 
 struct WaitingRow {
     row: Row,
@@ -128,6 +148,7 @@ impl Inspection<'_> {
         self.inspected.is_settled.push(false);
         if let Some(key) = &key {
             self.keys.add(key);
+            self.left_out += u64::from(is_left_out(key));
         }
         if self.rules.ids_are_not_cards {
             self.inspected.like_cards +=
@@ -157,6 +178,9 @@ impl Inspection<'_> {
             self.problems.push(Problem::new(line, "Amount", rule));
         }
         if self.known.is_none() {
+            if is_left_out(&row.key) {
+                self.new_left_out.push(line);
+            }
             self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
             return Ok(());
         }
@@ -173,6 +197,9 @@ impl Inspection<'_> {
             let WaitingRow { row, forms, index, key_like_a_card } = waiting;
             // A key that is in the journal was accepted before.
             let refused = key_like_a_card.filter(|_| intent.is_none());
+            if intent.is_none() && is_left_out(&row.key) {
+                self.new_left_out.push(row.line);
+            }
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
             let is_settled = intent.is_some_and(|intent| self.check_recorded(&row, &intent));
             self.inspected.is_settled[index] = is_settled;
