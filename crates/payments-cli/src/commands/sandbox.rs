@@ -145,11 +145,23 @@ fn with_advice(error: io::Error) -> io::Error {
     }
 }
 
+/// Replaces only another certificate: the path may be that of a journal, by mistake.
 fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
+    let is_replaceable = fs::read(path).map_or_else(
+        |error| error.kind() == ErrorKind::NotFound,
+        |old| old.is_empty() || old.starts_with(PEM),
+    );
+    if !is_replaceable {
+        let why = "the file of --tls-ca-out exists and is no certificate, and it was left as it is: name another file";
+        return Err(io::Error::new(ErrorKind::AlreadyExists, why));
+    }
     fs::write(path, authority).map_err(|error| {
         io::Error::new(error.kind(), format!("the file of --tls-ca-out cannot be written ({error})"))
     })
 }
+
+/// The beginning of a certificate in PEM.
+const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
 /// Writes the ready line, with its members in the documented order.
 fn announce(sandbox: &Sandbox) -> io::Result<()> {

@@ -31,6 +31,9 @@ pub(crate) struct Summary {
     pub(crate) not_recorded: Tally,
     /// The first rows whose outcome is unknown, or not recorded in the journal, in the order of the file.
     pub(crate) unresolved: Vec<UnresolvedRow>,
+    /// The first rejected rows, for people. Programs read the file of `--results`, or an export.
+    #[serde(skip)]
+    pub(crate) rejected: Vec<RejectedRow>,
     /// The first rows for which the service returned a transaction that another key already has.
     pub(crate) same_transaction: Vec<DuplicateTransaction>,
     /// The warnings about keys of which several attempts may have been charged.
@@ -157,8 +160,26 @@ fn row_outcome<S: Serializer>(outcome: &RowOutcome, serializer: S) -> Result<S::
     serializer.serialize_str(outcome.map_or("processed", Outcome::as_str))
 }
 
+/// A row that was rejected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RejectedRow {
+    /// As of an [`UnresolvedRow`].
+    pub(crate) number: u64,
+    pub(crate) line: u64,
+    pub(crate) key: String,
+    pub(crate) amount: Amount,
+    pub(crate) reason: String,
+}
+
+impl fmt::Display for RejectedRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number: _, line, key, amount, reason } = self;
+        write!(f, "line {line}: {key}, {amount} ({reason})")
+    }
+}
+
 impl UnresolvedRow {
-    /// Chosen by this command: how many are listed with a known outcome, and how many without one.
+    /// Chosen by this command: how many are listed with a known outcome, how many without one, and how many that were rejected.
     /// `payments journal list --unresolved` lists them all.
     pub(crate) const MOST_LISTED: usize = 100;
 }

@@ -54,7 +54,18 @@ fn rejected_row_exits_4_and_stays_rejected() {
     has(&ended.stdout, [r#""rejected":{"count":1,"sum":2.01}"#]);
     let earlier = json!({"processed_earlier": 2, "rejected_earlier": 1, "total": 3});
     workspace.bills("").ends(4, "rejected").counts(&earlier);
-    assert_eq!(workspace.requests(), 3);
+    workspace.good(2);
+    workspace.write(
+        "rows.csv",
+        workspace.read("rows.csv").replace("2,tok_approved", "2,tok_declined")
+            + "k9,tok_declined,9.01,false,\n",
+    );
+    let text = workspace.bills("--output text").stdout;
+    has(
+        text,
+        ["  rejected, never sent again automatically:\n    line 3: k2, 2.01 (", "    line 4: k9, 9.01 ("],
+    );
+    assert_eq!(workspace.requests(), 4);
 }
 
 #[test]

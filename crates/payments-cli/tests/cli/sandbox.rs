@@ -222,6 +222,15 @@ fn generated_certificate_is_trusted_with_its_authority() {
     let file = TemporaryFile::new("");
     let sandbox = Sandbox::start(&format!("--tls --tls-ca-out {}", file.path()));
     begins(sandbox.text("base_url"), "https://127.0.0.1:");
+    // Another certificate is replaced, and nothing else.
+    let journal = TemporaryFile::new("SQLite format 3");
+    let refused =
+        payments("sandbox --listen 127.0.0.1:0 --tls").with(["--tls-ca-out", journal.path()]).end().exits(1);
+    has(&refused.stderr, ["the file of --tls-ca-out exists and is no certificate"]);
+    assert_eq!(fs::read_to_string(journal.path()).unwrap(), "SQLite format 3");
+    let again = TemporaryFile::new("-----BEGIN CERTIFICATE-----\n");
+    let other = Sandbox::start(&format!("--tls --tls-ca-out {}", again.path()));
+    assert_eq!(fs::read_to_string(again.path()).unwrap(), other.text("ca_cert"));
     assert_eq!(fs::read_to_string(file.path()).unwrap(), sandbox.text("ca_cert"));
     let lookup = || {
         let run = payments("customer get cus_1").at(sandbox.text("base_url"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{io, mem};
 
 use payments_core::Outcome::{NotProcessed, Rejected, Unknown};
-use payments_journal::{IntentState, Journal, Journaled};
+use payments_journal::{Error, Failure, IntentState, Journal, Journaled};
 use payments_model::{Amount, TransactionReceipt};
 
 use super::billing_file::Row;
@@ -70,6 +70,13 @@ impl<'a> Counting<'a> {
         } else if let Some(error) = error.filter(|_| outcome == Some(Unknown)) {
             self.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
         }
+        let rejected = &mut self.summary.rejected;
+        if outcome == Some(Rejected)
+            && rejected.len() < UnresolvedRow::MOST_LISTED
+            && let Some(failure) = error.and_then(rejection)
+        {
+            rejected.push(row.rejected(&failure));
+        }
         // The journal failed before the row was sent, or afterwards.
         let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
             Some(store_error) => Some(format!("{store_error:#}")),
@@ -133,6 +140,7 @@ impl<'a> Counting<'a> {
 
     pub(super) fn into_summary(mut self) -> Summary {
         self.summary.unresolved.sort_by_key(|row| row.number);
+        self.summary.rejected.sort_by_key(|row| row.number);
         self.summary
     }
 
@@ -157,6 +165,15 @@ impl<'a> Counting<'a> {
         if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
             unresolved.push(row);
         }
+    }
+}
+
+/// Why the service, now or earlier, rejected the charge.
+fn rejection(error: &Error) -> Option<Failure> {
+    match (error.call_error(), error.intent().map(|intent| &intent.state)) {
+        (Some(error), _) => Some(error.into()),
+        (None, Some(IntentState::Rejected(failure))) => Some(failure.clone()),
+        (None, _) => None,
     }
 }
 

@@ -269,6 +269,10 @@ impl Inspection<'_> {
                 Verdict::Rejected(_) | Verdict::NotProcessed => return false,
             },
             IntentState::Rejected(failure) => {
+                let rejected = &mut self.inspected.summary.rejected;
+                if rejected.len() < UnresolvedRow::MOST_LISTED {
+                    rejected.push(row.rejected(failure));
+                }
                 let status = unrelated_status(failure.kind.as_str(), failure.http_status);
                 rejected_by_status.add(status, amount);
                 &mut earlier.rejected

@@ -64,7 +64,8 @@ struct Table {
     services: BTreeMap<String, IntentSum>,
 }
 
-const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "ATTEMPT", "REFERENCE", "TRANSACTION"];
+/// The last ones are left out first.
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "REFERENCE", "TRANSACTION", "ATTEMPT"];
 
 /// However narrow the terminal is, these columns are shown.
 const ALWAYS: usize = 3;
@@ -171,9 +172,9 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
         for_terminal(&state(intent)),
         amount.unwrap_or_default(),
         minute(intent.begun_at),
-        intent.attempts.to_string(),
         reference.unwrap_or_default(),
         id.unwrap_or_default(),
+        intent.attempts.to_string(),
     ]
 }
 

@@ -24,6 +24,7 @@ impl Summary {
         let place = self.created_journal.iter();
         text.extend(place.map(|place| line(&format!("this run created the journal {place}"))));
         text.extend(self.table().iter().map(|row| line(row)));
+        text += &self.rejected_rows(style);
         text.extend(rejected_by_status(&self.tallies.rejected_by_status).iter().map(|it| line(it)));
         text += &self.unresolved_rows(style);
         text.extend(self.second_charges.iter().map(|it| line(it)));
@@ -109,6 +110,20 @@ impl Summary {
             format!("{label:label_width$}  {count:>count_width$}  {sum:>sum_width$}")
         };
         rows.iter().map(row).collect()
+    }
+
+    fn rejected_rows(&self, style: Style) -> String {
+        let count = self.tallies.all_rejected().count;
+        if count == 0 {
+            return String::new();
+        }
+        let mut text =
+            format!("  {}\n", style.paint(Tone::Warning, "rejected, never sent again automatically:"));
+        text.extend(self.rejected.iter().map(|row| line(&format!("  {row}"))));
+        let rest = count.saturating_sub(self.rejected.len() as u64);
+        let more = format!("  and {rest} more: `payments journal list --state rejected` lists them all");
+        text.extend((rest > 0).then(|| line(&more)));
+        text
     }
 
     fn unresolved_rows(&self, style: Style) -> String {

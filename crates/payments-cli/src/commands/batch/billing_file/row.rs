@@ -1,6 +1,6 @@
 //! A row of a billing file, and how it is read.
 
-use payments_journal::IntentKey;
+use payments_journal::{Failure, IntentKey};
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, TransactionId};
 
@@ -8,7 +8,7 @@ use super::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::card_like_ids::is_like_a_card;
 use crate::csv_file::Table;
 use crate::failure::Problem;
-use crate::report::run::{RowOutcome, UnresolvedRow};
+use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
 use crate::row_file::NO_API_KEY;
 use crate::settings::KnownKeys;
 
@@ -39,6 +39,20 @@ impl Row {
             transaction_id: transaction_id.map(ToString::to_string),
             outcome,
             kind: kind.to_owned(),
+        }
+    }
+
+    /// The row in a list of those that were rejected, and why.
+    pub(crate) fn rejected(&self, failure: &Failure) -> RejectedRow {
+        let status = || {
+            failure.http_status.map_or_else(|| failure.kind.to_string(), |status| format!("HTTP {status}"))
+        };
+        RejectedRow {
+            number: self.number,
+            line: self.line,
+            key: self.key.to_string(),
+            amount: self.payment.amount(),
+            reason: failure.reason.clone().unwrap_or_else(status),
         }
     }
 }
