@@ -57,7 +57,7 @@ pub(crate) async fn open(
         proxy.read_exact(&mut arrived[..head.len() - before]).await?;
         if let Some(line_end) = head.iter().position(|byte| *byte == b'\n') {
             match status(&head[..line_end]).ok_or(TunnelError::NotHttp)? {
-                200..=299 => {}
+                200 => {}
                 refused => return Err(TunnelError::Refused(refused)),
             }
         }
