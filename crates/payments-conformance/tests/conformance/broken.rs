@@ -310,7 +310,7 @@ flaws! {
     BlocksTheThread breaks [a_call_does_not_block_its_thread],
     /// Panics outside its runtime.
     PanicsOutsideRuntime breaks [no_runtime_is_no_panic],
-    /// Ends a call whose process was stopped before it reads what has arrived.
+    /// Ends a call whose process was stopped, whatever has arrived.
     EndsLateCallsUnread always_breaks [an_answer_to_a_stopped_process_is_an_answer],
     /// Accepts every certificate.
     TrustsAnyCertificate always_breaks over tls [
