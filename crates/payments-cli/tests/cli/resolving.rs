@@ -195,6 +195,18 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     let warning = recorded.json()["second_charge"].as_str().unwrap().to_owned();
     has(&warning, [&first]);
     has(&recorded.stderr, [&warning]);
+    workspace.write(
+        "rows.csv",
+        "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive\nk,tok_approved,gc_1,45.00,false\n",
+    );
+    for options in ["--dry-run", ""] {
+        let ended = workspace.bills(options).exits(0);
+        has(
+            &ended.stderr,
+            ["keys of which several attempts may have been charged: 1, the first is k: look at them with"],
+        );
+        has(&ended.stderr, ["`payments journal show k`"]);
+    }
     let taken_back = format!("--not-processed --note 'wrong order' --attempt 2 --replace {second}");
     workspace.resolve("ada", &taken_back).exits(0);
     let shown = workspace.show("k");

@@ -12,7 +12,7 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::card_like_ids;
 use crate::failure::{Failure, Problem, RecordedIntent, unrelated_status};
-use crate::report::advice::shell_word;
+use crate::report::advice::{journal_command, shell_word};
 use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::settings::KnownKeys;
@@ -61,6 +61,7 @@ pub(super) fn inspect(
         new_left_out: Vec::new(),
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
+        twice: Vec::new(),
         inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
@@ -71,8 +72,24 @@ pub(super) fn inspect(
         inspection.refuse_other_keys(again)?;
     }
     let Inspection {
-        mut problems, mut inspected, keys, marks_in_file, payments, left_out, new_left_out, ..
+        mut problems,
+        mut inspected,
+        keys,
+        marks_in_file,
+        payments,
+        left_out,
+        new_left_out,
+        twice,
+        ..
     } = inspection;
+    if let [first, ..] = &twice[..] {
+        inspected.warnings.push(format!(
+            "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \
+             what was charged twice",
+            twice.len(),
+            journal_command("show", first, ""),
+        ));
+    }
     // Names of orders may all begin with a sign.
     if left_out < inspected.is_settled.len() as u64 {
         problems.extend(new_left_out.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
@@ -117,6 +134,8 @@ struct Inspection<'a> {
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
+    /// The keys of which several attempts may have been charged, as the journal has recorded.
+    twice: Vec<IntentKey>,
     inspected: Inspected,
 }
 
@@ -292,6 +311,9 @@ impl Inspection<'_> {
             _ => return false,
         };
         *tally = tally.checked_with(amount).unwrap_or(*tally);
+        if intent.second_charges().next().is_some() {
+            self.twice.push(intent.key.clone());
+        }
         true
     }
 }

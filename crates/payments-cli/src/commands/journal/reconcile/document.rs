@@ -347,7 +347,7 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
         UndecidedReason::MaskedId => ("masked_id", "has an id that is masked here"),
         UndecidedReason::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
         UndecidedReason::AmountOnly => ("amount_only", "only its amount can be compared"),
-        UndecidedReason::NoRow => ("no_row", "no row has its amount, reference or card, and time"),
+        UndecidedReason::NoRow => ("no_row", "no row agrees in amount, in reference or card, and in time"),
         UndecidedReason::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }
