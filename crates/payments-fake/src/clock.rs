@@ -65,9 +65,6 @@ impl ManualClock {
     }
 
     /// Moves the time forward and wakes every sleep that is due.
-    ///
-    /// A jump far beyond a call's deadline is that of a process that was stopped. If the transport does not end the call itself, the
-    /// client waits for 100 ms more: see [`grace_after_stop`](payments_core::transport::grace_after_stop).
     pub fn advance(&self, by: Duration) {
         let mut state = self.state();
         state.elapsed += by;

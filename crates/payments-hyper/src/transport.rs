@@ -1,7 +1,9 @@
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
@@ -182,10 +184,17 @@ impl Shared {
         }
 
         let response = self.client(runtime()?).request(request);
-        let response = pin!(Needed { server, by: connect_by }.during(response));
+        let mut response = pin!(Needed { server, by: connect_by }.during(response));
+        let in_time = poll_fn(|context| {
+            // After a stop, another call may have returned a connection, on which this request would be sent too late.
+            if !is_assigned(&connection) && Instant::now() >= total_ends {
+                return Poll::Pending;
+            }
+            response.as_mut().poll(context)
+        });
         // Dropped before the future above, which would return the connection to the pool.
         let mut call = call;
-        let response = match before(total.as_mut(), response).await {
+        let response = match before(total.as_mut(), in_time).await {
             Some(response) => response.map_err(transport_error)?,
             None if is_assigned(&connection) => {
                 return Err(TransportError::unknown(TransportErrorKind::Timeout));

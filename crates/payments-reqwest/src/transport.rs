@@ -1,5 +1,5 @@
 use std::fmt;
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -88,8 +88,15 @@ impl ReqwestTransport {
         let pending = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
             .map_err(|_panic| never_sent(TransportErrorKind::Configuration, Panicked))?;
         let sending = connecting.limit(pending);
-        let sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
-        let mut incoming = match before(total.as_mut(), sending).await {
+        let mut sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
+        let in_time = poll_fn(|context| {
+            // After a stop, another call may have returned a connection, on which this request would be sent too late.
+            if connecting.is_waiting() && timer.now() >= ends {
+                return Poll::Pending;
+            }
+            Pin::new(&mut sending).poll(context)
+        });
+        let mut incoming = match before(total.as_mut(), in_time).await {
             Some(Ok(incoming)) => incoming,
             Some(Err(error)) => return Err(before_a_status(error)),
             None if connecting.is_waiting() => {

@@ -11,7 +11,7 @@ mod span;
 use std::fmt;
 use std::future::poll_fn;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{CallError as _, Cause, Error};
 use crate::operation::Operation;
@@ -247,10 +247,11 @@ impl Client {
         attempt.start(caller_headers);
         let mut sending = transport.send_boxed(request);
         let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
-        let ends = timer.now() + deadlines.total();
+        // By the system's clock: a virtual one that jumps stops no process.
+        let ends = Instant::now() + deadlines.total();
         let limit = async {
             timer.sleep(deadlines.total() + BACKSTOP).await;
-            if let Some(grace) = grace_after_stop(ends, timer.now()) {
+            if let Some(grace) = grace_after_stop(ends, Instant::now()) {
                 timer.sleep(grace + BACKSTOP).await;
             }
         };

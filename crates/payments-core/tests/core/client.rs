@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Waker};
+use std::thread;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -371,11 +372,14 @@ fn a_response_to_a_stopped_process_has_a_short_grace_to_be_read_d23() {
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
     for (grace, is_read) in [(119, true), (120, false)] {
         let (clock, transport) = (ManualClock::new(), Reading::default());
-        let client = Client::builder(endpoint(), transport.clone(), clock.clone()).build();
+        let client = Client::builder(endpoint(), transport.clone(), clock.clone());
+        let client = client.total_timeout(Duration::from_millis(1)).build();
         let payment = payment();
         let mut call = pin!(client.process_token(&payment));
         let mut context = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
+        // As if the process was stopped meanwhile.
+        thread::sleep(Duration::from_millis(300));
         clock.advance(Duration::from_hours(1));
         assert!(call.as_mut().poll(&mut context).is_pending(), "the transport may read");
         clock.advance(Duration::from_millis(grace));

@@ -1,10 +1,9 @@
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_core::transport::grace_after_stop;
 use payments_fake::Fault;
 
-use super::{BACKSTOP, World};
+use super::World;
 use crate::plan::{draw_fault, pick};
 use crate::trace::Event;
 use crate::{Cause, Moment};
@@ -74,16 +73,10 @@ impl World {
         self.note_to_all(Event::Jumped(by));
         self.clock.advance(by);
         let now = self.clock.elapsed();
-        // Any instant will do.
-        let start = Instant::now();
         let mut state = self.shared.state();
         for call in &self.live {
             if let Some(latest) = &mut self.calls[*call].latest_end {
-                let ends = latest.saturating_sub(BACKSTOP);
-                *latest = match grace_after_stop(start + ends, start + now) {
-                    Some(grace) => now + grace + BACKSTOP,
-                    None => (*latest).max(now),
-                };
+                *latest = (*latest).max(now);
                 state.records[*call].was_jumped = true;
             }
         }
