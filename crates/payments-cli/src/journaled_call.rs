@@ -270,13 +270,11 @@ fn unreadable(error: &StoreError) -> Failure {
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
-    if &*failure.kind == NO_JOURNAL {
-        let advice = "an earlier call with this key may have paid: do not pay it another way";
-        return failure.reworded(|message| format!("{message}; {advice}"));
-    }
     // The message about the signal already says that nothing was sent.
     let advice = if failure.advice.is_interrupted {
         "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
+    } else if &*failure.kind == NO_JOURNAL {
+        "an earlier call with this key may have paid: do not pay it another way"
     } else {
         "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
          journal is available"

@@ -9,6 +9,7 @@ use payments_model::{Amount, TokenId};
 
 use super::billing_file::Row;
 use super::hashes::Hashes;
+use crate::report::problems::MOST_KEPT;
 
 /// What two rows that may be the same payment have in common.
 pub(super) type Payment = (TokenId, Amount, String);
@@ -81,9 +82,10 @@ impl Repeats {
     pub(super) fn warning(&self, what: &str) -> Option<String> {
         let Self { count, first } = self;
         let more = if *count > first.len() as u64 { "; …" } else { "" };
+        let or_more = if *count >= MOST_KEPT as u64 { " or more" } else { "" };
         (*count > 0).then(|| {
             format!(
-                "rows with the token, amount and ReferenceNo of {what}, under another key: {count}; unless they are payments of their \
+                "rows with the token, amount and ReferenceNo of {what}, under another key: {count}{or_more}; unless they are payments of their \
                  own, such as instalments, somebody is charged twice: remove them ({}{more})",
                 first.join("; ")
             )
