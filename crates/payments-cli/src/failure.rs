@@ -414,12 +414,6 @@ pub(crate) fn is_invalid(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Invalid | ErrorKind::Configuration)
 }
 
-/// The HTTP status of a rejection that says nothing about the payment: it is about the caller (401, 403, 429) or the address (404,
-/// 405), or something between here and the service returned it. A person may allow the payment to be sent again.
-pub(crate) fn unrelated_status(kind: &str, http_status: Option<u16>) -> Option<u16> {
-    http_status.filter(|status| kind == "intermediary" || [401, 403, 404, 405, 429].contains(status))
-}
-
 /// The purpose of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {

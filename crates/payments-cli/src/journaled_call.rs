@@ -15,7 +15,7 @@ use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent, unrelated_status};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
 use crate::hints::{self, how_to_find_the_cause};
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -327,7 +327,7 @@ fn explained(error: &Error, settings: &Settings) -> Failure {
         *what_happened = format!("{}: {what_happened}", error.key());
     }
     let status = failure.response.as_ref().map(|response| response.http_status);
-    match (failure.outcome, unrelated_status(error.kind(), status)) {
+    match (failure.outcome, status.filter(|_| !error.is_decline())) {
         (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
             "the key stays rejected until a person allows it to be sent again: \
              payments journal retry --status {status} --key={}",

@@ -140,14 +140,17 @@ impl Error {
 
     /// Whether the service declined the payment itself, in the response to this call or to an earlier one with the key, or as a
     /// person has found out: another card may help, with an explicit call
-    /// [after the rejection](crate::JournaledClient::after_rejection). It is false for HTTP 401, 403 and 429, which are about the
-    /// API key, and for what something in front of the service says: no other card helps there.
+    /// [after the rejection](crate::JournaledClient::after_rejection). It is false for a rejection that is not
+    /// [about the payment](crate::Failure::is_about_the_payment): no other card helps there.
     pub fn is_decline(&self) -> bool {
-        match (&self.0.cause, self.intent().map(|intent| &intent.state)) {
+        match (&self.0.cause, self.intent()) {
             (Cause::Call(error), _) => {
-                error.outcome() == Outcome::Rejected && Failure::from(error).is_decline()
+                error.outcome() == Outcome::Rejected
+                    && Failure::from(error).is_about_the_payment(error.failed_call().operation())
             }
-            (_, Some(IntentState::Rejected(failure))) => failure.is_decline(),
+            (_, Some(Intent { state: IntentState::Rejected(failure), request, .. })) => {
+                failure.is_about_the_payment(request.operation())
+            }
             _ => false,
         }
     }
@@ -253,7 +256,7 @@ impl fmt::Display for Error {
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
-                let advice = after_a_rejection(error.http_status().map(|status| status.as_u16()));
+                let advice = after_a_rejection(self.is_decline());
                 write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
             }
             // It also advises not to send it again, which is harmless with a key. Of a foreign 403 it says to find the cause first.
@@ -357,11 +360,11 @@ fn write_key_holder(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result 
     write!(f, "nothing was sent now, and that one{amount} {what} do not pay this under another key")
 }
 
-/// 401, 403 and 429 are about the caller, not about the payment.
-fn after_a_rejection(http_status: Option<u16>) -> &'static str {
-    match http_status {
-        Some(401 | 403 | 429) => "let a person reopen the key",
-        _ => "make a new attempt with the same key (after_rejection)",
+fn after_a_rejection(is_about_the_payment: bool) -> &'static str {
+    if is_about_the_payment {
+        "make a new attempt with the same key (after_rejection)"
+    } else {
+        "let a person reopen the key"
     }
 }
 
@@ -383,7 +386,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             if let Some(reason) = &failure.reason {
                 write!(f, ", {}", reason.escape_debug())?;
             }
-            let advice = after_a_rejection(failure.http_status);
+            let advice = after_a_rejection(failure.is_about_the_payment(intent.request.operation()));
             write!(f, "; nothing was sent now: fix the cause, then {advice}")
         }
         IntentState::Unknown(failure) => {

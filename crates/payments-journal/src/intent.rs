@@ -339,10 +339,17 @@ impl Failure {
         self.kind == FailureKind::REOPENED || self.kind == FailureKind::REOPENED_BY_NAME
     }
 
-    /// Of a rejection: whether it is about the payment, and not about the API key or the number of requests.
-    pub(crate) fn is_decline(&self) -> bool {
+    /// Of a rejection of this operation: whether it is about the payment or the void itself. Otherwise it is about the caller (HTTP
+    /// 401, 403 and 429) or the address (405, and 404 unless a void names a transaction that the service does not know), or something
+    /// between here and the service said it. No other card helps there: once the cause is fixed, a person may
+    /// [allow](crate::Journal::reopen) the request to be sent again.
+    pub fn is_about_the_payment(&self, operation: Option<OperationName>) -> bool {
         ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
-            && !self.http_status.is_some_and(|status| [401, 403, 429].contains(&status))
+            && match self.http_status {
+                Some(401 | 403 | 405 | 429) => false,
+                Some(404) => operation == Some(OperationName::Void),
+                _ => true,
+            }
     }
 
     /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than

@@ -146,8 +146,8 @@ impl Journal {
     }
 
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes
-    /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses. 401, 403 and 429 are about
-    /// the caller and not about the payment. `None` if there is no such intent, or if it was not rejected with one of them.
+    /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses, such as those that are not
+    /// [about the payment](crate::Failure::is_about_the_payment). `None` if there is no such intent, or if it was not rejected with one of them.
     /// If later entries than its rejection were [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown).
     ///
     /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.

@@ -51,9 +51,9 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
             }
         }
         Err(error) => match error.outcome() {
-            // Such a refusal is about the caller, not the invoice, and would refuse every other invoice too. After the fix,
-            // `Journal::reopen` allows sending the key again.
-            Outcome::Rejected if is_about_the_caller(&error) => return Err(error.into()),
+            // Such a refusal is not about the invoice, and would refuse every other invoice too. After the fix, `Journal::reopen`
+            // allows sending the key again.
+            Outcome::Rejected if !error.is_decline() => return Err(error.into()),
             // The key belongs to another request, so this one is never sent under it. The error reports the other one's outcome.
             _ if error.is_key_reused() => println!("{invoice}: not sent: {error}"),
             // The next run sends it.
@@ -66,12 +66,6 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
         },
     }
     Ok(())
-}
-
-/// A wrong API key, a missing permission, or too many requests.
-fn is_about_the_caller(error: &payments_journal::Error) -> bool {
-    let status = error.call_error().and_then(payments_core::Error::http_status);
-    status.is_some_and(|status| matches!(status.as_u16(), 401 | 403 | 429))
 }
 
 async fn list_unresolved(journal: &Journal) -> anyhow::Result<()> {

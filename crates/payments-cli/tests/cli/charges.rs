@@ -229,8 +229,8 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     let first = "REJECTED: fix the cause first (exit code ";
     let later = "REJECTED EARLIER, nothing was sent now (exit code ";
     let by_person = "fix the cause, then let a person reopen the key\n";
-    for (status, code, by_person) in
-        [(StatusCode::TOO_MANY_REQUESTS, 4, by_person), (StatusCode::NOT_FOUND, 7, "")]
+    for (status, code) in
+        [(StatusCode::TOO_MANY_REQUESTS, 4), (StatusCode::METHOD_NOT_ALLOWED, 4), (StatusCode::NOT_FOUND, 7)]
     {
         let workspace = Workspace::open();
         workspace.arm(Fault::on(TOKENS).before_commit().status(status));

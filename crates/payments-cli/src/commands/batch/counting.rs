@@ -11,7 +11,6 @@ use payments_model::{Amount, TransactionReceipt};
 use super::billing_file::Row;
 use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
-use crate::failure::unrelated_status;
 use crate::journaled_call::is_recorded;
 use crate::report::advice::second_charge;
 use crate::report::run::{DuplicateTransaction, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
@@ -200,16 +199,17 @@ impl Place {
             Err(error) if error.is_in_progress() => return Self::InProgress,
             Err(error) if error.is_from_the_journal() => match error.intent().map(|intent| &intent.state) {
                 Some(IntentState::Rejected(failure)) => {
-                    (Some(Rejected), unrelated_status(failure.kind.as_str(), failure.http_status), true)
+                    (Some(Rejected), failure.http_status.filter(|_| !error.is_decline()), true)
                 }
                 Some(IntentState::NotProcessed(_)) => (Some(NotProcessed), None, true),
                 _ => (Some(Unknown), None, true),
             },
             Err(error) if error.is_store() => return Self::NotStarted,
             Err(error) => {
-                let status = error.call_error().and_then(payments_core::Error::http_status);
-                let status = status.filter(|_| error.outcome() == Rejected).map(|status| status.as_u16());
-                (Some(error.outcome()), unrelated_status(error.kind(), status), false)
+                let is_unrelated = error.outcome() == Rejected && !error.is_decline();
+                let status =
+                    error.call_error().filter(|_| is_unrelated).and_then(payments_core::Error::http_status);
+                (Some(error.outcome()), status.map(|status| status.as_u16()), false)
             }
         };
         Self::Ended { outcome, status, is_earlier }

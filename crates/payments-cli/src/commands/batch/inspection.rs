@@ -11,7 +11,7 @@ use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::card_like_ids;
-use crate::failure::{Failure, Problem, RecordedIntent, unrelated_status};
+use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::{journal_command, shell_word};
 use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
@@ -292,8 +292,8 @@ impl Inspection<'_> {
                 if rejected.len() < UnresolvedRow::MOST_LISTED {
                     rejected.push(row.rejected(failure));
                 }
-                let status = unrelated_status(failure.kind.as_str(), failure.http_status);
-                rejected_by_status.add(status, amount);
+                let is_about_it = failure.is_about_the_payment(intent.request.operation());
+                rejected_by_status.add(failure.http_status.filter(|_| !is_about_it), amount);
                 &mut earlier.rejected
             }
             IntentState::Unknown(failure) => {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{PatienceExceeded, Throttle, Ticket};
-use crate::failure::{Failure, is_invalid, unrelated_status};
+use crate::failure::{Failure, is_invalid};
 use crate::hints;
 use crate::report::run::Stop;
 
@@ -83,13 +83,13 @@ pub(super) fn decide(
             let stop = exceeded.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left });
             Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
         }
-        (Outcome::Rejected, status) => {
-            let Some(status) = unrelated_status(kind, status) else {
-                throttle.responded(ticket);
-                return Decision::COUNT;
-            };
+        (Outcome::Rejected, Some(status)) if !error.is_decline() => {
             let stop = throttle.rejected_unrelated().then_some(Stop::Blocked(status));
             Decision { stop, problem, ..Decision::COUNT }
+        }
+        (Outcome::Rejected, _) => {
+            throttle.responded(ticket);
+            Decision::COUNT
         }
         (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
         (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {

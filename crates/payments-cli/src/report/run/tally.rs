@@ -131,7 +131,8 @@ fn cents_as_amount<S: Serializer>(cents: &i64, serializer: S) -> Result<S::Ok, S
     as_number(&Amount::from_cents(*cents), serializer)
 }
 
-/// Rejected rows by their [unrelated](crate::failure::unrelated_status) HTTP status. A person may allow them to be sent again.
+/// Rejected rows by their HTTP status, if the rejection is not [about the payment](payments_journal::Failure::is_about_the_payment). A
+/// person may allow them to be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RejectedByStatus([Tally; STATUSES.len()]);
 

@@ -2,12 +2,12 @@
 
 use std::fmt::Write as _;
 
-use payments_core::Outcome;
+use payments_core::{OperationName, Outcome};
+use payments_journal::Failure;
 
 use super::Summary;
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
-use crate::failure::unrelated_status;
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -169,7 +169,11 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
             format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
         }),
     );
-    let is_ambiguous = rejected.each().any(|(status, _)| unrelated_status("", Some(status)).is_none());
+    let is_ambiguous = rejected.each().any(|(status, _)| {
+        let mut by_the_service = Failure::of_kind("rejected");
+        by_the_service.http_status = Some(status);
+        by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
+    });
     let statuses = statuses.join(",");
     lines.push(format!(
         "fix the cause, then run `payments journal retry --status {statuses}` so that the same command sends them again"

@@ -3,7 +3,7 @@
 use std::time::SystemTime;
 
 use http::StatusCode;
-use payments_core::model::{ConvenienceFee, TokenTransaction};
+use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
 use payments_journal::Resolution;
@@ -37,6 +37,8 @@ async fn rejection_never_advises_a_new_key_d44() {
     for (status, advice) in [
         (StatusCode::UNPROCESSABLE_ENTITY, "make a new attempt with the same key (after_rejection)"),
         (StatusCode::TOO_MANY_REQUESTS, "let a person reopen the key"),
+        (StatusCode::NOT_FOUND, "let a person reopen the key"),
+        (StatusCode::METHOD_NOT_ALLOWED, "let a person reopen the key"),
     ] {
         let world = World::new().await;
         let refusal = Fault::on(OperationName::TokenTransaction).before_commit().status(status);
@@ -59,6 +61,8 @@ async fn only_what_is_about_the_payment_is_a_decline() {
         (Some(fault().status(StatusCode::UNPROCESSABLE_ENTITY)), true),
         (Some(fault().status(StatusCode::UNAUTHORIZED)), false),
         (Some(fault().status(StatusCode::FORBIDDEN)), false),
+        (Some(fault().status(StatusCode::NOT_FOUND)), false),
+        (Some(fault().status(StatusCode::METHOD_NOT_ALLOWED)), false),
         (Some(fault().status(StatusCode::TOO_MANY_REQUESTS)), false),
         (Some(fault().status(StatusCode::BAD_GATEWAY)), false),
         (Some(fault().close()), false),
@@ -73,6 +77,24 @@ async fn only_what_is_about_the_payment_is_a_decline() {
             assert_eq!(error.is_decline(), is_decline, "{shown} {error}");
         }
         assert_eq!(world.sent(), 1);
+    }
+}
+
+#[tokio::test]
+async fn void_that_is_not_found_is_about_the_void() {
+    for (status, is_decline) in [(StatusCode::NOT_FOUND, true), (StatusCode::METHOD_NOT_ALLOWED, false)] {
+        let world = World::new().await;
+        world.gateway.arm(Fault::on(OperationName::Void).before_commit().status(status));
+        let void = Void::new(TransactionId::new("txn_1").unwrap());
+        for is_recorded in [false, true] {
+            let error = world.client.void(&key(), &void).await.unwrap_err();
+            assert_eq!(
+                (error.is_decline(), error.is_from_the_journal()),
+                (is_decline, is_recorded),
+                "{error}"
+            );
+            assert_eq!(error.to_string().ends_with("(after_rejection)"), is_decline, "{error}");
+        }
     }
 }
 
