@@ -1,4 +1,6 @@
-//! Every change of an intent, and the one place with the rules: [`Change::decide`].
+//! Every change of an intent. [`Change::decide`] is the entry to the rules. Others are in `resolving`: what a person may say; in
+//! `lost`: what becomes of an attempt that the journal has lost; and in `intent`: which requests a key takes. `service_change` has
+//! those about all intents of one service, which are no change of one row.
 
 use std::time::SystemTime;
 
@@ -13,8 +15,8 @@ use crate::{
 
 /// One change of one row, and the only way a row ever changes.
 ///
-/// All rules of the journal are in [`decide`](Self::decide), a function without clock, randomness or I/O. A store reads the
-/// row, calls `decide`, writes the result and makes it durable, atomically. It decides nothing.
+/// The rules are behind [`decide`](Self::decide), a function without clock, randomness or I/O. A store reads the row, calls
+/// `decide`, writes the result and makes it durable, atomically. It decides nothing.
 ///
 /// A [`Journal`](crate::Journal) makes the changes.
 #[derive(Clone, Debug)]
@@ -178,6 +180,13 @@ impl Change {
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) const fn is_begin(&self) -> bool {
         matches!(self.kind, Kind::Begin(_))
+    }
+
+    /// Whether it says of a key that may be sent that it may have moved money. If a copy from before that were restored, the key
+    /// would be sent, so a store that has witnesses must be able to tell them.
+    #[cfg(feature = "sqlite")]
+    pub(crate) fn must_be_watched(&self, found: Option<&Intent>, written: &Intent) -> bool {
+        self.resolution().is_some() && found.is_some_and(Intent::moved_nothing) && !written.moved_nothing()
     }
 
     fn new(key: IntentKey, at: SystemTime, kind: Kind) -> Self {

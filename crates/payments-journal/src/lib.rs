@@ -118,8 +118,8 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 // A call: `client` or `blocking`, then `attempt`, which begins and ends the intent with a `change` that the `store` makes:
-// `Change::decide` has every rule. `unwritten` keeps an end that could not be written. `resolving` is what a person says about an
-// intent, `lost` what holds after a restore, `reconcile` the comparison with a processor's report.
+// `Change::decide` is the entry to the rules. `unwritten` keeps an end that could not be written. `resolving` is what a person says
+// about an intent, `lost` what holds after a restore, `reconcile` the comparison with a processor's report.
 mod attempt;
 pub mod blocking;
 mod change;

@@ -126,10 +126,7 @@ impl Session {
         }
         let place = self.place.clone();
         let (stored_at, next_position, alarm) = self.stamp()?;
-        // If a copy from before such a resolution were restored, no witness would know of it, and the key would be sent.
-        let must_be_watched = change.resolution().is_some()
-            && found.as_ref().is_some_and(Intent::moved_nothing)
-            && !written.moved_nothing();
+        let must_be_watched = change.must_be_watched(found.as_ref(), &written);
         if let Some(alarm) = alarm
             && (change.is_begin() || must_be_watched && !matches!(alarm, Alarm::Lost(_)))
         {
