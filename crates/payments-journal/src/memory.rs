@@ -90,6 +90,10 @@ impl MemoryStore {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    fn lock_to_change(&self) -> Result<MutexGuard<'_, Shared>, StoreError> {
+        if self.is_closed.load(Ordering::Relaxed) { Err(closed()) } else { Ok(self.lock()) }
+    }
 }
 
 impl Default for MemoryStore {
@@ -111,10 +115,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        if self.is_closed.load(Ordering::Relaxed) {
-            return Err(closed());
-        }
-        let mut shared = self.lock();
+        let mut shared = self.lock_to_change()?;
         let row = shared.rows.get(change.key());
         let position = row.map_or(shared.last + 1, |row| row.position);
         let lost = row.and_then(|row| shared.accepted.iter().find(|(changes, _)| *changes >= row.change));
@@ -160,7 +161,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        let mut shared = self.lock();
+        let mut shared = self.lock_to_change()?;
         let (mut tallies, mut held) = (Vec::new(), HashSet::new());
         for Row { intent, .. } in shared.rows.values() {
             if intent.service.as_deref() == Some(change.service()) {
@@ -200,7 +201,7 @@ impl IntentStore for MemoryStore {
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let (now, age) = (SystemTime::now(), age.max(Journal::YOUNGEST_TO_PURGE));
         let mut purged = Purged::default();
-        self.lock().rows.retain(|_, row| {
+        self.lock_to_change()?.rows.retain(|_, row| {
             let is_kept = row.intent.is_unresolved() || row.age() <= age;
             if !is_kept {
                 purged.intents += 1;
@@ -216,7 +217,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn accept_history(&self, _: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
-        let mut shared = self.lock();
+        let mut shared = self.lock_to_change()?;
         let changes = shared.changes;
         shared.accepted.extend(sent.map(|_| (changes, since)));
         Ok(())
