@@ -165,6 +165,7 @@ as_asynchronous! {
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
     reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
+    check_history() -> Result<(), StoreError>;
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     mark_crashed() -> Result<u64, StoreError>;

@@ -13,6 +13,18 @@ macro_rules! client_calls {
                 &self.journal
             }
 
+            /// The same client with another total deadline, as in [`Client::with_total_timeout`].
+            #[must_use]
+            pub fn with_total_timeout(&self, total: std::time::Duration) -> Self {
+                Self { client: self.client.with_total_timeout(total), ..self.clone() }
+            }
+
+            /// The same client with another number of retries for lookups, as in [`Client::with_lookup_retries`].
+            #[must_use]
+            pub fn with_lookup_retries(&self, retries: u32) -> Self {
+                Self { client: self.client.with_lookup_retries(retries), ..self.clone() }
+            }
+
             /// The same client with these headers on every request, as in [`Client::with_headers`].
             #[must_use]
             pub fn with_headers(&self, headers: payments_core::CallerHeaders) -> Self {

@@ -1,3 +1,5 @@
+use std::time::Duration;
+
 use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionId,
@@ -243,4 +245,20 @@ async fn rows_and_errors_show_no_secret() {
         pages.push((canaries, page.into_bytes()));
     }
     assert_no_leak_in_runs("the text of an intent", &pages);
+}
+
+#[tokio::test]
+async fn client_with_other_settings_has_the_same_journal() {
+    let world = World::new().await;
+    world.client.journal().check_history().await.unwrap();
+    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().stall());
+    let client = world.client.with_total_timeout(Duration::from_secs(4)).with_lookup_retries(0);
+    let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert_eq!((error.kind(), world.gateway.clock().elapsed()), ("timeout", Duration::from_secs(4)));
+    assert!(world.pay().await.unwrap_err().is_from_the_journal());
+
+    let sent = world.gateway.requests().len();
+    world.gateway.arm(Fault::on(OperationName::GetTransaction).before_commit().close());
+    world.look_up(&client, &TransactionId::new("txn_1").unwrap()).await.unwrap_err();
+    assert_eq!((sent, world.gateway.requests().len()), (1, 2));
 }

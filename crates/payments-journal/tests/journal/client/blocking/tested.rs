@@ -68,6 +68,7 @@ journal! {
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
     reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
+    check_history() -> Result<(), StoreError>;
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     flush() -> Result<(), StoreError>;
@@ -92,6 +93,14 @@ impl JournaledClient {
 
     pub(crate) fn for_merchant(&self, label: &str, key: ApiKey) -> Result<Self, payments_core::Error> {
         Ok(Self { client: self.client.for_merchant(label, key)?, ..self.clone() })
+    }
+
+    pub(crate) fn with_total_timeout(&self, total: Duration) -> Self {
+        Self { client: self.client.with_total_timeout(total), ..self.clone() }
+    }
+
+    pub(crate) fn with_lookup_retries(&self, retries: u32) -> Self {
+        Self { client: self.client.with_lookup_retries(retries), ..self.clone() }
     }
 
     pub(crate) fn with_api_key(&self, key: ApiKey) -> Self {
