@@ -7,10 +7,11 @@ use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
 use payments_core::{ApiKey, OperationName};
 use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, Ending, IntentStore, NewAttempt, ServiceChange};
+use payments_journal::unversioned::SummaryGauges;
 use payments_journal::{
     AttemptId, Failure, FailureKind, IntentKey, IntentRequest, Journal, JournaledClient, MemoryStore,
     OwnerId, PostgresStore, ReconcileOptions, ReportCell, ReportRow, Resolution, RowStatus, RowTime,
-    SentSince, SqliteReader, SqliteStore, StateName, SummaryGauges,
+    SentSince, SqliteReader, SqliteStore, StateName,
 };
 
 use super::requests::{ach_payment, card_payment};

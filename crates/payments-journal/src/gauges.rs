@@ -20,7 +20,8 @@ use crate::Summary;
 /// whether the journal can be read. Several processes with one journal export the same numbers: take their maximum, not their sum.
 ///
 /// ```
-/// use payments_journal::{Journal, MemoryStore, SummaryGauges};
+/// use payments_journal::unversioned::SummaryGauges;
+/// use payments_journal::{Journal, MemoryStore};
 ///
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), payments_journal::StoreError> {

@@ -100,7 +100,7 @@
 //!
 //! A key that holds a secret is refused before anything is logged.
 //!
-//! With the feature `opentelemetry`, `SummaryGauges` show how many intents are in each state, and how old the oldest is.
+//! With the feature `opentelemetry`, `unversioned::SummaryGauges` show how many intents are in each state, and how old the oldest is.
 //!
 //! # What is stored
 //!
@@ -155,14 +155,14 @@ mod sqlite_store;
 mod store;
 mod store_error;
 mod summary;
+#[cfg(feature = "opentelemetry")]
+pub mod unversioned;
 mod unwritten;
 
 pub use attempt::{Journaled, MovesMoney};
 #[cfg(feature = "tokio")]
 pub use client::{AfterRejection, JournaledClient};
 pub use error::Error;
-#[cfg(feature = "opentelemetry")]
-pub use gauges::SummaryGauges;
 pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{

@@ -22,7 +22,8 @@ use anyhow::Context as _;
 use payments_core::unversioned::MeterObserver;
 use payments_core::{ApiKey, Client, Endpoint, TracingObserver};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore, SummaryGauges};
+use payments_journal::unversioned::SummaryGauges;
+use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 

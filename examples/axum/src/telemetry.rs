@@ -14,7 +14,8 @@ use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfi
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
-use payments_journal::{Journal, SummaryGauges};
+use payments_journal::Journal;
+use payments_journal::unversioned::SummaryGauges;
 use tokio::time::sleep;
 use tracing::{Instrument as _, info_span, warn};
 use tracing_opentelemetry::OpenTelemetrySpanExt as _;

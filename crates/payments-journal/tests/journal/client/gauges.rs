@@ -5,7 +5,8 @@ use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMe
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
 use payments_core::OperationName;
 use payments_fake::Fault;
-use payments_journal::{Resolution, SummaryGauges};
+use payments_journal::Resolution;
+use payments_journal::unversioned::SummaryGauges;
 
 use crate::client::world::World;
 
