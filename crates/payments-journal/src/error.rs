@@ -312,12 +312,12 @@ impl fmt::Display for Error {
             Cause::Panicked => write!(
                 f,
                 "{key}: the transport panicked after the request may have been sent; \
-                 it may have been processed: do not send it again, reconcile it with the service, then resolve the key"
+                 it may have been processed: do not pay it another way, reconcile it with the service, then resolve the key"
             ),
             Cause::Lost => write!(
                 f,
                 "{key}: the runtime ended while it was being sent; \
-                 it may have been processed: do not send it again, open the journal again, reconcile it with the service, then resolve the key"
+                 it may have been processed: do not pay it another way, open the journal again, reconcile it with the service, then resolve the key"
             ),
         }?;
         if let Some(error) = write_error {
