@@ -159,8 +159,7 @@ impl Summary {
 
 /// What to do about them, for people. Empty if there are none.
 fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
-    let statuses: Vec<_> = rejected.each().map(|(status, _)| status.to_string()).collect();
-    if statuses.is_empty() {
+    if rejected.each().next().is_none() {
         return Vec::new();
     }
     let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
@@ -169,21 +168,26 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
             format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
         }),
     );
-    let is_ambiguous = rejected.each().any(|(status, _)| {
-        let mut by_the_service = Failure::of_kind("rejected");
-        by_the_service.http_status = Some(status);
-        by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
-    });
-    let statuses = statuses.join(",");
-    lines.push(format!(
-        "fix the cause, then run `payments journal retry --status {statuses}` so that the same command sends them again"
-    ));
-    if is_ambiguous {
-        lines.push(
-            "this also reopens what the service itself declined with such a status: see `payments journal list --state rejected`, \
-             and reopen one with --key"
-                .to_owned(),
-        );
+    // With such a status the service itself may have declined other payments, which must not be sent again together.
+    let (one_by_one, together): (Vec<_>, Vec<_>) =
+        rejected.each().map(|(status, _)| status).partition(|status| {
+            let mut by_the_service = Failure::of_kind("rejected");
+            by_the_service.http_status = Some(*status);
+            by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
+        });
+    let listed = |statuses: Vec<u16>| statuses.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+    if !together.is_empty() {
+        lines.push(format!(
+            "fix the cause, then run `payments journal retry --status {}` so that the same command sends them again",
+            listed(together)
+        ));
+    }
+    if !one_by_one.is_empty() {
+        lines.push(format!(
+            "the service itself may have declined others with HTTP {}: fix the cause, look at `payments journal list --state rejected`, \
+             and let single ones be sent again with `payments journal retry --key KEY`",
+            listed(one_by_one)
+        ));
     }
     lines
 }
