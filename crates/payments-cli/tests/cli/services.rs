@@ -316,6 +316,34 @@ fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
     assert_eq!(workspace.shown("invoice-17", "state"), "processed");
 }
 
+/// The counts, the sums and the times are the same.
+#[test]
+fn code_of_one_change_of_a_service_is_refused_for_another_d47() {
+    let workspace = Workspace::open();
+    workspace.charge("paid").processed();
+    let old = workspace.sandbox.base_url();
+    let changes = [
+        format!("forget-service {old}"),
+        format!("rename-service {old} https://new.example.com"),
+        format!("rename-service {old} https://other.example.com"),
+    ];
+    let codes = changes.each_ref().map(|change| {
+        let shown = workspace.journals(change).json();
+        assert_eq!(workspace.journals(change).json()["shown"], shown["shown"], "{change}");
+        shown["shown"].as_str().unwrap().to_owned()
+    });
+    let confirmed = |change: &String, code: &String| {
+        workspace.journals(format!("{change} --count 1 --shown {code} --by ada"))
+    };
+    for (index, code) in codes.iter().enumerate() {
+        for (_, change) in changes.iter().enumerate().filter(|(other, _)| *other != index) {
+            let error = confirmed(change, code).failed_as(2, "service_changed");
+            has(message(&error), [&*format!("--shown {code}")]);
+        }
+    }
+    assert_eq!(confirmed(&changes[2], &codes[2]).json()["done"], true);
+}
+
 #[test]
 fn summary_has_every_state_with_exact_sums() {
     let workspace = Workspace::open();

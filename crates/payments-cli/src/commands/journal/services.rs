@@ -1,14 +1,13 @@
 //! `payments journal rename-service` and `forget-service`: what a person does with all intents of one service.
 
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
-
-use payments_journal::{ServiceError, ServiceIntents, StateName, Summary};
+use payments_journal::{ServiceError, ServiceIntents, StateName};
 use serde::Serialize;
+use serde_json::json;
 
 use super::{CommandError, READ, summary};
 use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
-use crate::format::counted;
+use crate::format::{counted, timestamp};
 use crate::output::Output;
 use crate::settings::KnownKeys;
 use crate::settings::{JournalPlace, OpenFor};
@@ -29,7 +28,7 @@ pub(super) async fn run(
         return write(output, &found, to, None);
     };
     let by = &KnownKeys::in_environment().mask(by);
-    let code = code(&found.intents);
+    let code = code(&found, to);
     if found.intents.count() != count || confirmed.shown.as_ref().is_some_and(|shown| *shown != code) {
         return Err(changed(&found, confirmed).into());
     }
@@ -49,14 +48,14 @@ fn write(
 ) -> Result<(), CommandError> {
     let ServiceIntents { service, intents, .. } = found;
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
-    let (states, shown) = (summary::states(intents), code(intents));
+    let (states, shown) = (summary::states(intents), code(found, to));
     let document = Document { service, to, count, shown: &shown, states, is_done: by.is_some() };
     super::write(what, output, &document, |_| text(found, to, by))
 }
 
 fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
     let ServiceIntents { service, intents, .. } = found;
-    let (count, code) = (intents.count(), code(intents));
+    let (count, code) = (intents.count(), code(found, to));
     let (shown, to) = (for_terminal(service), to.map(for_terminal));
     let lines = summary::lines(intents);
     let counted = counted(count, "intent");
@@ -109,15 +108,24 @@ struct Document<'a> {
     is_done: bool,
 }
 
-/// The same as long as the counts, the sums and the oldest of each state are: a key that is rejected when a person looks may be
-/// paid a moment later.
-fn code(intents: &Summary) -> String {
-    let mut hasher = DefaultHasher::new();
-    for of in &intents.states {
-        let sum = of.sum.map(|sum| sum.to_string());
-        (of.state.as_str(), of.count, sum, of.oldest).hash(&mut hasher);
-    }
-    format!("{:08x}", hasher.finish() >> 32)
+/// Of what a person confirms: whether the service is renamed to this name or forgotten, and the count, the sum and the oldest of
+/// each state. A key that is rejected when a person looks may be paid a moment later.
+fn code(found: &ServiceIntents, to: Option<&str>) -> String {
+    let states = found.intents.states.iter();
+    let states: Vec<_> = states
+        .map(|of| {
+            let sum = of.sum.map(|sum| sum.to_string());
+            json!([of.state.as_str(), of.count, sum, of.oldest.map(timestamp)])
+        })
+        .collect();
+    let hash = fnv_1a(json!([found.service, to, states]).to_string().as_bytes());
+    format!("{:08x}", (hash >> 32) ^ (hash & 0xffff_ffff))
+}
+
+/// The same in every release, against a mistake and not against a person.
+fn fnv_1a(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    bytes.iter().fold(0xcbf2_9ce4_8422_2325, step)
 }
 
 /// The person confirmed other counts than those of the journal.
@@ -132,7 +140,7 @@ fn changed(found: &ServiceIntents, confirmed: &ServiceConfirmation) -> Failure {
     Failure::invalid(
         "service_changed",
         format!(
-            "{given} is not what the journal has: {counted} of {service} ({now}); nothing was changed: look at them and \
+            "{given} is not what this command shows now: {counted} of {service} ({now}); nothing was changed: look at them and \
              decide again"
         ),
     )
@@ -147,5 +155,20 @@ fn failure(error: &ServiceError) -> CommandError {
             Failure::invalid("service_changed", format!("{error} ({now})")).into()
         }
         (None, None) => Failure::invalid("service_refused", error.to_string()).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// From the authors of the hash.
+    #[test]
+    fn hash_is_fnv_1a_in_every_release() {
+        for (text, hash) in
+            [("", 0xcbf2_9ce4_8422_2325), ("a", 0xaf63_dc4c_8601_ec8c), ("foobar", 0x8594_4171_f739_67e8)]
+        {
+            assert_eq!(fnv_1a(text.as_bytes()), hash, "{text}");
+        }
     }
 }
