@@ -7,6 +7,7 @@ use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
 use crate::failure::Problem;
+use crate::own_files::is_own;
 use crate::report::problems::Problems;
 use crate::style::for_terminal;
 
@@ -45,8 +46,7 @@ pub(crate) struct Table<'a> {
     headings: Vec<String>,
     has_rows: bool,
     may_hide_rows: bool,
-    /// Whether this command wrote the file, and so escaped its formulas. In a person's file an apostrophe is part of the cell.
-    pub(crate) is_escaped: bool,
+    is_own: bool,
 }
 
 impl<'a> Table<'a> {
@@ -71,12 +71,13 @@ impl<'a> Table<'a> {
             }
             Some(read) => read,
         };
-        let headings = (0..records.ends.len())
+        let headings: Vec<_> = (0..records.ends.len())
             .map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned())
             .collect();
         match is_whole {
             Ok(()) => {
-                Ok(Self { records, headings, has_rows: false, may_hide_rows: false, is_escaped: false })
+                let is_own = is_own(&headings);
+                Ok(Self { records, headings, has_rows: false, may_hide_rows: false, is_own })
             }
             Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
         }
@@ -134,10 +135,10 @@ impl<'a> Table<'a> {
         if cell.contains('\0') { Err("must not contain a NUL character") } else { Ok(cell) }
     }
 
-    /// The same before its formulas were escaped.
+    /// The same before this command escaped its formulas, if it wrote the file.
     pub(crate) fn text(&self, index: usize) -> Result<String, String> {
         let cell = self.cell(index)?;
-        Ok(if self.is_escaped { unescape_formulas(cell) } else { cell.to_owned() })
+        Ok(if self.is_own { unescape_formulas(cell) } else { cell.to_owned() })
     }
 
     /// Reads the next row that has a valid key in this column. Every other row is a problem, and so is a file without rows.

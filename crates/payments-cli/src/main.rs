@@ -63,6 +63,7 @@ mod hints;
 mod interrupt;
 mod journaled_call;
 mod output;
+mod own_files;
 mod report;
 mod row_file;
 mod run_to_report;

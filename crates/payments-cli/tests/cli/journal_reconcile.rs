@@ -2,6 +2,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::time::{Duration, SystemTime};
 
 use payments_fake::Fault;
@@ -52,6 +54,48 @@ fn found(ended: &Ended) -> Vec<(String, String)> {
     let document = ended.json();
     let proposals = document["proposals"].as_array().unwrap();
     proposals.iter().map(|it| (text(&it["key"]), text(&it["row"]["transaction_id"]))).collect()
+}
+
+/// Each reader must know whether this command escaped the formulas of a file: a wrong answer changes these keys.
+#[test]
+fn keys_like_formulas_survive_each_file_that_is_written_and_read_d49() {
+    const KEYS: [&str; 6] = ["+1", "-1a", "@1", "'=1", "'1", "1;=1"];
+    let workspace = Workspace::open();
+    workspace.charge("kept").processed();
+    let copy = fs::read(workspace.journal()).unwrap();
+    let rows = (1..).zip(KEYS).map(|(number, key)| format!("{key},tok_approved,{number}.25,false,\n"));
+    workspace.rows(rows.collect::<String>());
+    let [results, out] = ["results.csv", "found.csv"].map(|name| workspace.path(name));
+    workspace.bills(&format!("--results {results}")).exits(0);
+    let mut report = "Transaction ID,Amount,Reference,Date\n".to_owned();
+    let lost = KEYS.map(|key| format!("{key}-lost"));
+    for (number, key) in (1..).zip(&lost) {
+        let amount = format!("{number}.50");
+        let id = workspace.lost(key, &amount);
+        report.extend([format!("{id},{amount},{key},{}\n", now())]);
+    }
+    workspace.reconcile(&report, &format!("--out {out}")).quiet(0);
+    let exported = |options: &str| {
+        let ended = workspace.journals(format!("export {options}")).quiet(0);
+        let key =
+            |line: &str| serde_json::from_str::<Value>(line).unwrap()["key"].as_str().unwrap().to_owned();
+        ended.stdout.lines().map(key).collect::<BTreeSet<_>>()
+    };
+    let (billed, lost) = (BTreeSet::from(KEYS.map(str::to_owned)), BTreeSet::from(lost));
+    let export = workspace.write("export.csv", workspace.csv(""));
+    let every = exported("");
+    assert_eq!(every.len(), 1 + billed.len() + lost.len());
+    let billing = workspace.path("rows.csv");
+    for (file, keys) in [(&billing, &billed), (&results, &billed), (&out, &lost), (&export, &every)] {
+        assert_eq!(exported(&format!("--run {file}")), *keys, "{file}");
+    }
+    workspace.journals(format!("resolve --by ada --from {out}")).exits(0);
+    assert_eq!(exported("--state resolved"), lost);
+
+    fs::write(workspace.journal(), copy).unwrap();
+    let accept = format!("accept-history --by ada --keys-are-exact --sent {export} {out} {results}");
+    workspace.journals(accept).exits(0);
+    assert_eq!(exported(""), every);
 }
 
 #[test]

@@ -79,7 +79,8 @@ impl Workspace {
     }
 
     pub(crate) fn charging(&self, key: &str, request: &str) -> Run {
-        self.run(CHARGE).with(["--key", key]).stdin(request)
+        // A key may begin with a hyphen.
+        self.run(CHARGE).with([&*format!("--key={key}")]).stdin(request)
     }
 
     /// A payment by card or account with this key.

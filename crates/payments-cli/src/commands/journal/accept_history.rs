@@ -6,7 +6,6 @@ use payments_journal::{IntentKey, Journal, SentSince};
 use serde_json::json;
 
 use super::CommandError;
-use super::reconcile::is_of_out;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::card_like_ids::{self, is_like_a_card};
 use crate::csv_file::Table;
@@ -77,14 +76,13 @@ async fn read(
 
 /// The table, and its column of keys.
 fn table_of_keys(file: &RowFile) -> Result<(Table<'_>, usize), Problem> {
-    let mut table = file.table(file.separator())?;
+    let table = file.table(file.separator())?;
     let headings = table.headings();
     let is_key = |index: &usize| headings[*index].trim().eq_ignore_ascii_case("key");
     let columns: Vec<_> = (0..headings.len()).filter(is_key).collect();
     let &[column] = &*columns else {
         return Err(Problem::new(1, "header", "must have one column Key"));
     };
-    table.is_escaped = headings[column] == "key" || is_of_out(headings);
     Ok((table, column))
 }
 

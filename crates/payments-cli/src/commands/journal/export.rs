@@ -104,8 +104,6 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashMap<IntentKey, u64>,
     let Some(key) = theirs.or(ours).or(reference) else {
         return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
     };
-    // Only a file that this command wrote has a heading in lower case.
-    table.is_escaped = theirs.is_none() && ours.is_some();
     while let Some(row) = table.next() {
         row.map_err(wrong)?;
         let text = table.text(key).map_err(|rule| refused(table.line(), &rule))?;

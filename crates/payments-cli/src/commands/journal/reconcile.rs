@@ -22,6 +22,7 @@ use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
 use crate::output::Output;
+use crate::own_files::PROPOSALS;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_history::in_words;
 use crate::settings::{JournalPlace, OpenFor};
@@ -68,16 +69,6 @@ pub(super) async fn run(
     Ok(ExitCode::of_keys(found.leaves_unknown(), is_unexplained))
 }
 
-/// The headings of the file of `--out`, which `resolve --from` reads. The last two show whose key it is, in case the file is read
-/// with another journal.
-pub(super) const HEADINGS: [&str; 8] =
-    ["Key", "Attempt", "Revision", "TransactionId", "Verdict", "Note", "Service", "BegunAt"];
-
-/// Whether a file has the headings of one that `--out` wrote. In older ones the note is last.
-pub(super) fn is_of_out(headings: &[String]) -> bool {
-    headings == HEADINGS || headings == &HEADINGS[..6]
-}
-
 /// Writes a new file with every proposal, and returns its name.
 fn write_proposals(
     path: &Path,
@@ -101,7 +92,7 @@ fn write_proposals(
         }
     })?;
     let mut write = || {
-        let mut bytes = csv_file::record(&HEADINGS)?;
+        let mut bytes = csv_file::record(&PROPOSALS)?;
         for proposal in found.all_proposals() {
             let ReconciledAttempt { key, attempt, revision, begun_at, .. } = &proposal.attempt;
             let name = report.name.as_deref().unwrap_or("the report");

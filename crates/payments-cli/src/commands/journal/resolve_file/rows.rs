@@ -6,11 +6,11 @@ use payments_journal::{Intent, IntentKey, IntentState};
 use payments_model::Amount;
 use payments_model::unversioned::printable_field_name;
 
-use super::super::reconcile::{HEADINGS as PROPOSALS, is_of_out};
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::csv_file::Table;
 use crate::failure::Problem;
+use crate::own_files::{PROPOSALS, is_only_of_an_export, plain};
 use crate::report::intent::{self, exported_transaction};
 use crate::report::problems::Problems;
 use crate::row_file::RowFile;
@@ -84,7 +84,6 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> (Vec<Row>, u64) {
         }
     };
     let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
-    table.is_escaped = columns.is_exported || is_of_out(table.headings());
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
         let first = *lines.entry(key.clone()).or_insert(line);
@@ -120,7 +119,6 @@ impl Columns {
     /// `None` if one is missing that every file needs.
     fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
-        let plain = |heading: &str| heading.trim().replace('_', "").to_ascii_lowercase();
         let is_in = |names: &[&str], heading: &str| names.iter().any(|name| plain(name) == plain(heading));
         let columns_of = |is_it: &dyn Fn(&str) -> bool| {
             (0..headings.len()).filter(|index| is_it(&headings[*index])).collect::<Vec<_>>()
@@ -143,13 +141,8 @@ impl Columns {
         let required = [("Key", true), ("TransactionId", needs_id), ("Note", true)].map(&mut column);
         let seen = [("Attempt", false), ("Revision", false)].map(&mut column);
         let has = |name: &str| headings.iter().any(|heading| heading == name);
-        // A database client or a person may have changed the headings.
-        let is_of_an_export = |heading: &String| {
-            let is_name = is_in(&intent::names(), heading) && !is_in(&PROPOSALS[..6], heading);
-            heading.trim().contains('_') && is_name
-        };
-        let is_exported =
-            ["key", "transaction_id", "note"].into_iter().all(has) || headings.iter().any(is_of_an_export);
+        let is_exported = ["key", "transaction_id", "note"].into_iter().all(has)
+            || headings.iter().any(|heading| is_only_of_an_export(heading));
         // In a file that a person wrote these columns are the person's own.
         let are_ours = is_exported || seen.iter().all(Option::is_some);
         let ours =

@@ -1,0 +1,60 @@
+//! Which CSV files this command wrote: in those it escaped the formulas, and in a person's file an apostrophe is part of the cell.
+
+use crate::report::intent;
+
+/// The headings of the file of `reconcile --out`, which `resolve --from` reads. The last two show whose key it is, in case the file
+/// is read with another journal.
+pub(crate) const PROPOSALS: [&str; 8] =
+    ["Key", "Attempt", "Revision", "TransactionId", "Verdict", "Note", "Service", "BegunAt"];
+
+/// Whether a file with these headings is of `reconcile --out`, an export, or results of a billing run. A person may have removed
+/// or added columns of the last two, whose `key` is in lower case.
+pub(crate) fn is_own(headings: &[String]) -> bool {
+    let has = |name: &str| headings.iter().any(|heading| heading == name);
+    // In older ones the note is last.
+    let is_of_out = headings == PROPOSALS || headings == &PROPOSALS[..6];
+    is_of_out || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
+}
+
+/// Whether only an export has this heading. A database client may have changed its case.
+pub(crate) fn is_only_of_an_export(heading: &str) -> bool {
+    let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
+    heading.trim().contains('_') && is_in(&intent::names()) && !is_in(&PROPOSALS[..6])
+}
+
+/// The heading as it is compared: in any case, with and without underscores.
+pub(crate) fn plain(heading: &str) -> String {
+    heading.trim().replace('_', "").to_ascii_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_is_own_by_its_headings() {
+        let is_own = |line: &str| is_own(&line.split(',').map(str::to_owned).collect::<Vec<_>>());
+        for own in [
+            &*PROPOSALS.join(","),
+            &PROPOSALS[..6].join(","),
+            &intent::names().join(","),
+            &intent::names().join(",").to_ascii_uppercase(),
+            "line,key,outcome,amount,reference,transaction_id,http_status,kind,message",
+            "key",
+            "key,verdict,note",
+        ] {
+            assert!(is_own(own), "{own}");
+        }
+        for of_a_person in [
+            "Key",
+            "KEY,Note",
+            "Key,TokenId,Amount,created_at",
+            "Key,key",
+            "Key,TransactionId,Verdict,Note",
+            &PROPOSALS[..7].join(","),
+            "ReferenceNo,TokenId",
+        ] {
+            assert!(!is_own(of_a_person), "{of_a_person}");
+        }
+    }
+}
