@@ -11,7 +11,7 @@ use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transpor
 use payments_hyper::{HyperTransport, TokioTimer};
 
 use self::api_key::Key;
-pub(crate) use self::api_key::{KnownKeys, key_hint};
+pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
 pub(crate) use self::journal_place::{JOURNAL, JournalPlace, NO_JOURNAL, OpenFor, warn_of_a_loss};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
@@ -55,9 +55,13 @@ struct Authority {
 impl Settings {
     /// Reads the environment and the files that the settings name. Reports all problems together.
     pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        let key = api_key::chosen(options);
-        let keys = KnownKeys::new(options.api_key_file.as_deref(), key.as_ref().ok());
-        let key = key.and_then(Key::checked);
+        Self::with_keys(options, ReadKeys::of(options))
+    }
+
+    /// The same with keys that were read before, for a command that may need nothing else.
+    pub(crate) fn with_keys(options: &ClientOptions, keys: ReadKeys) -> Result<Self, Failure> {
+        let ReadKeys { chosen, known: keys } = keys;
+        let key = chosen.and_then(Key::checked);
         // Without a key a placeholder, so that a wrong address and a missing key are reported together.
         let api_key = key.as_ref().map_or_else(|_| ApiKey::new("any"), |(key, _)| Ok(key.clone()))?;
         let merchant = merchant(options);
@@ -119,11 +123,6 @@ impl Settings {
             "{API_KEY} and {API_KEY_FILE} are both set and have two keys, and one may be another merchant's; nothing was sent: \
              unset one of them, or give --api-key-file"
         )))
-    }
-
-    /// Every API key in the settings, whatever else is missing or wrong: a person's text may contain one.
-    pub(crate) fn known_keys(options: &ClientOptions) -> KnownKeys {
-        KnownKeys::new(options.api_key_file.as_deref(), api_key::chosen(options).ok().as_ref())
     }
 
     /// A client with these settings over a real network. Nothing is sent yet.

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
 
 /// The key: from the option's file, else the variable, else the variable's file.
-pub(super) fn chosen(options: &ClientOptions) -> Result<Key, Failure> {
+fn chosen(options: &ClientOptions) -> Result<Key, Failure> {
     if let Some(path) = &options.api_key_file {
         key_file(path, Source::FileOf("--api-key-file"))
     } else if let Some(key) = text_variable(API_KEY)? {
@@ -135,14 +135,27 @@ fn check_key_file(_: &Metadata) -> Result<Option<&'static str>, &'static str> {
     Ok(None)
 }
 
+/// The key of the calls, or why there is none, and all that are known. It is read once, because its file may be a pipe.
+pub(crate) struct ReadKeys {
+    pub(super) chosen: Result<Key, Failure>,
+    pub(crate) known: KnownKeys,
+}
+
+impl ReadKeys {
+    pub(crate) fn of(options: &ClientOptions) -> Self {
+        let chosen = chosen(options);
+        let known = KnownKeys::new(options.api_key_file.as_deref(), chosen.as_ref().ok());
+        Self { chosen, known }
+    }
+}
+
 /// The keys of the options and the environment: also those that are overridden, refused or invalid.
 #[derive(Clone)]
 pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {
-    /// `file` is that of the option, and `chosen` the key that calls would use. Its file may be a pipe, which can be read only
-    /// once.
-    pub(super) fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
+    /// `file` is that of the option, and `chosen` the key that calls would use.
+    fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
         let files = file.map(Path::to_owned).into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
         let in_files = files.filter(|path| path.is_file()).filter_map(|path| {
             let bytes = files::read(&path, LARGEST_KEY_FILE).ok()??;

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs;
+use std::process::Command;
+use std::thread;
 
 use http::StatusCode;
 use payments_fake::Fault;
@@ -124,7 +126,16 @@ fn lost_keys_are_resolved_at_their_service_d47_d49() {
         let nowhere = resolve().at("").end();
         nowhere.failed(2);
         has(nowhere.shown(), ["does not know its service"]);
-        resolve().with("--merchant toys").end().exits(0);
+        // A pipe can be read only once.
+        let fifo = workspace.path(key);
+        assert!(Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        let writer = {
+            let fifo = fifo.clone();
+            thread::spawn(move || fs::write(fifo, KEY))
+        };
+        let run = resolve().env("PAYMENTS_API_KEY", "").with(["--api-key-file", &*fifo]);
+        run.with("--merchant toys").end().exits(0);
+        writer.join().unwrap().unwrap();
         assert!(workspace.shown(key, "service").as_str().unwrap().ends_with("#toys"));
         workspace.charge(key).failed(5);
     }

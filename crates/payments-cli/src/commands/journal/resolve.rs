@@ -21,7 +21,7 @@ use crate::hints;
 use crate::output::Output;
 use crate::report::advice::{journal_command, second_charge, shell_word};
 use crate::report::exit_code::ExitCode;
-use crate::settings::{JournalPlace, KnownKeys, OpenFor, Settings};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings};
 use crate::style::for_terminal;
 
 /// Records what a person found out. A transaction is looked up first.
@@ -63,8 +63,10 @@ pub(super) async fn run(
     let (intent, record) = if is_looked_up {
         look_up_and_resolve(options, place, output, &key, said).await?
     } else {
-        let keys = Settings::known_keys(&options);
-        let resolved = resolve_as_said(&options, place, &key, said, &keys).await;
+        let read = ReadKeys::of(&options);
+        // Whatever else is missing or wrong: a person's text may contain one.
+        let keys = read.known.clone();
+        let resolved = resolve_as_said(&options, place, &key, said, read).await;
         (resolved.map_err(|error| error.without(&keys))?, None)
     };
     if let IntentState::Resolved { resolution, .. } = &intent.state
@@ -203,13 +205,13 @@ async fn resolve_as_said(
     place: &JournalPlace,
     key: &IntentKey,
     said: Said,
-    keys: &KnownKeys,
+    keys: ReadKeys,
 ) -> Result<Intent, CommandError> {
-    let said = said.without(keys)?;
+    let said = said.without(&keys.known)?;
     let (journal, read) = read(place, key).await?;
     let resolution = said.about(&read)?;
     let resolved = if needs_service(&read, &resolution.verdict) {
-        let settings = Settings::resolve(options)
+        let settings = Settings::with_keys(options, keys)
             .map_err(|error| error.reworded(|message| format!("{SERVICE_IS_LOST}: {message}")))?;
         settings.require_one_key()?;
         journal.resolve_of_service(&read, resolution, settings.endpoint.service()).await

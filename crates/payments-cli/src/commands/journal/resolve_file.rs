@@ -31,7 +31,7 @@ use crate::report::problems::{Problems, Role};
 use crate::report::{intent_history, text};
 use crate::row_file::RowFile;
 use crate::run_to_report::cannot_start;
-use crate::settings::{JournalPlace, OpenFor, Settings};
+use crate::settings::{JournalPlace, OpenFor, ReadKeys};
 
 pub(super) async fn run(
     mut options: ClientOptions,
@@ -53,7 +53,7 @@ pub(super) async fn run(
         (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let keys = Settings::known_keys(&options);
+        let keys = ReadKeys::of(&options).known;
         (None, None, keys, Interrupt::install().map_err(|error| cannot_start(&error))?)
     };
     problems.hide_keys(|key| keys.is_in(key) || (!ids_are_not_cards && is_like_a_card(key)));
