@@ -63,10 +63,7 @@ impl Arguments {
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Show everything in action against a local sandbox; no account, no network
-    ///
-    /// Starts a sandbox on a free loopback port, sends it every operation and every documented error over a real
-    /// socket, loses one response on purpose, and compares the client's results with the sandbox's own ledger.
-    #[command(after_long_help = end(help!("demo_codes"), "payments demo"), args = hidden_client_options())]
+    #[command(long_about = help!("demo"), after_long_help = end(help!("demo_codes"), "payments demo"), args = hidden_client_options())]
     Demo,
 
     /// Run the payment service on this machine until SIGINT or SIGTERM
@@ -128,7 +125,7 @@ pub(crate) enum Command {
 #[derive(Subcommand)]
 pub(crate) enum TransactionCommand {
     /// Process a card or ACH payment (POST /transaction)
-    #[command(long_about = help!("transaction_create"), after_long_help = end(help!("charge_codes"), "payments transaction create --file sale.json --journal billing.db --key invoice-17"))]
+    #[command(long_about = help!("transaction_create"), after_long_help = end(help!("charge_codes"), "payments transaction create --file sale.json \\\n      --journal billing.db --key invoice-17"))]
     Create(Payment),
 
     /// Look up a transaction (GET /transaction/{id})
@@ -143,7 +140,7 @@ pub(crate) enum TransactionCommand {
 #[derive(Subcommand)]
 pub(crate) enum TokenTransactionCommand {
     /// Process a payment with a stored token (POST /token-transaction)
-    #[command(long_about = help!("token_transaction_create"), after_long_help = end(help!("charge_codes"), "payments token-transaction create --file sale.json --journal billing.db --key invoice-17"))]
+    #[command(long_about = help!("token_transaction_create"), after_long_help = end(help!("charge_codes"), "payments token-transaction create --file sale.json \\\n      --journal billing.db --key invoice-17"))]
     Create(Payment),
 }
 
@@ -191,5 +188,19 @@ mod tests {
     #[test]
     fn command_line_is_consistent() {
         Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn help_texts_fit_the_columns_of_their_files() {
+        fn check(command: &clap::Command) -> usize {
+            let after = [command.get_after_help(), command.get_after_long_help()];
+            let texts = command.get_subcommands().map(clap::Command::get_long_about).chain(after);
+            let texts: Vec<_> = texts.flatten().map(ToString::to_string).collect();
+            for line in texts.iter().flat_map(|text| text.lines()) {
+                assert!(line.chars().count() <= help::COLUMNS, "{}: {line}", command.get_name());
+            }
+            texts.len() + command.get_subcommands().map(check).sum::<usize>()
+        }
+        assert!(check(&Arguments::command()) > 30);
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn end(codes: &str, example: &str) -> String {
 }
 
 /// The columns of the files, and of every wider terminal.
-const COLUMNS: usize = 80;
+pub(crate) const COLUMNS: usize = 80;
 
 /// The command with texts that fit a terminal of this width. clap would break each line of a file in two, and forget its
 /// indentation.

@@ -65,7 +65,7 @@ pub(crate) enum JournalCommand {
     AcceptHistory(AcceptHistoryArguments),
 
     /// Give all intents of a service that was renamed its new name
-    #[command(long_about = help!("rename_service"), after_long_help = end(help!("write_codes"), "payments journal rename-service https://old.example.com https://new.example.com"), args = hidden_settings())]
+    #[command(long_about = help!("rename_service"), after_long_help = end(help!("write_codes"), "payments journal rename-service https://old.example.com \\\n      https://new.example.com"), args = hidden_settings())]
     RenameService {
         /// The name of the service as list prints it
         #[arg(value_name = "OLD")]
