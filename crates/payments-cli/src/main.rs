@@ -62,6 +62,7 @@ mod help;
 mod hints;
 mod interrupt;
 mod journaled_call;
+mod local_time;
 mod output;
 mod own_files;
 mod report;

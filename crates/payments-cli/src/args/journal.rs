@@ -8,8 +8,9 @@ use payments_journal::{IntentKey, Journal, StateName};
 
 use super::global::{dry_run, hidden_settings};
 use super::journal_place::{PlaceOptions, key};
-use super::reconcile::{ReconcileArguments, parse_zone, shifted};
+use super::reconcile::ReconcileArguments;
 use crate::help::{end, help};
+use crate::local_time::time;
 
 #[derive(Args)]
 pub(crate) struct JournalArguments {
@@ -298,30 +299,6 @@ fn state(name: &str) -> Result<StateName, String> {
     })
 }
 
-/// A plain date starts at midnight UTC, because every time is shown in UTC.
-pub(super) fn time(text: &str) -> Result<SystemTime, &'static str> {
-    const RULE: &str = "must be a date such as 2026-11-01, or a time such as 2026-11-01T08:00:00Z";
-    let text = text.to_ascii_uppercase();
-    if !text.is_ascii() {
-        return Err(RULE);
-    }
-    if text.len() == "2026-11-01".len() {
-        return humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).map_err(|_| RULE);
-    }
-    let (local, ahead) = if let Some(local) = text.strip_suffix('Z') {
-        (local, Some(0))
-    } else {
-        let at = text.len().saturating_sub("+01:00".len());
-        let (local, zone) = text.split_at_checked(at).ok_or(RULE)?;
-        let is_written_out = zone.as_bytes().get(3) == Some(&b':') && !zone.contains(char::is_whitespace);
-        (local, parse_zone(zone).filter(|_| is_written_out))
-    };
-    // A second Z would make any offset valid.
-    let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
-    let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;
-    ahead.and_then(|ahead| shifted(local, ahead)).ok_or(RULE)
-}
-
 fn status(text: &str) -> Result<u16, &'static str> {
     let status = text.parse().ok().filter(|status| (400..=499).contains(status));
     status.ok_or("must be HTTP statuses from 400 to 499, such as 401,403,429")
@@ -342,39 +319,6 @@ mod tests {
         assert_eq!(status("401"), Ok(401));
         for bad in ["", "200", "399", "500", "4010", "-401", "401.0"] {
             assert!(status(bad).is_err(), "{bad}");
-        }
-    }
-
-    #[test]
-    fn time_needs_a_zone_and_date_starts_in_utc() {
-        let seen = |text| time(text).map(|time| humantime::format_rfc3339_millis(time).to_string());
-        for (text, utc) in [
-            ("2026-11-01", "2026-11-01T00:00:00.000Z"),
-            ("2026-11-01T08:00:00Z", "2026-11-01T08:00:00.000Z"),
-            ("2026-11-01t08:00:00.5z", "2026-11-01T08:00:00.500Z"),
-            ("2026-11-01T00:30:00+01:00", "2026-10-31T23:30:00.000Z"),
-            ("2026-11-01T20:00:00.123-05:30", "2026-11-02T01:30:00.123Z"),
-        ] {
-            assert_eq!(seen(text), Ok(utc.to_owned()), "{text}");
-        }
-        for bad in [
-            "",
-            "1",
-            "2026-11",
-            "2026-11-31",
-            "01.11.2026",
-            "2026-11-01T08:00:00",
-            "2026-11-01T08:00:00+0100",
-            "2026-11-01T08:00:00+24:00",
-            "2026-11-01T08:00:00+14:30",
-            "2026-11-01T08:00:00+0:100",
-            "2026-11-01T08:00:00+01:\t\t",
-            "+1:0",
-            "2026-11-01T08:00:00Z+01:00",
-            "2026-11-01T08:00:00++1:00",
-            "２026-11-01",
-        ] {
-            assert!(seen(bad).is_err(), "{bad}");
         }
     }
 

@@ -1,12 +1,11 @@
 //! The arguments of `payments journal reconcile`.
 
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 
-use super::journal::time;
+use crate::local_time::{parse_zone, time};
 
 #[derive(Args)]
 pub(crate) struct ReconcileArguments {
@@ -85,38 +84,4 @@ fn column(text: &str) -> Result<(String, String), String> {
 
 fn zone(text: &str) -> Result<i64, &'static str> {
     parse_zone(text).ok_or("must be UTC, or an offset such as +01:00")
-}
-
-/// `Z`, `UTC`, `+01:00`, `-0530` or `+01`, as minutes ahead of UTC.
-pub(crate) fn parse_zone(text: &str) -> Option<i64> {
-    if ["Z", "UTC", "GMT"].iter().any(|name| text.trim().eq_ignore_ascii_case(name)) {
-        return Some(0);
-    }
-    let (sign, rest) = text.trim().split_at_checked(1)?;
-    let rest = rest.replace(':', "");
-    let (hours, minutes) = rest.split_at_checked(2)?;
-    let hours = number(hours, 2..=2, 0..=14)?;
-    let minutes = if minutes.is_empty() { 0 } else { number(minutes, 2..=2, 0..=59)? };
-    let ahead = i64::try_from(hours * 60 + minutes).ok().filter(|ahead| *ahead <= FURTHEST)?;
-    match sign {
-        "+" => Some(ahead),
-        "-" => Some(-ahead),
-        _ => None,
-    }
-}
-
-/// No zone is further from UTC, in minutes.
-const FURTHEST: i64 = 14 * 60;
-
-/// The instant that is this local time in a zone that many minutes ahead of UTC.
-pub(crate) fn shifted(local: SystemTime, ahead: i64) -> Option<SystemTime> {
-    let span = Duration::from_mins(ahead.unsigned_abs());
-    if ahead >= 0 { local.checked_sub(span) } else { local.checked_add(span) }
-}
-
-/// A number of so many digits, and in this range.
-pub(crate) fn number(text: &str, lengths: RangeInclusive<usize>, values: RangeInclusive<u64>) -> Option<u64> {
-    let is_number = text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = text.parse().ok()?;
-    (is_number && lengths.contains(&text.len()) && values.contains(&number)).then_some(number)
 }

@@ -5,7 +5,8 @@ use std::time::Duration;
 use payments_journal::{ReportCell, RowTime};
 use payments_model::Amount;
 
-use crate::args::reconcile::{DateOrder, number, parse_zone, shifted};
+use crate::args::reconcile::DateOrder;
+use crate::local_time::{number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
