@@ -401,20 +401,27 @@ fn without_secrets(url: &str) -> String {
             .all(|letter| letter.is_ascii_alphanumeric() || "-._~%".contains(letter) || more.contains(letter))
     };
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", ""));
-    let (address, _) = rest.split_once('?').unwrap_or((rest, ""));
-    let is_ambiguous = rest.len() != address.len() && rest[address.len()..].contains('@');
+    let (address, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let (user, address) = address.split_once('@').unwrap_or(("", address));
-    let (hosts, _) = address.split_once('/').unwrap_or((address, ""));
+    let (hosts, path) = address.split_once('/').unwrap_or((address, ""));
+    // A parameter counts before the path, and the last one of several.
+    let named = parameters.rsplit('&').find_map(|it| it.strip_prefix("dbname="));
+    let database = named.unwrap_or(path);
     // Text after a colon where a port is expected may be a password, if the host was forgotten.
     let has_only_ports =
         hosts.split(',').all(|host| match host.rsplit_once(']').unwrap_or(("", host)).1.split_once(':') {
             Some((_, port)) => port.bytes().all(|byte| byte.is_ascii_digit()),
             None => true,
         });
-    if is_ambiguous || !has_only_ports || !plain(user, ":!$&'()*+,;=") || !plain(address, ":[],/") {
+    let is_plain = plain(user, ":!$&'()*+,;=")
+        && plain(hosts, ":[],")
+        && plain(path, "/:[],")
+        && plain(database, "/:[],");
+    if parameters.contains('@') || !has_only_ports || !is_plain {
         return format!("{scheme}://…");
     }
-    format!("{scheme}://{address}")
+    let slash = if database.is_empty() { "" } else { "/" };
+    format!("{scheme}://{hosts}{slash}{database}")
 }
 
 #[cfg(test)]
@@ -458,6 +465,10 @@ mod tests {
             ("postgres://ada:hunter2@db.example.com:5432/books", "postgres://db.example.com:5432/books"),
             ("postgresql://db.example.com/books?password=hunter2", "postgresql://db.example.com/books"),
             ("postgres://ada@[::1]:5432,other/books", "postgres://[::1]:5432,other/books"),
+            ("postgres://db.example.com?dbname=books", "postgres://db.example.com/books"),
+            ("postgres:///books?host=db.example.com", "postgres:///books"),
+            ("postgres://db/books?dbname=a&password=hunter2&dbname=b", "postgres://db/b"),
+            ("postgres://db/books?password=hunter2&dbname=hun ter2", "postgres://…"),
             ("postgres://ada:hunter2", "postgres://…"),
             ("postgres://ada:hun/ter2@db.example.com/books", "postgres://…"),
             ("postgres://ada:hunter2?@db.example.com/books", "postgres://…"),
