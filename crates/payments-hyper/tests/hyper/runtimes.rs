@@ -170,6 +170,42 @@ async fn a_connection_that_opens_after_its_deadline_sends_nothing_d23() {
     assert_eq!(server.received().len(), 0);
 }
 
+/// As in a process that was stopped meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_connection_that_another_call_returns_after_the_deadline_sends_nothing_d23() {
+    let (may_respond, wait_until_may_respond) = gate();
+    let server = Server::start(move |connection| {
+        while connection.read_request() {
+            wait_until_may_respond();
+            connection.peer().respond("{}");
+        }
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let other = post(server.url()).total(Duration::from_hours(3)).request();
+    let other = tokio::spawn({
+        let transport = transport.clone();
+        async move { transport.send(other).await }
+    });
+    while server.received().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let request = post(server.url()).connect(Duration::from_hours(3)).total(Duration::from_mins(1)).request();
+    let mut call = pin!(transport.send(request));
+    assert!(poll(call.as_mut()).is_pending(), "the call connects");
+    may_respond();
+    while !other.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    // The connection waits for the call, which is not polled before its deadline.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::advance(Duration::from_hours(1)).await;
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
+    assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    assert_eq!(server.received().len(), 1);
+}
+
 /// A timer with one sleeping thread for each sleep. It needs no runtime.
 struct ThreadTimer;
 
