@@ -129,7 +129,7 @@ fn billing_run(server: &Server, folder: &Path, rows: u32, in_flight: u32) -> any
     command.arg("--journal").arg(file("journal.db")).arg("--results").arg(file("results.jsonl"));
     command.args(["--concurrency", &in_flight.to_string(), "--base-url", &server.base_url]);
     command.args(["--output", "json"]).env("PAYMENTS_API_KEY", &server.api_key);
-    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE", "PAYMENTS_PROFILE"] {
+    for name in ["PAYMENTS_BASE_URL", "PAYMENTS_API_KEY_FILE"] {
         command.env_remove(name);
     }
     Ok(command)
