@@ -68,6 +68,11 @@ const MUST_EXIST: &str = "PAYMENTS_JOURNAL_MUST_EXIST";
 /// The place for an address with a password, because every user of a machine can read the arguments of its processes.
 pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
 
+/// The base URL of a service, without the label of a merchant.
+pub(crate) fn base_url(service: &str) -> &str {
+    service.split_once('#').map_or(service, |(base_url, _)| base_url)
+}
+
 /// Of 1000 intents each, chosen by this command: reading them takes less than a tenth of a second.
 const MOST_PAGES: u32 = 10;
 
@@ -160,7 +165,6 @@ impl JournalPlace {
     /// Warns, whatever the output is, if the journal has payments, but none of this base URL: one of both may be a rehearsal. A large
     /// journal is not read to its end for each call, and then there is no warning.
     pub(crate) async fn warn_of_first_use(&self, journal: &Journal, service: &str) -> Result<(), Failure> {
-        let base_url = |service: &str| service.split('#').next().map(str::to_owned);
         let (mut other, mut pages) = (None, journal.pages(StateName::ALL));
         for page in 0.. {
             let Some(intents) = pages.next().await.map_err(|error| self.failure(&error))? else { break };

@@ -20,7 +20,7 @@ use crate::report::intent::state;
 use crate::report::intent_history;
 use crate::report::problems::Problems;
 use crate::row_file::NO_API_KEY;
-use crate::settings::{KnownKeys, Settings};
+use crate::settings::{KnownKeys, Settings, base_url};
 use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
@@ -212,11 +212,6 @@ impl Check<'_> {
             other => other,
         })
     }
-}
-
-/// The base URL of a service, without the label of a merchant.
-fn base_url(service: &str) -> Option<&str> {
-    service.split('#').next()
 }
 
 /// The transaction to look up. Of a declined payment, an id that the journal already has for the key is the key's own.
