@@ -102,7 +102,7 @@ impl Connection {
     ) -> Result<T, StoreError> {
         self.take_warning();
         let lost = "the connection to the journal's database was lost before it confirmed the commit";
-        let response = run(statements, StoreError::in_doubt(lost)).await?;
+        let response = run(statements, MAX_WAIT, StoreError::in_doubt(lost)).await?;
         // The server sends it before its response.
         match self.take_warning() {
             None => Ok(response),
@@ -196,17 +196,33 @@ const TLS: &str = "error performing TLS handshake";
 
 /// Waits for statements without a COMMIT, so that an error means that nothing was changed.
 pub(super) async fn execute<T>(statements: impl Future<Output = Result<T, Error>>) -> Result<T, StoreError> {
-    run(statements, StoreError::unavailable("the connection to the journal's database was lost")).await
+    run(statements, MAX_WAIT, lost()).await
+}
+
+/// The same for statements that read or write the whole table, which takes minutes if it is large. They must be in a transaction
+/// that [`WITHOUT_TIMEOUT`] has begun.
+pub(super) async fn execute_long<T>(
+    statements: impl Future<Output = Result<T, Error>>,
+) -> Result<T, StoreError> {
+    run(statements, MAX_WAIT_FOR_TABLE, lost()).await
+}
+
+/// Begins a transaction whose statements the server does not cancel.
+pub(super) const WITHOUT_TIMEOUT: &str = "BEGIN; SET LOCAL statement_timeout = 0";
+
+fn lost() -> StoreError {
+    StoreError::unavailable("the connection to the journal's database was lost")
 }
 
 async fn run<T>(
     statements: impl Future<Output = Result<T, Error>>,
+    max_wait: Duration,
     lost: StoreError,
 ) -> Result<T, StoreError> {
-    let error = match timeout(MAX_WAIT, statements).await {
+    let error = match timeout(max_wait, statements).await {
         Ok(Ok(response)) => return Ok(response),
         Ok(Err(error)) => error,
-        Err(_) => return Err(lost.because(format!("no response within {} s", MAX_WAIT.as_secs()))),
+        Err(_) => return Err(lost.because(format!("no response within {} s", max_wait.as_secs()))),
     };
     // Only an ERROR ends a statement. A server that shuts down sends FATAL at any moment, even between a commit and its
     // response.
@@ -255,6 +271,9 @@ fn text_of(reported: &DbError) -> String {
 
 /// The timeout of a connection and of each response. It is longer than the server's `statement_timeout`.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
+
+/// Of each response of [`execute_long`].
+const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(30);
 
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
 /// - `statement_timeout`: shorter than this program waits, so that a statement that waits for a lock is certainly rolled back.

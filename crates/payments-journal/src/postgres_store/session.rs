@@ -7,7 +7,7 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::connection::{Connection, execute};
+use super::connection::{Connection, WITHOUT_TIMEOUT, execute, execute_long};
 use super::tables;
 use crate::intent::base_url;
 use crate::milliseconds;
@@ -224,8 +224,14 @@ impl Session {
 
     /// Adds up the intents of this service, or all.
     pub(super) async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
-        let rows = execute(self.connection.client.query(tables::SUMMARIZE, &[&service])).await?;
-        rows.iter().map(tally).collect()
+        let client = &self.connection.client;
+        let summarizing = async {
+            client.batch_execute(WITHOUT_TIMEOUT).await?;
+            let rows = client.query(tables::SUMMARIZE, &[&service]).await?;
+            client.batch_execute("COMMIT").await?;
+            Ok(rows)
+        };
+        execute_long(summarizing).await?.iter().map(tally).collect()
     }
 
     /// Renames or removes the intents of a service in one transaction, or returns why not. After an error the connection must be
@@ -239,15 +245,18 @@ impl Session {
             client.batch_execute("BEGIN").await?;
             let locked = self.lock(service, SERVICES).await?;
             client.batch_execute(tables::LOCK_TABLE).await?;
+            client.batch_execute("SET LOCAL statement_timeout = 0").await?;
             Ok(locked)
         };
         let locked = execute(locking).await?;
         self.connection.check_session(locked.get(1))?;
-        let mut refusal = change.refusal(self.summarize(Some(service)).await?);
+        let tallies = execute_long(client.query(tables::SUMMARIZE, &[&service])).await?;
+        let mut refusal = change.refusal(tallies.iter().map(tally).collect::<Result<_, _>>()?);
         if let (None, Some(to)) = (&refusal, change.new_name()) {
             let named = i64::from(NAMED);
             let same =
-                execute(client.query(tables::SAME_TRANSACTIONS, &[&service, &base_url(to), &named])).await?;
+                execute_long(client.query(tables::SAME_TRANSACTIONS, &[&service, &base_url(to), &named]))
+                    .await?;
             refusal = ServiceChange::same_transactions(same.iter().map(|row| row.get(0)));
         }
         if refusal.is_some() {
@@ -257,7 +266,7 @@ impl Session {
         if let Some(to) = change.new_name() {
             let mut done = i64::MIN;
             loop {
-                let rows = execute(client.query(tables::OF_SERVICE, &[&service, &done])).await?;
+                let rows = execute_long(client.query(tables::OF_SERVICE, &[&service, &done])).await?;
                 let Some(last) = rows.last() else { break };
                 done = last.get("position");
                 let positions: Vec<i64> = rows.iter().map(|row| row.get("position")).collect();
@@ -269,7 +278,7 @@ impl Session {
                 execute(client.execute(tables::RENAME, &values)).await?;
             }
         } else {
-            execute(client.execute(tables::FORGET, &[&service])).await?;
+            execute_long(client.execute(tables::FORGET, &[&service])).await?;
         }
         let (by, count, done) = (change.by(), change.count().cast_signed(), change.done());
         let committing = async {

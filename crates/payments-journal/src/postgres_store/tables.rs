@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, GenericClient, Transaction};
 
-use super::connection::{Connection, execute};
+use super::connection::{Connection, execute, execute_long};
 use crate::row::{ended, names};
 use crate::{StateName, StoreError};
 
@@ -31,7 +31,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
             transaction.commit().await?;
             Ok(is_missing)
         };
-        was_created = execute(creating).await?;
+        was_created = execute_long(creating).await?;
     }
     bring_forward(connection, MIGRATIONS).await?;
     check(connection).await?;
@@ -70,7 +70,7 @@ async fn bring_forward(connection: &mut Connection, migrations: &[&str]) -> Resu
         transaction.execute("UPDATE payments_journal.meta SET version = $1", &[&version]).await?;
         transaction.commit().await
     };
-    execute(migrate).await
+    execute_long(migrate).await
 }
 
 /// Whether the tables do not exist. Those before version 1 are refused.
@@ -327,7 +327,7 @@ mod tests {
 
     use super::*;
     use crate::postgres_store::address::Address;
-    use crate::postgres_store::connection::Access;
+    use crate::postgres_store::connection::{Access, MAX_WAIT};
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
     async fn older_tables_are_brought_forward_one_version_after_another() {
@@ -344,6 +344,17 @@ mod tests {
             assert!(is_newer && (known == 1 || version == 3), "{version}");
         }
         assert_eq!(usize::try_from(VERSION), Ok(MIGRATIONS.len() + 1));
+    }
+
+    #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+    async fn a_migration_may_take_longer_than_any_other_statement() {
+        let Some(server) = Server::start() else { return };
+        let address = Address::parse(&server.url()).unwrap();
+        let mut connection = Connection::open(&address, Access::Write).await.unwrap();
+        create(&mut connection).await.unwrap();
+        let slow = format!("SELECT pg_sleep({})", MAX_WAIT.as_secs() + 1);
+        bring_forward(&mut connection, &[&slow]).await.unwrap();
+        assert!(check(&connection).await.unwrap_err().is_newer());
     }
 
     #[tokio::test]

@@ -4,7 +4,7 @@ use payments_journal::internals::IntentStore as _;
 use payments_journal::{IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{make_standby, opened, sql};
+use super::{administrator, make_standby, opened, sql};
 use crate::contract;
 
 async fn read(url: &str) -> Journal {
@@ -54,4 +54,28 @@ async fn standby_is_read_and_shows_no_sender_as_dead() {
     let host = server.url().split('@').nth(1).unwrap().strip_suffix("/postgres").unwrap().to_owned();
     let of_two_standbys = format!("postgres://postgres@{host},{host}/postgres");
     assert_eq!(state(&read(&of_two_standbys).await).await, IntentState::Sending);
+}
+
+/// It reads the whole table, which takes a minute with many million rows. Here the table is locked for as long.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn summary_may_take_longer_than_any_other_statement() {
+    let Some((server, store)) = opened().await else { return };
+    contract::begun(&store, "k").await;
+    let journal = read(&server.url()).await;
+    let administrator = administrator(&server.url()).await;
+    administrator
+        .batch_execute("BEGIN; LOCK TABLE payments_journal.intents IN ACCESS EXCLUSIVE MODE")
+        .await
+        .unwrap();
+    let summary = tokio::spawn(async move { journal.summary().await });
+    let waits = "SELECT FROM pg_stat_activity
+        WHERE wait_event_type = 'Lock' AND clock_timestamp() - query_start > interval '11 s'";
+    while administrator.query_opt(waits, &[]).await.unwrap().is_none() {
+        assert!(!summary.is_finished(), "{:?}", summary.await);
+        // Within a transaction, the server shows the same activity again and again.
+        administrator.batch_execute("SELECT pg_sleep(0.1), pg_stat_clear_snapshot()").await.unwrap();
+    }
+    administrator.batch_execute("COMMIT").await.unwrap();
+    let summary = summary.await.unwrap().unwrap();
+    assert_eq!(summary.states.iter().map(|state| state.count).sum::<u64>(), 1);
 }
