@@ -91,7 +91,7 @@ impl MemoryStore {
         self.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn lock_to_change(&self) -> Result<MutexGuard<'_, Shared>, StoreError> {
+    fn while_open(&self) -> Result<MutexGuard<'_, Shared>, StoreError> {
         if self.is_closed.load(Ordering::Relaxed) { Err(closed()) } else { Ok(self.lock()) }
     }
 }
@@ -115,7 +115,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-        let mut shared = self.lock_to_change()?;
+        let mut shared = self.while_open()?;
         let row = shared.rows.get(change.key());
         let position = row.map_or(shared.last + 1, |row| row.position);
         let lost = row.and_then(|row| shared.accepted.iter().find(|(changes, _)| *changes >= row.change));
@@ -147,11 +147,11 @@ impl IntentStore for MemoryStore {
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
-        Ok(self.lock().rows.get(key).map(|row| row.intent.clone()))
+        Ok(self.while_open()?.rows.get(key).map(|row| row.intent.clone()))
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
-        let shared = self.lock();
+        let shared = self.while_open()?;
         let is_asked_for = |row: &&Row| {
             states.contains(&row.intent.state.name()) && after.is_none_or(|after| row.position > after)
         };
@@ -161,7 +161,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn change_service(&self, change: ServiceChange) -> Result<Option<ServiceError>, StoreError> {
-        let mut shared = self.lock_to_change()?;
+        let mut shared = self.while_open()?;
         let (mut tallies, mut held) = (Vec::new(), HashSet::new());
         for Row { intent, .. } in shared.rows.values() {
             if intent.service.as_deref() == Some(change.service()) {
@@ -195,13 +195,13 @@ impl IntentStore for MemoryStore {
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
-        Ok(self.lock().live.contains(owner))
+        Ok(self.while_open()?.live.contains(owner))
     }
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         let (now, age) = (SystemTime::now(), age.max(Journal::YOUNGEST_TO_PURGE));
         let mut purged = Purged::default();
-        self.lock_to_change()?.rows.retain(|_, row| {
+        self.while_open()?.rows.retain(|_, row| {
             let is_kept = row.intent.is_unresolved() || row.age() <= age;
             if !is_kept {
                 purged.intents += 1;
@@ -217,7 +217,7 @@ impl IntentStore for MemoryStore {
     }
 
     async fn accept_history(&self, _: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {
-        let mut shared = self.lock_to_change()?;
+        let mut shared = self.while_open()?;
         let changes = shared.changes;
         shared.accepted.extend(sent.map(|_| (changes, since)));
         Ok(())

@@ -158,7 +158,7 @@ pub(crate) fn only_read() -> StoreError {
 }
 
 pub(crate) fn closed() -> StoreError {
-    StoreError::unavailable("the journal was closed by this program; nothing was changed")
+    StoreError::poisoned("the journal was closed by this program; nothing was changed: open it again")
 }
 
 /// What has become of a change.

@@ -46,8 +46,8 @@ impl StoreError {
         Self::new(Kind::InDoubt, message)
     }
 
-    /// An earlier write or sync failed, or the process was forked, so the store cannot be trusted until it is opened again. The
-    /// change was not made.
+    /// The store cannot be used until it is opened again: an earlier write or sync failed, the process was forked, or this program
+    /// closed it. The change was not made.
     pub fn poisoned(message: impl Into<String>) -> Self {
         Self::new(Kind::Poisoned, message)
     }
@@ -80,8 +80,8 @@ impl StoreError {
         self.kind == Kind::InDoubt
     }
 
-    /// Nothing more is charged through this journal until it is opened again: a write or a sync failed, or the process was
-    /// forked while it was open.
+    /// Nothing more is charged through this journal until it is opened again, so calling again with it is useless: a write or a
+    /// sync failed, the process was forked while it was open, or this program has closed it.
     pub fn is_poisoned(&self) -> bool {
         self.kind == Kind::Poisoned
     }

@@ -52,7 +52,8 @@ impl Reader {
             // Fails only if the caller has left.
             let _ = sender.send(result);
         });
-        let gone = || problem::poisoned(self.place.path(), "its reader thread has ended");
+        let gone =
+            || problem::poisoned(self.place.path(), "it was closed, or its reader thread has panicked");
         self.queries.send(Some(query)).map_err(|_| gone())?;
         receiver.await.unwrap_or_else(|_| Err(gone()))
     }

@@ -57,7 +57,7 @@ macro_rules! tests {
             purge_ignores_clocks_of_senders_d45
             purge_counts_from_the_last_write_d45
             owner_is_live_until_it_is_closed
-            closed_store_changes_nothing
+            closed_store_does_nothing
             intents_of_dead_owners_become_unknown
             attempt_marked_as_crashed_still_records_its_end
             many_clients_send_one_key_once
@@ -751,7 +751,7 @@ pub(crate) async fn owner_is_live_until_it_is_closed<P: Place>(place: P) {
     assert!(!one.is_live(&payments_journal::OwnerId::new()).await.unwrap(), "an unknown owner is not live");
 }
 
-pub(crate) async fn closed_store_changes_nothing<P: Place>(place: P) {
+pub(crate) async fn closed_store_does_nothing<P: Place>(place: P) {
     let (store, journal) = (place.open().await, Journal::open(place.open().await).await.unwrap());
     charged_at("old", &store, at(1)).await;
     place.make_older(48 * HOUR).await;
@@ -765,8 +765,10 @@ pub(crate) async fn closed_store_changes_nothing<P: Place>(place: P) {
         store.apply(begin("k", &store, 1)).await.unwrap_err(),
         store.purge(36 * HOUR).await.unwrap_err(),
         store.accept_history("ada", Some(0), at(1)).await.unwrap_err(),
+        store.find(&key("k")).await.unwrap_err(),
+        store.list(StateName::ALL, None, 1).await.unwrap_err(),
     ] {
-        assert!(!error.is_in_doubt(), "{error}");
+        assert!(error.is_poisoned() && error.to_string().contains("closed"), "{error}");
     }
     journal.forget_service(&seen, "ada").await.unwrap_err();
     assert_eq!(intents(&place.open().await).await, before);

@@ -139,5 +139,5 @@ async fn outcome_of_a_damaged_row_or_a_closed_store_is_not_retried() {
     assert!(error.is_damaged() && !error.to_string().contains("nothing was sent"), "{error:#}");
     store.close().await;
     let error = ended(&store, attempt).await;
-    assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
+    assert!(error.is_poisoned() && error.to_string().contains("closed"), "{error:#}");
 }

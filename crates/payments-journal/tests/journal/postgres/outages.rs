@@ -101,7 +101,7 @@ async fn closed_store_changes_nothing_more() {
     contract::begun(&store, "k").await;
     store.close().await;
     let error = store.apply(contract::begin("l", &store, 1)).await.unwrap_err();
-    assert!(error.is_unavailable() && error.to_string().contains("closed"), "{error:#}");
+    assert!(error.is_poisoned() && error.to_string().contains("closed"), "{error:#}");
     let another = PostgresStore::connect(&server.url()).await.unwrap();
     assert_eq!(another.find(&contract::key("l")).await.unwrap(), None);
     assert!(!another.is_live(store.owner()).await.unwrap());
