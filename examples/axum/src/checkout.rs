@@ -20,6 +20,7 @@ pub(crate) fn routes(payments: JournaledClient) -> Router {
         .route("/orders/{order}/pay", post(pay))
         .route("/orders/{order}/pay-with-another-card", post(pay_with_another_card))
         .route("/orders/{order}", get(order))
+        .route("/unknown-payments", get(unknown_payments))
         .layer(middleware::from_fn(telemetry::in_span))
         // Not traced, because load balancers call it often.
         .route("/health", get(health))
@@ -74,6 +75,29 @@ async fn order(
         "state": intent.state.name().as_str(),
         "transaction_id": intent.transaction_id(),
     })))
+}
+
+/// The payments that a person must look for in the processor's records. A real shop shows them only to its finance people.
+async fn unknown_payments(State(payments): State<JournaledClient>) -> Result<Json<Value>, Refused> {
+    let journal = payments.journal();
+    let unavailable = |_| Refused(StatusCode::SERVICE_UNAVAILABLE);
+    // What a killed instance was sending is unknown too.
+    journal.mark_crashed().await.map_err(unavailable)?;
+    let mut unknown = Vec::new();
+    let mut pages = journal.pages(&[StateName::Unknown]);
+    while let Some(intents) = pages.next().await.map_err(unavailable)? {
+        unknown.extend(intents.iter().map(|intent| {
+            json!({
+                "key": intent.key,
+                "amount": intent.request.amount.map(|amount| amount.to_string()),
+                "reference": intent.request.reference,
+                "sent_at": humantime::format_rfc3339_millis(intent.begun_at).to_string(),
+                "transaction_id": intent.transaction_id(),
+                "search_by": intent.request.search_by(),
+            })
+        }));
+    }
+    Ok(Json(unknown.into()))
 }
 
 /// Unhealthy without the journal, because nothing is charged without it.

@@ -204,6 +204,34 @@ fn lost_response_is_unknown_and_no_retry_pays_again() {
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
 }
 
+/// What a person must look for: a lost response, and the charge that a killed instance was sending.
+#[test]
+fn unknown_payments_are_listed_for_a_person() {
+    let shop = Shop::open();
+    let (killed, instance) = (shop.start(), shop.start());
+    assert_eq!(instance.pay("16", "tok_approved").0, 200);
+    shop.gateway().arm(Fault::response_lost(TOKENS));
+    assert_eq!(instance.pay("17", "tok_approved").0, 202);
+    let gate = shop.gateway().gate_after_commit(TOKENS);
+    let browser = killed.begin("18", "tok_approved");
+    while gate.held() == 0 {
+        thread::yield_now();
+    }
+    killed.signal("KILL");
+    assert_eq!(killed.end(), None);
+    drop((gate, browser));
+
+    let (status, listed) = instance.get("/unknown-payments");
+    let members = |name: &str| {
+        let values = listed.as_array().unwrap().iter().map(|payment| payment[name].clone());
+        values.collect::<Vec<_>>()
+    };
+    assert_eq!((status, members("key")), (200, vec![json!("order-17"), json!("order-18")]), "{listed}");
+    assert_eq!(members("reference"), [json!("order 17"), json!("order 18")]);
+    assert_eq!(members("amount"), [json!("10.50"), json!("10.50")]);
+    assert!(members("sent_at").iter().all(|at| at.as_str().unwrap().ends_with('Z')), "{listed}");
+}
+
 #[test]
 fn shutdown_waits_for_the_charges_of_disconnected_browsers() {
     let shop = Shop::open();
