@@ -76,7 +76,7 @@ fn setting(name: &'static str) -> anyhow::Result<String> {
 /// Only for the example: starts a sandbox, and runs the program above in another process.
 fn main() -> anyhow::Result<()> {
     use payments_examples::{Program, show_ledger};
-    use payments_fake::FakeGateway;
+    use payments_fake::{EntryKind, FakeGateway};
     use payments_sandbox::Sandbox;
 
     if Program::is_this_process() {
@@ -87,6 +87,7 @@ fn main() -> anyhow::Result<()> {
 
     let ledger = sandbox.gateway().ledger();
     show_ledger(&ledger);
+    assert_eq!(ledger.entries()[0].kind, EntryKind::Authorization);
     assert_eq!(ledger.charged().count(), 0);
     Ok(())
 }

@@ -9,7 +9,8 @@ use std::env;
 use anyhow::Context as _;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{
-    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, Client, Endpoint, Observer, Outcome,
+    ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallerHeaders, Client, Endpoint, Observer,
+    Outcome,
 };
 use payments_hyper::{HyperTransport, TokioTimer};
 use serde_json::{Value, json};
@@ -85,7 +86,10 @@ async fn pay(client: &Client, order: u32, token: &str) -> anyhow::Result<()> {
     let payment = TokenTransaction::builder(token, Amount::from_cents(10_50), ConvenienceFee::Inactive)
         .reference_no(format!("order {order}"))
         .build()?;
-    let call_id = match client.process_token(&payment).await {
+    // Headers of these calls alone. Those of every call are set when the client is built, above.
+    let mut headers = CallerHeaders::new();
+    headers.insert("x-request-id", format!("order-{order}"))?;
+    let call_id = match client.with_headers(headers).process_token(&payment).await {
         Ok(charged) => charged.call_id(),
         Err(error) => error.failed_call().call_id(),
     };
@@ -118,6 +122,7 @@ fn main() -> anyhow::Result<()> {
         assert!(own.ends_with(log["call_id"].as_str().context("no call id")?));
         let request = &sandbox.gateway().requests()[attempt];
         assert_eq!(request.headers["traceparent"].to_str()?, log["traceparent"]);
+        assert_eq!(request.headers["x-request-id"], format!("order-{}", attempt + 1));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{Client, Outcome};
+use payments_core::{Client, ErrorKind, Outcome};
 
 /// A shop's code: charges an order, and returns the page for the customer.
 async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
@@ -25,8 +25,9 @@ async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
     order.state = match client.process_token(&payment).await {
         Ok(_) => OrderState::Paid,
         Err(error) => match error.outcome() {
-            Outcome::NotProcessed => OrderState::Open,
-            Outcome::Rejected => OrderState::Refused,
+            Outcome::Rejected if error.kind() == ErrorKind::Refused => OrderState::Refused,
+            // Another card helps only after a decline, and not after a wrong API key or too many requests.
+            Outcome::NotProcessed | Outcome::Rejected => OrderState::Open,
             Outcome::Unknown => OrderState::Unknown,
         },
     };
@@ -94,7 +95,7 @@ mod tests {
     use std::time::Duration;
     use std::{future, task};
 
-    use payments_core::OperationName;
+    use payments_core::{ApiKey, OperationName};
     use payments_fake::{FakeGateway, Fault, block_on};
 
     use super::*;
@@ -118,6 +119,15 @@ mod tests {
         let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_insufficient_funds"));
         assert_eq!(page(&gateway, &mut order), Page::PleaseUseAnotherCard);
         gateway.ledger().assert_nothing_charged();
+    }
+
+    #[test]
+    fn wrong_api_key_is_no_decline() {
+        let (gateway, mut order) = (FakeGateway::new(), Order::new("tok_approved"));
+        let client = gateway.client().with_api_key(ApiKey::new("an_expired_key").unwrap());
+        assert_eq!(block_on(check_out(&client, &mut order)).unwrap(), Page::PleaseTryAgain);
+        assert_eq!(page(&gateway, &mut order), Page::ThankYou);
+        gateway.ledger().assert_charged_once(order.price);
     }
 
     #[test]
