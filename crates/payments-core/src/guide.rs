@@ -9,21 +9,29 @@ pub mod defaults {}
 // The chapter shows the files of the transport unchanged. `tests/core/own_transport.rs` compiles them and tests the contract, so
 // documentation tests take them as text and do not compile each again.
 #[doc = include_str!("../docs/own_transport/evidence.md")]
+/// `exchange.rs`:
+///
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/exchange.rs")]
 /// ```
 #[doc = include_str!("../docs/own_transport/response.md")]
+/// `response.rs`:
+///
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/response.rs")]
 /// ```
 #[doc = include_str!("../docs/own_transport/deadlines.md")]
+/// `call_state.rs`:
+///
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/call_state.rs")]
 /// ```
 #[doc = include_str!("../docs/own_transport/future.md")]
+/// `transport.rs`:
+///
 #[cfg_attr(not(doctest), doc = "```")]
 #[cfg_attr(doctest, doc = "```text")]
 #[doc = include_str!("../docs/own_transport/transport.rs")]
