@@ -26,6 +26,19 @@ pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
     names.fold(shell.cmd("cargo").args(call.split(' ')).quiet(), Cmd::env_remove)
 }
 
+/// Runs cargo once for each call, in order.
+pub(crate) fn run_all(shell: &Shell, calls: &[impl AsRef<str>]) -> anyhow::Result<()> {
+    for call in calls {
+        println!("$ cargo {}", call.as_ref());
+        cargo(shell, call.as_ref()).run()?;
+    }
+    Ok(())
+}
+
+pub(crate) fn has_nextest(shell: &Shell) -> bool {
+    cargo(shell, "nextest --version").ignore_stdout().ignore_stderr().run().is_ok()
+}
+
 /// A package of the workspace.
 #[derive(Debug)]
 pub(crate) struct Package {

@@ -1,0 +1,43 @@
+//! `cargo xtask test --quick`.
+
+use anyhow::ensure;
+use xshell::{Shell, cmd};
+
+use crate::cargo::{self, has_nextest, run_all};
+
+/// Checks the changed packages: formatting, lints, tests, and the repository's rules.
+pub(super) fn run(shell: &Shell) -> anyhow::Result<()> {
+    let changed = cmd!(shell, "git status --porcelain --no-renames --untracked-files=all").quiet().read()?;
+    let files: Vec<_> = changed.lines().filter_map(|line| line.get(3..)).collect();
+    let packages = cargo::packages(shell)?;
+    // `tests/canary` is inside `tests`: a file belongs to the package with the longest path.
+    let package_of = |file: &str| {
+        let around = packages.iter().filter(|package| file.starts_with(&format!("{}/", package.folder)));
+        around.max_by_key(|package| package.folder.len())
+    };
+    let mut names: Vec<_> =
+        files.iter().filter_map(|file| package_of(file)).map(|package| package.name.as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    ensure!(
+        !names.is_empty(),
+        "nothing was checked: no package has uncommitted changes. Run `cargo xtask test` to check everything"
+    );
+    let selection = format!(" --package {}", names.join(" --package "));
+    let (test, skipped) = if has_nextest(shell) {
+        ("nextest run --no-fail-fast --profile quick", "slow tests, and packages that depend on these")
+    } else {
+        ("test --no-fail-fast", "packages that depend on these")
+    };
+    run_all(
+        shell,
+        &[
+            "fmt --all --check".to_owned(),
+            format!("clippy --locked --all-targets{selection} -- -D warnings"),
+            format!("{test} --locked{selection}"),
+            "test --quiet --locked --package xtask --test tidy".to_owned(),
+        ],
+    )?;
+    println!("all checks of {} passed; not checked: {skipped}", names.join(", "));
+    Ok(())
+}

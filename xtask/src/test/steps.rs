@@ -1,0 +1,284 @@
+//! The steps, and what each needs, reads and does.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use xshell::{Cmd, Shell, cmd};
+
+use super::sandbox::Sandbox;
+use super::step::{Need, Run, Stage, Step};
+use crate::cargo::{self, cargo, has_nextest, run_all};
+use crate::wheel;
+
+/// Beside the tests come first those that use one core: when the tests have ended, the others have both.
+pub(super) const STEPS: &[Step] = &[
+    first(Stage::BeforeTests, "formatting", formatting),
+    first(Stage::BeforeTests, "lints", lints),
+    first(Stage::BeforeTests, "build of the tests", build_of_the_tests),
+    first(Stage::Tests, "tests", tests),
+    beside("the sandbox follows its OpenAPI document", &[PYTHON_VENV], SANDBOX, openapi),
+    beside("a payment from Python", &[PYTHON_VENV], &[], python),
+    beside("a payment from Node", &[NODE], &[], node),
+    beside("console examples in the documents", &[BASH, CURL], &[], console_examples),
+    beside("doctests", &[], &[], doctests),
+    beside("lints of each library alone", &[], LIBRARIES, lints_of_each_library),
+    beside("the public API matches tests/api", &[RUSTDOC_JSON], API, public_api),
+    beside("documentation", &[], &[], documentation),
+    beside("numbers under serde_json's other features", &[], NUMBERS, numbers),
+    beside("the Python package", &[PYTHON_VENV], WHEEL, python_package),
+    beside("the README works with the packages alone", &[], PACKAGES, packages),
+];
+
+/// A step that always runs.
+const fn first(stage: Stage, title: &'static str, run: Run) -> Step {
+    Step { title, stage, needs: &[], reads: &[], run }
+}
+
+const fn beside(
+    title: &'static str,
+    needs: &'static [Need],
+    reads: &'static [&'static str],
+    run: Run,
+) -> Step {
+    Step { title, stage: Stage::BesideTests, needs, reads, run }
+}
+
+const LIBRARIES: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "clippy.toml"];
+/// The packages whose tests read numbers, with the members that they depend on.
+const NUMBERS: &[&str] = &[
+    "crates/payments-model",
+    "crates/payments-core",
+    "crates/payments-fake",
+    "crates/payments-sandbox",
+    "crates/payments-conformance",
+    "docs",
+    "tests/canary",
+    "tests/fuzz",
+];
+const SANDBOX: &[&str] = &[
+    ":(glob)crates/payments-cli/src/**",
+    "crates/payments-core",
+    "crates/payments-fake",
+    "crates/payments-model",
+    "crates/payments-sandbox",
+    "tests/schemathesis",
+];
+const WHEEL: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/wheel", "examples/python"];
+const PACKAGES: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "README.md", "docs"];
+const API: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/api"];
+
+fn formatting(shell: &Shell) -> anyhow::Result<()> {
+    run_all(shell, &["fmt --all --check", "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml"])
+}
+
+fn lints(shell: &Shell) -> anyhow::Result<()> {
+    run_all(shell, &["clippy --locked --workspace --all-targets --all-features -- -D warnings"])
+}
+
+/// Cargo unifies features across a workspace, so this compiles each library as its users get it: with its default
+/// features, without any, and with each one alone. A release also checks every combination.
+fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
+    for library in
+        cargo::packages(shell)?.iter().filter(|package| package.is_published && package.has_library)
+    {
+        let lint = format!("clippy --quiet --locked --package {} --lib", library.name);
+        let mut calls = vec![format!("{lint} -- -D warnings")];
+        if !library.features.is_empty() {
+            calls.push(format!("{lint} --no-default-features -- -D warnings"));
+        }
+        let alone = |feature| format!("{lint} --no-default-features --features {feature} -- -D warnings");
+        calls.extend(library.features.iter().map(alone));
+        run_all(shell, &calls)?;
+    }
+    Ok(())
+}
+
+fn build_of_the_tests(shell: &Shell) -> anyhow::Result<()> {
+    let test = if has_nextest(shell) { NEXTEST } else { TEST };
+    run_all(shell, &[format!("{test} --no-run")])
+}
+
+/// The manifests of the tests enable every feature that the crates' tests need.
+fn tests(shell: &Shell) -> anyhow::Result<()> {
+    if has_nextest(shell) {
+        return run_all(shell, &[format!("{NEXTEST} --no-fail-fast")]);
+    }
+    println!("cargo-nextest is not installed: using `cargo test`, which does not stop a test that hangs");
+    // `cargo test --examples` does not build the example programs, which one test runs.
+    run_all(shell, &["build --locked --workspace --examples", &format!("{TEST} --no-fail-fast")])
+}
+
+const NEXTEST: &str = "nextest run --locked --workspace";
+const TEST: &str = "test --locked --workspace --lib --bins --tests --examples";
+
+/// The tests of numbers, with the features of `serde_json` that another crate in a user's build may enable. The step
+/// `tests` runs with neither. What reads no number is not repeated: the contracts of the guide's transport, and hostile texts.
+fn numbers(shell: &Shell) -> anyhow::Result<()> {
+    let (runner, filter) = if has_nextest(shell) {
+        ("nextest run", "--filterset not(test(own_transport)|test(hostile))")
+    } else {
+        ("test", "-- --skip own_transport --skip hostile")
+    };
+    // Nothing is built of packages without a library, but with them the dependencies have the features of the other steps, and
+    // are not compiled again.
+    let all = cargo::packages(shell)?;
+    let others = all.iter().filter(|package| !package.has_library).map(|package| package.name.as_str());
+    let packages = ["payments-model", "payments-core", "payments-fuzz"].into_iter().chain(others);
+    let packages = packages.collect::<Vec<_>>().join(" --package ");
+    let targets = "--lib --test model --test core --test money";
+    let call =
+        |features| format!("{runner} --locked --package {packages} {targets} --features {features} {filter}");
+    run_all(
+        shell,
+        &["arbitrary_precision", "float_roundtrip", "arbitrary_precision,float_roundtrip"].map(call),
+    )
+}
+
+/// Sends a running sandbox thousands of valid and invalid requests, and checks the responses against the document.
+fn openapi(shell: &Shell) -> anyhow::Result<()> {
+    let folder = cargo::target(shell)?.join("schemathesis");
+    build_command(shell)?;
+    let environment = wheel::Environment::create(shell, &folder)?;
+    let requirements = "tests/schemathesis/requirements.txt";
+    environment.install(shell, &["--require-hashes", "--requirement", requirements])?;
+    let schemathesis = environment.program("schemathesis");
+    // Some examples are declined, so the runs cover each shape of a decline.
+    let every_phase = ("ok-failed", "examples,coverage,fuzzing,stateful");
+    let shapes = ["ok-error", "bad-request", "payment-required"].map(|shape| (shape, "examples"));
+    for (shape, phases) in std::iter::once(every_phase).chain(shapes) {
+        let sandbox = Sandbox::start(&command(shell)?, &["--seed", "1", "--decline-shape", shape])?;
+        let document = "crates/payments-sandbox/openapi.json";
+        let config = "tests/schemathesis/schemathesis.toml";
+        cmd!(shell, "{schemathesis} --config-file {config} run {document} --phases {phases}")
+            .envs([("SANDBOX_BASE_URL", sandbox.base_url()), ("SANDBOX_API_KEY", sandbox.api_key())])
+            .env("HYPOTHESIS_STORAGE_DIRECTORY", folder.join("hypothesis"))
+            // Schemathesis would send requests for this machine through the environment's proxy.
+            .env("NO_PROXY", "127.0.0.1")
+            .run()?;
+    }
+    Ok(())
+}
+
+fn python(shell: &Shell) -> anyhow::Result<()> {
+    build_command(shell)?;
+    let payments = command(shell)?;
+    Ok(cmd!(shell, "python3 examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
+}
+
+/// The same with the command from the wheel, as a Python user installs it.
+fn python_package(shell: &Shell) -> anyhow::Result<()> {
+    let (environment, wheel) = wheel::build(shell, "dev")?;
+    environment.install(shell, &["--no-index", "--force-reinstall", &wheel.to_string_lossy()])?;
+    let (python, payments) = (environment.program("python"), environment.program("payments"));
+    Ok(cmd!(shell, "{python} examples/python/test_payments.py").env("PAYMENTS", payments).run()?)
+}
+
+fn node(shell: &Shell) -> anyhow::Result<()> {
+    build_command(shell)?;
+    let payments = command(shell)?;
+    Ok(cmd!(shell, "node --test examples/node/payments.test.mjs").env("PAYMENTS", payments).run()?)
+}
+
+fn console_examples(shell: &Shell) -> anyhow::Result<()> {
+    run_all(shell, &["test --locked --workspace --test cli -- --ignored documents"])
+}
+
+/// They include the examples in READMEs and guides; `tidy` checks that none is left out.
+fn doctests(shell: &Shell) -> anyhow::Result<()> {
+    run_all(shell, &["test --locked --workspace --doc"])
+}
+
+fn packages(shell: &Shell) -> anyhow::Result<()> {
+    release(shell, &["packages"])
+}
+
+/// With the examples the dependencies have the features of the step `lints`, and are not checked again.
+fn documentation(shell: &Shell) -> anyhow::Result<()> {
+    let doc = "doc --quiet --locked --workspace --no-deps --all-features --lib --bins --examples";
+    Ok(cargo(shell, doc).env("RUSTDOCFLAGS", "-D warnings").run()?)
+}
+
+fn public_api(shell: &Shell) -> anyhow::Result<()> {
+    release(shell, &["api", "--check"])
+}
+
+/// Builds the `payments` command with the features that the step `tests` uses, so that nothing is compiled twice.
+fn build_command(shell: &Shell) -> anyhow::Result<()> {
+    run_all(shell, &["test --quiet --locked --workspace --test cli --no-run"])
+}
+
+/// Runs the release tool, built like the command.
+fn release(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
+    run_all(shell, &["test --quiet --locked --workspace --test e2e --no-run"])?;
+    let program = cargo::target(shell)?.join("debug/payments-release");
+    Ok(cmd!(shell, "{program} {arguments...}").run()?)
+}
+
+fn command(shell: &Shell) -> anyhow::Result<PathBuf> {
+    Ok(cargo::target(shell)?.join("debug/payments"))
+}
+
+const PYTHON_VENV: Need = Need {
+    is_met: |shell| {
+        let code = "import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))";
+        succeeds(cmd!(shell, "python3 -c {code}"))
+    },
+    missing: "python3 is not installed, is older than 3.11, or cannot create virtual environments (Debian: python3-venv)",
+};
+
+const NODE: Need = Need {
+    is_met: |shell| {
+        let code = "require('node:test'); fetch";
+        succeeds(cmd!(shell, "node --eval {code}"))
+    },
+    missing: "node is not installed, or is older than 18",
+};
+
+const CURL: Need = Need {
+    is_met: |shell| succeeds(cmd!(shell, "curl --silent --version")),
+    missing: "curl is not installed",
+};
+
+const BASH: Need =
+    Need { is_met: |shell| succeeds(cmd!(shell, "bash -c true")), missing: "bash is not installed" };
+
+fn succeeds(command: Cmd<'_>) -> bool {
+    command.quiet().ignore_stdout().ignore_stderr().run().is_ok()
+}
+
+const RUSTDOC_JSON: Need = Need {
+    is_met: |shell| {
+        let options =
+            ["--crate-name", "probe", "-o", "-", "-Z", "unstable-options", "--output-format", "json"];
+        let json = cmd!(shell, "rustdoc - {options...}").env("RUSTC_BOOTSTRAP", "1").stdin("");
+        let json = json.quiet().ignore_stderr().read().unwrap_or_default();
+        let json: Value = serde_json::from_str(&json).unwrap_or_default();
+        json["format_version"].as_u64().is_some_and(|format| (57..=59).contains(&format))
+    },
+    missing: "this rustdoc writes none of the JSON formats 57 to 59; Rust 1.95 does",
+};
+
+#[cfg(test)]
+mod tests {
+    use super::super::step::ALWAYS_READ;
+    use super::*;
+
+    #[test]
+    fn every_pattern_that_a_step_reads_names_a_file() {
+        let shell = cargo::shell().unwrap();
+        let patterns = STEPS.iter().flat_map(|step| step.reads).chain(&ALWAYS_READ);
+        for pattern in patterns.filter(|pattern| !pattern.starts_with(":(exclude")) {
+            let files = cmd!(shell, "git ls-files -- {pattern}").quiet().read().unwrap();
+            assert!(!files.is_empty(), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn a_step_runs_if_it_may_read_any_file_or_git_does_not_know_the_commit() {
+        let shell = cargo::shell().unwrap();
+        for step in STEPS {
+            assert!(!step.reads_nothing_new(&shell, "no-such-commit"), "{}", step.title);
+            assert!(!step.reads.is_empty() || !step.reads_nothing_new(&shell, "HEAD"), "{}", step.title);
+        }
+    }
+}
