@@ -7,8 +7,7 @@ use crate::cargo::{self, has_nextest, run_all};
 
 /// Checks the changed packages: formatting, lints, tests, and the repository's rules.
 pub(super) fn run(shell: &Shell) -> anyhow::Result<()> {
-    let changed = cmd!(shell, "git status --porcelain --no-renames --untracked-files=all").quiet().read()?;
-    let files: Vec<_> = changed.lines().filter_map(|line| line.get(3..)).collect();
+    let files = changed_files(shell)?;
     let packages = cargo::packages(shell)?;
     // `tests/canary` is inside `tests`: a file belongs to the package with the longest path.
     let package_of = |file: &str| {
@@ -40,4 +39,27 @@ pub(super) fn run(shell: &Shell) -> anyhow::Result<()> {
     )?;
     println!("all checks of {} passed; not checked: {skipped}", names.join(", "));
     Ok(())
+}
+
+/// The paths from the root.
+fn changed_files(shell: &Shell) -> anyhow::Result<Vec<String>> {
+    // Without `-z`, git puts some paths in quotation marks.
+    let status =
+        cmd!(shell, "git status --porcelain -z --no-renames --untracked-files=all").quiet().read()?;
+    Ok(status.split('\0').filter_map(|entry| entry.get(3..)).map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_changed_file_may_have_any_name() {
+        let shell = Shell::new().unwrap();
+        let folder = shell.create_temp_dir().unwrap();
+        shell.change_dir(folder.path());
+        cmd!(shell, "git init --quiet").run().unwrap();
+        shell.write_file("a folder/\"é\".rs", "").unwrap();
+        assert_eq!(changed_files(&shell).unwrap(), ["a folder/\"é\".rs"]);
+    }
 }

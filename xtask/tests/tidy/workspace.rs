@@ -32,9 +32,10 @@ impl Workspace {
             let folder = manifest.parent().unwrap().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
             Member { name: package["name"].as_str().unwrap().to_owned(), folder, package: package.clone() }
         });
-        let files = print("git", "ls-files --cached --others --exclude-standard --deduplicate");
+        // Without `-z`, git puts some paths in quotation marks.
+        let files = print("git", "ls-files -z --cached --others --exclude-standard --deduplicate");
         // Git lists a deleted file until the deletion is staged.
-        let files = files.lines().filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
+        let files = files.split('\0').filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
         Self { root: root.to_owned(), members: members.collect(), files }
     }
 
