@@ -6,6 +6,8 @@
 
 mod cargo;
 mod fuzz;
+#[path = "../release/src/rustdoc_formats.rs"]
+mod rustdoc_formats;
 mod test;
 mod wheel;
 

@@ -6,12 +6,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
 
+use crate::rustdoc_formats::READABLE;
 use crate::workspace::{Crate, Workspace, cargo};
 
 #[derive(clap::Args, Debug)]
@@ -23,9 +23,6 @@ pub(crate) struct Options {
 
 /// The folder of the snapshots, from the root.
 const FOLDER: &str = "tests/api";
-
-/// The formats that the crate `public-api` can read. Formats 58 and 59 only added optional members.
-const READABLE: RangeInclusive<u64> = 57..=59;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let workspace = Workspace::load()?;
@@ -151,7 +148,7 @@ fn must_be_readable(description: &Value) -> anyhow::Result<()> {
         READABLE.contains(&format),
         "the public API was not checked: this rustdoc writes format {format}, and only formats {} to {} can be read. Use a \
          toolchain that writes one of them (rustup toolchain install 1.95, then set RUSTUP_TOOLCHAIN=1.95), or upgrade \
-         public-api in xtask/release/Cargo.toml and READABLE in xtask/release/src/api.rs",
+         public-api in xtask/release/Cargo.toml and READABLE in xtask/release/src/rustdoc_formats.rs",
         READABLE.start(),
         READABLE.end()
     );

@@ -12,6 +12,7 @@ mod check;
 mod packages;
 mod prepare;
 mod publish;
+mod rustdoc_formats;
 mod workspace;
 
 use std::process::ExitCode;
