@@ -16,14 +16,19 @@ pub(crate) fn shell() -> anyhow::Result<Shell> {
 }
 
 /// A cargo command as a person would run it in the root of the workspace.
-///
-/// `cargo run` sets variables about the package that it runs. Some build scripts, such as ring's, watch those variables
-/// and would run again whenever a person and a task call cargo in turn, so this removes them.
 pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
+    as_from_a_shell(shell.cmd("cargo").args(call.split(' ')).quiet())
+}
+
+/// A program that calls cargo, without the variables about this package that `cargo run` has set.
+///
+/// Some build scripts, such as ring's, watch those variables and would run again, and most dependencies with them, whenever a
+/// person and a task call cargo in turn.
+pub(crate) fn as_from_a_shell(program: Cmd<'_>) -> Cmd<'_> {
     const SET_BY_CARGO_RUN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let names = names.filter(|name| SET_BY_CARGO_RUN.iter().any(|prefix| name.starts_with(prefix)));
-    names.fold(shell.cmd("cargo").args(call.split(' ')).quiet(), Cmd::env_remove)
+    names.fold(program, Cmd::env_remove)
 }
 
 /// Runs cargo once for each call, in order.

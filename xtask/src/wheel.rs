@@ -17,7 +17,9 @@ pub(crate) fn build(shell: &Shell, profile: &str) -> anyhow::Result<(Environment
     // A wheel of an earlier version would be found too.
     shell.remove_path(&wheels)?;
     let manifest = "crates/payments-cli/Cargo.toml";
-    cmd!(shell, "{program} build --locked --profile {profile} --manifest-path {manifest} --out {wheels}")
+    let build =
+        cmd!(shell, "{program} build --locked --profile {profile} --manifest-path {manifest} --out {wheels}");
+    cargo::as_from_a_shell(build)
         // It shares what is compiled, and replaces no program that a test starts.
         .env("CARGO_BUILD_BUILD_DIR", &target)
         .env("CARGO_TARGET_DIR", folder.join("target"))
