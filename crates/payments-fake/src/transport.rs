@@ -112,6 +112,9 @@ impl FakeTransport {
 
 impl Transport for FakeTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        if request.deadlines().total().is_zero() {
+            return Err(TransportError::not_processed(TransportErrorKind::Timeout));
+        }
         let cap = request.response_cap();
         let deadline = self.timer.sleep(request.deadlines().total());
         let mut partial = None;

@@ -28,7 +28,7 @@ pub(crate) struct Connecting {
 
 impl Connecting {
     pub(crate) fn until(deadline: Instant) -> Self {
-        Self { deadline, is_waiting: Arc::default() }
+        Self { deadline, is_waiting: Arc::new(AtomicBool::new(true)) }
     }
 
     /// Runs `send` with this deadline.
@@ -41,7 +41,8 @@ impl Connecting {
         CURRENT.scope(self.clone(), polled).await
     }
 
-    /// Whether the request was still waiting for its connection when `send` was polled last. Then nothing was sent.
+    /// Whether the request was still waiting for its connection when `send` was polled last, or `send` was never polled. Then
+    /// nothing was sent.
     ///
     /// hyper-util polls the connector within the request's future only as long as the request has no connection. Once it has
     /// another one from the pool, the connector goes on in the background.

@@ -345,6 +345,8 @@ flaws! {
     SendsAfterLateHandshake always_breaks over tls [a_handshake_after_the_deadline_sends_nothing],
     /// Writes the rest of the request in the background after the deadline.
     WritesAfterDeadline breaks [a_request_cut_by_the_deadline_is_never_completed],
+    /// Takes a total deadline of zero for none, so a request leaves on an open connection.
+    TakesZeroForNoDeadline always_breaks [a_deadline_of_zero_ends_the_call],
     /// Ignores a drop while it connects.
     ConnectsAfterDrop breaks over tls [a_call_dropped_while_connecting_sends_nothing],
     /// Reports a gateway's HTML error page as not processed.

@@ -258,6 +258,9 @@ impl Exchange {
     /// The time until the total deadline. `None` if it has passed.
     fn time_left(&self) -> Option<Duration> {
         let mut total = self.deadlines.total();
+        if self.has(Flaw::TakesZeroForNoDeadline) && total.is_zero() {
+            total = Deadlines::LONGEST;
+        }
         if self.has(Flaw::IgnoresTheDeadline) {
             total += Duration::from_millis(2300);
         }

@@ -21,6 +21,9 @@ impl Simulated {
 
     pub(crate) fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let (total, request) = (request.deadlines().total(), request.into_http());
+        if total.is_zero() {
+            return Err(TransportError::not_processed(Kind::Timeout));
+        }
         let act = self.script.act(self.requests.fetch_add(1, Ordering::SeqCst));
         if matches!(act, Act::Refuse) {
             return Err(TransportError::not_processed(Kind::Connect));
