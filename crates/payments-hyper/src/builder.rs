@@ -2,10 +2,11 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::build_error::BuildError;
+use crate::clients::Limits;
 use crate::connector::Connector;
 use crate::proxy::Proxy;
 use crate::tls::{TlsProvider, TlsSettings, TrustedRoots};
-use crate::transport::{HyperTransport, Limits};
+use crate::transport::HyperTransport;
 
 /// Settings of a [`HyperTransport`]. Every one has a default that is safe to keep.
 ///

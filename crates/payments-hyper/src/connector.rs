@@ -1,8 +1,9 @@
 use std::error::Error as StdError;
-use std::future::{Future, pending};
+use std::future::{Future, pending, poll_fn};
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use http::Uri;
@@ -34,17 +35,51 @@ tokio::task_local! {
     static NEEDED: Needed;
 }
 
+/// What TLS with a server needs.
+#[derive(Clone)]
+pub(crate) struct Tls {
+    config: Arc<ClientConfig>,
+    name: ServerName<'static>,
+}
+
 /// Which connection a call needs, and when it must be open: name resolution, TCP, proxy and TLS together.
 #[derive(Clone)]
 pub(crate) struct Needed {
-    pub(crate) server: ServerAddress,
-    pub(crate) by: Instant,
+    server: ServerAddress,
+    tls: Option<Tls>,
+    by: Instant,
+    is_opening: Arc<AtomicBool>,
 }
 
 impl Needed {
+    pub(crate) fn new(server: ServerAddress, tls: Option<Tls>, by: Instant) -> Self {
+        Self { server, tls, by, is_opening: Arc::default() }
+    }
+
     /// Sends, and opens this connection if it is needed.
-    pub(crate) async fn during<F: Future>(self, send: F) -> F::Output {
-        NEEDED.scope(self, send).await
+    pub(crate) async fn during<F: Future>(&self, send: F) -> F::Output {
+        let mut send = pin!(send);
+        let polled = poll_fn(|context| {
+            self.is_opening.store(false, Ordering::Relaxed);
+            send.as_mut().poll(context)
+        });
+        NEEDED.scope(self.clone(), polled).await
+    }
+
+    /// Whether the request still waited for a new connection when it was polled last.
+    ///
+    /// hyper-util polls the connector within the request's future only as long as the request has no connection. This includes a
+    /// request that a connection has returned unwritten.
+    pub(crate) fn is_opening(&self) -> bool {
+        self.is_opening.load(Ordering::Relaxed)
+    }
+
+    /// The connector of this request is pending.
+    fn pending(&self) {
+        let is_this = |current: &Self| Arc::ptr_eq(&current.is_opening, &self.is_opening);
+        if NEEDED.try_with(is_this).unwrap_or(false) {
+            self.is_opening.store(true, Ordering::Relaxed);
+        }
     }
 }
 
@@ -74,16 +109,13 @@ impl ConnectError {
             // Not because of an overload or a timeout.
             return (400..=499).contains(status) && ![408, 425, 429].contains(status);
         }
-        self.kind == TransportErrorKind::Tls
-            && match tls_error(&*self.cause) {
-                Some(error) => *error != rustls::Error::AlertReceived(AlertDescription::InternalError),
-                // A connection that was closed during the handshake; without one, no handshake is possible.
-                None => !self.cause.is::<io::Error>(),
-            }
+        // Without an error of TLS, the connection was closed during the handshake.
+        let tls = tls_error(&*self.cause).filter(|_| self.kind == TransportErrorKind::Tls);
+        tls.is_some_and(|error| *error != rustls::Error::AlertReceived(AlertDescription::InternalError))
     }
 }
 
-type BoxError = Box<dyn StdError + Send + Sync>;
+pub(crate) type BoxError = Box<dyn StdError + Send + Sync>;
 type BoxFuture<T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send>>;
 type Stream = MaybeHttpsStream<TokioIo<Socket>>;
 
@@ -96,6 +128,17 @@ impl Connector {
         Self { tcp, proxy, tls }
     }
 
+    /// What TLS with this server needs, `None` for plain http; or why there can be no TLS.
+    pub(crate) fn tls_with(&self, server: &ServerAddress) -> Result<Option<Tls>, BoxError> {
+        if !server.is_https() {
+            return Ok(None);
+        }
+        let config = self.tls.clone()?;
+        let name = ServerName::try_from(server.host().trim_matches(['[', ']']).to_owned())
+            .map_err(|_| "the host is not a name that a certificate can have: fix the base URL")?;
+        Ok(Some(Tls { config, name }))
+    }
+
     /// Whether an unencrypted request would cross a network on its way to the proxy.
     pub(crate) fn has_remote_proxy(&self) -> bool {
         self.proxy.as_ref().is_some_and(|proxy| !proxy.server.is_loopback())
@@ -105,16 +148,10 @@ impl Connector {
     async fn connect(
         mut self,
         uri: Uri,
-        Needed { server, by }: Needed,
+        server: ServerAddress,
+        tls: Option<Tls>,
+        by: Instant,
     ) -> Result<Stream, (TransportErrorKind, BoxError)> {
-        let no_tls = |error: BoxError| (TransportErrorKind::Tls, error);
-        let tls = if server.is_https() {
-            let name = server.host().trim_matches(['[', ']']).to_owned();
-            let name = ServerName::try_from(name).map_err(|error| no_tls(error.into()))?;
-            Some((self.tls.map_err(|error| no_tls(error.into()))?, name))
-        } else {
-            None
-        };
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
         self.tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
         let connected = self.tcp.call(self.proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone())).await;
@@ -124,11 +161,12 @@ impl Connector {
             opened.map_err(|error| (TransportErrorKind::Connect, error.into()))?;
         }
         let socket = TokioIo::new(Socket::new(tcp));
-        let Some((tls, name)) = tls else {
+        let Some(Tls { config, name }) = tls else {
             return Ok(MaybeHttpsStream::Http(socket));
         };
-        let secured = TlsConnector::from(tls).connect(name, TokioIo::new(socket)).await;
-        Ok(MaybeHttpsStream::Https(TokioIo::new(secured.map_err(|error| no_tls(error.into()))?)))
+        let secured = TlsConnector::from(config).connect(name, TokioIo::new(socket)).await;
+        let secured = secured.map_err(|error| (TransportErrorKind::Tls, error.into()))?;
+        Ok(MaybeHttpsStream::Https(TokioIo::new(secured)))
     }
 }
 
@@ -148,7 +186,7 @@ impl Service<Uri> for Connector {
             Some(proxy) => format!("through the proxy {}", proxy.server),
             None => format!("to {}", needed.server),
         };
-        let connecting = self.clone().connect(uri, needed);
+        let connecting = self.clone().connect(uri, needed.server.clone(), needed.tls.clone(), by);
         // hyper-util may finish the connection in the background for a later call, outside the scope of `NEEDED`.
         Box::pin(async move {
             let connecting = async {
@@ -159,7 +197,15 @@ impl Service<Uri> for Connector {
                 }
                 connected
             };
-            let connected = timeout_at(by, connecting).await;
+            let mut connecting = pin!(timeout_at(by, connecting));
+            let polled = poll_fn(|context| {
+                let polled = connecting.as_mut().poll(context);
+                if polled.is_pending() {
+                    needed.pending();
+                }
+                polled
+            });
+            let connected = polled.await;
             let connected = connected.unwrap_or_else(|late| Err((TransportErrorKind::Timeout, late.into())));
             connected.map_err(|(kind, cause)| ConnectError { kind, place, cause })
         })

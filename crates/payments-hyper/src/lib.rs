@@ -111,7 +111,7 @@
 //!
 //! TLS 1.2 and 1.3, certificates always verified, sessions resumed, no early data. The provider is always chosen explicitly;
 //! the process-wide one is neither read nor installed. With neither `ring` nor `aws-lc-rs` enabled the crate still supports
-//! plain http, for a server on the same machine, and an https request is not processed.
+//! plain http, for a server on the same machine, and an https request fails with a configuration error.
 //!
 //! | feature | adds |
 //! |---|---|
@@ -137,6 +137,7 @@ mod build_error;
 mod builder;
 mod call;
 mod client;
+mod clients;
 mod connector;
 mod evidence;
 mod proxy;

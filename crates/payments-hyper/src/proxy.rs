@@ -16,6 +16,10 @@ impl Proxy {
     /// Parses `http://user:password@host:port`, with or without credentials. The error never contains the address, which may
     /// include a password.
     pub(crate) fn parse(address: &str) -> Result<Self, &'static str> {
+        // `http::Uri` drops everything after it, which may be a part of the password and the host.
+        if address.contains('#') {
+            return Err("it contains a #, which must be escaped as %23 in a user or password");
+        }
         let uri: Uri = address.parse().map_err(|_| "it is not a URI")?;
         if uri.scheme() != Some(&Scheme::HTTP) {
             return Err("it does not begin with http://, and no other kind of proxy is supported");
@@ -63,6 +67,13 @@ mod tests {
             "http://user:hunter2@proxy.example:99999",
             "http://user:hunter2@",
             "http://user:hunter 2@proxy.example",
+            // `http::Uri` drops everything after `#`.
+            "http://hunter2:12#ss@proxy.example:3128",
+            "http://proxy.example:3128#hunter2",
+            "http://user:hunter2\\@proxy.example",
+            "http://user:12/hunter2@proxy.example",
+            "http://user:12?hunter2@proxy.example",
+            "http://user:12\thunter2@proxy.example",
             "",
         ] {
             let error = Proxy::parse(address).err().unwrap_or_else(|| panic!("{address} was accepted"));

@@ -94,8 +94,8 @@ pub(crate) struct TlsSettings {
     client_identity: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
 }
 
-/// Why a transport that works for plain http cannot use https.
-pub(crate) type NoTls = Arc<BuildError>;
+/// Why a transport that works for plain http cannot use https, and what to change.
+pub(crate) type NoTls = String;
 
 impl TlsSettings {
     pub(crate) fn add_root_der(&mut self, der: Vec<u8>) {
@@ -131,8 +131,11 @@ impl TlsSettings {
             && self.added_roots.is_empty()
             && self.client_identity.is_none();
         let missing = |problem, fix| {
-            let error = BuildError::missing_feature(problem, fix);
-            if is_default { Ok(Err(Arc::new(error))) } else { Err(error) }
+            if is_default {
+                Ok(Err(format!("{problem}: {fix}")))
+            } else {
+                Err(BuildError::missing_feature(problem, fix))
+            }
         };
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
             return missing(

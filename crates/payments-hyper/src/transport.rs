@@ -2,9 +2,8 @@ use std::fmt;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::Poll;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
@@ -12,8 +11,6 @@ use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use hyper_util::client::legacy;
-use hyper_util::rt::TokioTimer;
 use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length};
 use payments_core::{
     Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
@@ -25,9 +22,9 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::builder::HyperTransportBuilder;
 use crate::call::{Call, CallBody, is_assigned};
-use crate::connector::{Connector, Needed};
+use crate::clients::{Clients, Limits};
+use crate::connector::{BoxError, Connector, Needed, Tls};
 use crate::evidence::transport_error;
-use crate::socket::ConnectionExecutor;
 
 /// HTTP/1.1, or HTTP/2 if it is allowed, over TCP and TLS, with hyper-util's client and rustls.
 ///
@@ -40,22 +37,9 @@ pub struct HyperTransport {
     shared: Arc<Shared>,
 }
 
-/// Limits on the number of connections and on how long they may be idle.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) idle_timeout: Duration,
-    pub(crate) max_idle: usize,
-    pub(crate) max_in_flight: Option<usize>,
-}
-
-type Client = legacy::Client<Connector, CallBody>;
-
 struct Shared {
     connector: Connector,
-    limits: Limits,
-    /// One client for each runtime, most recently used first. A connection's task belongs to the runtime that opened it; on
-    /// another runtime nothing would drive it.
-    clients: Mutex<Vec<(runtime::Id, Arc<Client>)>>,
+    clients: Clients,
     /// One permit for each request allowed in flight.
     permits: Option<Semaphore>,
 }
@@ -69,7 +53,8 @@ impl HyperTransport {
     pub(crate) fn from_parts(connector: Connector, limits: Limits) -> Self {
         let permits =
             limits.max_in_flight.map(|count| Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)));
-        Self { shared: Arc::new(Shared { connector, limits, clients: Mutex::default(), permits }) }
+        let clients = Clients::new(connector.clone(), limits);
+        Self { shared: Arc::new(Shared { connector, clients, permits }) }
     }
 }
 
@@ -81,8 +66,10 @@ impl fmt::Debug for HyperTransport {
 
 impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let server = request.server()?.clone();
         let target = Target {
-            server: request.server()?.clone(),
+            tls: self.shared.connector.tls_with(&server).map_err(|why| misconfigured(why).permanent())?,
+            server,
             deadlines: request.deadlines(),
             cap: request.response_cap(),
         };
@@ -105,6 +92,7 @@ impl Transport for HyperTransport {
 /// Where a request goes, and what limits its response.
 struct Target {
     server: ServerAddress,
+    tls: Option<Tls>,
     deadlines: Deadlines,
     cap: usize,
 }
@@ -116,7 +104,7 @@ fn deadline(at: Instant) -> Deadline {
     unconstrained(sleep_until(at))
 }
 
-fn misconfigured(why: &'static str) -> TransportError {
+fn misconfigured(why: impl Into<BoxError>) -> TransportError {
     TransportError::not_processed(TransportErrorKind::Configuration).with_source(why)
 }
 
@@ -160,18 +148,21 @@ impl Shared {
         call: Call,
         request: Request<CallBody>,
     ) -> Result<TransportResponse, TransportError> {
-        let Target { server, deadlines, cap } = target;
+        let Target { server, tls, deadlines, cap } = target;
         // Before the timers, which panic without one. After the wait for a permit, the call may be polled by another.
         runtime()?;
         let started = Instant::now();
         let connect_by = started + deadlines.connect();
         let total_ends = started + deadlines.total();
         let connection = call.connection().clone();
+        let needed = Needed::new(server, tls, connect_by);
+        // False again once a connection has returned the request unwritten.
+        let may_be_sent = || is_assigned(&connection) && !needed.is_opening();
         let on_time = deadline(total_ends);
         let total = async {
             on_time.await;
             let now = Instant::now();
-            if is_assigned(&connection)
+            if may_be_sent()
                 && let Some(grace) = grace_after_stop(total_ends.into_std(), now.into_std())
             {
                 deadline(now + grace).await;
@@ -183,11 +174,11 @@ impl Shared {
             return Err(TransportError::not_processed(TransportErrorKind::Timeout));
         }
 
-        let response = self.client(runtime()?).request(request);
-        let mut response = pin!(Needed { server, by: connect_by }.during(response));
+        let response = self.clients.get(runtime()?).request(request);
+        let mut response = pin!(needed.during(response));
         let in_time = poll_fn(|context| {
             // After a stop, another call may have returned a connection, on which this request would be sent too late.
-            if !is_assigned(&connection) && Instant::now() >= total_ends {
+            if !may_be_sent() && Instant::now() >= total_ends {
                 return Poll::Pending;
             }
             response.as_mut().poll(context)
@@ -196,7 +187,7 @@ impl Shared {
         let mut call = call;
         let response = match before(total.as_mut(), in_time).await {
             Some(response) => response.map_err(transport_error)?,
-            None if is_assigned(&connection) => {
+            None if may_be_sent() => {
                 return Err(TransportError::unknown(TransportErrorKind::Timeout));
             }
             None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
@@ -220,56 +211,7 @@ impl Shared {
             None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         }
     }
-
-    fn client(&self, runtime: runtime::Id) -> Arc<Client> {
-        // No change can panic halfway, so a poisoned list is still consistent.
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        match clients.iter().position(|(id, _)| *id == runtime) {
-            Some(index) => clients[..=index].rotate_right(1),
-            None => clients.insert(0, (runtime, Arc::new(self.new_client()))),
-        }
-        clients.truncate(MAX_RUNTIMES);
-        Arc::clone(&clients[0].1)
-    }
-
-    fn new_client(&self) -> Client {
-        let Limits { idle_timeout, max_idle, max_in_flight: _ } = self.limits;
-        let mut builder = legacy::Client::builder(ConnectionExecutor);
-        builder
-            .pool_timer(TokioTimer::new())
-            // The pool adds it to the current time, which must not overflow.
-            .pool_idle_timeout(idle_timeout.min(Deadlines::LONGEST))
-            .pool_max_idle_per_host(if idle_timeout.is_zero() { 0 } else { max_idle })
-            // A larger head is an error. The "exact size" option would make this limit 2 KiB.
-            .http1_max_buf_size(MAX_HEAD_SIZE)
-            .http1_max_headers(MAX_HEADERS)
-            // RFC 9112 (5.2) tells a client to read them. A payment must not become unknown because of them.
-            .http1_allow_obsolete_multiline_headers_in_responses(true);
-        #[cfg(feature = "http2")]
-        builder
-            .timer(TokioTimer::new())
-            .http2_max_header_list_size(u32::try_from(MAX_HEAD_SIZE).unwrap_or(u32::MAX))
-            .http2_keep_alive_interval(PING_INTERVAL)
-            .http2_keep_alive_timeout(PING_TIMEOUT)
-            .http2_keep_alive_while_idle(true);
-        builder.build(self.connector.clone())
-    }
 }
-
-/// Chosen by this SDK: how many runtimes keep their client; the least recently used client is dropped first.
-const MAX_RUNTIMES: usize = 8;
-
-/// Chosen by this SDK: the limit for the status line and headers of a response.
-const MAX_HEAD_SIZE: usize = 64 * 1024;
-
-/// Chosen by this SDK. With more than hyper's default of 100, hyper allocates two lists of this many entries for each response.
-const MAX_HEADERS: usize = 1000;
-
-/// Chosen by this SDK: a connection that the network dropped silently is detected within 8 seconds.
-#[cfg(feature = "http2")]
-const PING_INTERVAL: Duration = Duration::from_secs(3);
-#[cfg(feature = "http2")]
-const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Reads the body to its end, the cap or the deadline. The part that arrived is always kept: it may contain the transaction's id.
 async fn read(

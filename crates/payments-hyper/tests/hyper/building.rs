@@ -152,7 +152,7 @@ async fn https_without_a_provider_is_not_processed_and_names_the_features_d02() 
     let (delivery, kind, error) =
         crate::support::send_failing(&transport, crate::support::post("https://127.0.0.1:1/")).await;
     assert_eq!(delivery, payments_core::Delivery::NotProcessed);
-    assert_eq!(kind, payments_core::TransportErrorKind::Tls);
+    assert_eq!(kind, payments_core::TransportErrorKind::Configuration);
     let source = error.source().unwrap().to_string();
     assert!(source.contains("`ring`") && source.contains("`aws-lc-rs`"), "{source}");
 
@@ -167,9 +167,10 @@ async fn https_without_a_provider_is_not_processed_and_names_the_features_d02() 
 #[tokio::test]
 async fn https_without_roots_is_not_processed_and_names_the_features_d02() {
     let transport = HyperTransport::builder().build().unwrap();
-    let (delivery, _, error) =
+    let (delivery, kind, error) =
         crate::support::send_failing(&transport, crate::support::post("https://127.0.0.1:1/")).await;
     assert_eq!(delivery, payments_core::Delivery::NotProcessed);
+    assert_eq!(kind, payments_core::TransportErrorKind::Configuration);
     let source = error.source().unwrap().to_string();
     assert!(source.contains("`webpki-roots`"), "{source}");
 }

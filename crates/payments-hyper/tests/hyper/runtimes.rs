@@ -206,6 +206,64 @@ async fn a_connection_that_another_call_returns_after_the_deadline_sends_nothing
     assert_eq!(server.received().len(), 1);
 }
 
+/// Like the one above, but the call first had a connection that the server had closed, which returned the request unwritten.
+#[tokio::test(start_paused = true)]
+async fn a_returned_request_is_not_sent_on_another_connection_after_the_deadline_d23() {
+    let (may_respond, wait_until_may_respond) = gate();
+    let (may_close, wait_until_may_close) = gate();
+    let (closed, wait_until_closed) = gate();
+    let server = Server::start(move |connection| {
+        if connection.index() == 0 {
+            while connection.read_request() {
+                wait_until_may_respond();
+                connection.peer().respond("{}");
+            }
+        } else if connection.read_request() {
+            connection.peer().respond("{}");
+            wait_until_may_close();
+            connection.close();
+            closed();
+        }
+    });
+    let transport = HyperTransport::builder().build().unwrap();
+    let request = || post(server.url()).connect(Duration::from_hours(3)).total(Duration::from_hours(3));
+    let other = tokio::spawn({
+        let (transport, request) = (transport.clone(), request().request());
+        async move { transport.send(request).await }
+    });
+    while server.received().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let first = tokio::spawn({
+        let (transport, request) = (transport.clone(), request().request());
+        async move { transport.send(request).await }
+    });
+    // An idle runtime would advance the clock.
+    while !first.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    first.await.unwrap().unwrap();
+    let mut call = pin!(transport.send(request().total(Duration::from_mins(1)).request()));
+    may_close();
+    wait_until_closed();
+    assert!(poll(call.as_mut()).is_pending(), "the call has the connection that is closed");
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(poll(call.as_mut()).is_pending(), "the call connects again");
+    may_respond();
+    while !other.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    tokio::time::advance(Duration::from_hours(1)).await;
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
+    assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Timeout));
+    assert_eq!(server.received().len(), 2);
+}
+
 /// A timer with one sleeping thread for each sleep. It needs no runtime.
 struct ThreadTimer;
 

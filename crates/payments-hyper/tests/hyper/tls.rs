@@ -132,8 +132,9 @@ async fn a_server_that_closes_during_the_handshake_is_not_processed_d02() {
 #[tokio::test]
 async fn an_invalid_host_name_is_not_processed_d02() {
     let url = "https://not_a..name/".to_owned();
-    let (delivery, _, error) = send_failing(&trusting(&Authority::new()), post(url)).await;
-    assert_eq!((delivery, error.is_permanent()), (Delivery::NotProcessed, true));
+    let (delivery, kind, error) = send_failing(&trusting(&Authority::new()), post(url)).await;
+    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Configuration));
+    assert!(error.is_permanent());
 }
 
 #[tokio::test]
