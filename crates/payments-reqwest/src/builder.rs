@@ -6,7 +6,7 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::build_error::{BuildError, BuildErrorKind};
+use crate::build_error::BuildError;
 use crate::clients::Clients;
 use crate::transport::ReqwestTransport;
 
@@ -48,7 +48,7 @@ impl ReqwestTransportBuilder {
         // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
         self.add(match CertificateDer::pem_slice_iter(pem.as_ref()).collect::<Result<Vec<_>, _>>() {
             Err(_) => Err("the text is not PEM"),
-            Ok(certificates) if certificates.is_empty() => Err("the text holds no PEM section CERTIFICATE"),
+            Ok(certificates) if certificates.is_empty() => Err("the text has no PEM section CERTIFICATE"),
             Ok(certificates) => Ok(certificates),
         })
     }
@@ -60,12 +60,8 @@ impl ReqwestTransportBuilder {
 
     fn add(mut self, certificates: Result<Vec<CertificateDer<'static>>, &'static str>) -> Self {
         self.roots = self.roots.and_then(|mut roots| {
-            for certificate in
-                certificates.map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?
-            {
-                roots
-                    .add(certificate)
-                    .map_err(|error| BuildError::new(BuildErrorKind::RootCertificate, error))?;
+            for certificate in certificates.map_err(BuildError::root_certificate)? {
+                roots.add(certificate).map_err(BuildError::root_certificate)?;
             }
             Ok(roots)
         });

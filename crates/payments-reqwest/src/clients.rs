@@ -6,15 +6,22 @@ use std::time::Duration;
 use reqwest::{ClientBuilder, Proxy, Url};
 use tokio::runtime;
 
-use crate::build_error::{BuildError, BuildErrorKind};
+use crate::build_error::BuildError;
 use crate::connect_deadline::ConnectDeadline;
 
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    /// For each runtime, the most recently used first: its clients for plain http and for https, once built. The task of a
-    /// connection belongs to the runtime that opened it; no other runtime would drive it.
-    built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
+    /// For each runtime its clients, the most recently used first. The task of a connection belongs to the runtime that opened it;
+    /// no other runtime would drive it.
+    built: Mutex<Vec<(runtime::Id, ByScheme)>>,
+}
+
+/// The clients of one runtime, once built.
+#[derive(Default)]
+struct ByScheme {
+    http: Option<reqwest::Client>,
+    https: Option<reqwest::Client>,
 }
 
 /// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number.
@@ -35,10 +42,11 @@ impl Clients {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         match built.iter().position(|(id, _)| *id == runtime) {
             Some(index) => built[..=index].rotate_right(1),
-            None => built.insert(0, (runtime, [None, None])),
+            None => built.insert(0, (runtime, ByScheme::default())),
         }
         built.truncate(MAX_RUNTIMES);
-        let client = &mut built[0].1[usize::from(is_https)];
+        let ByScheme { http, https } = &mut built[0].1;
+        let client = if is_https { https } else { http };
         match client {
             Some(client) => Ok(client.clone()),
             None => Ok(client.insert(self.build(is_https)?).clone()),
@@ -49,9 +57,7 @@ impl Clients {
         // reqwest panics if the builder sets no TLS and the process has no provider for rustls.
         let result =
             catch_unwind(AssertUnwindSafe(|| with_required_settings((self.builder)(), is_https).build()));
-        result
-            .map_err(|panic| BuildError::new(BuildErrorKind::Client, message(panic.as_ref())))?
-            .map_err(|error| BuildError::new(BuildErrorKind::Client, error))
+        result.map_err(|panic| BuildError::client(message(panic.as_ref())))?.map_err(BuildError::client)
     }
 
     /// Abandons all connections, because one of them cannot be trusted and reqwest cannot close a single one.

@@ -74,12 +74,9 @@ fn proxy_refusal(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
     }
 }
 
-/// The evidence of a request that was never passed to reqwest.
-pub(crate) fn never_sent(
-    kind: TransportErrorKind,
-    reason: impl Into<Box<dyn StdError + Send + Sync>>,
-) -> TransportError {
-    TransportError::not_processed(kind).with_source(reason)
+/// The error of a request that was never passed to reqwest, and never will be until somebody fixes this.
+pub(crate) fn misconfigured(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> TransportError {
+    TransportError::not_processed(TransportErrorKind::Configuration).with_source(reason)
 }
 
 fn is_not_http(error: &(dyn StdError + 'static)) -> bool {

@@ -108,7 +108,7 @@
 
 mod build_error;
 mod builder;
-mod call_body;
+mod call;
 mod client;
 mod clients;
 mod connect_deadline;

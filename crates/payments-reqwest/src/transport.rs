@@ -17,10 +17,10 @@ use tokio::runtime::Handle;
 use tokio::time::Instant;
 
 use crate::builder::ReqwestTransportBuilder;
-use crate::call_body::Call;
+use crate::call::Call;
 use crate::clients::Clients;
 use crate::connect_deadline::{Connecting, Panicked};
-use crate::evidence::{before_a_status, never_sent};
+use crate::evidence::{before_a_status, misconfigured};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
 ///
@@ -77,16 +77,15 @@ impl ReqwestTransport {
         let mut total = pin!(total);
         let cap = request.response_cap();
         let no_runtime = "a tokio runtime is missing: make the call within one";
-        let runtime =
-            Handle::try_current().map_err(|_| never_sent(TransportErrorKind::Configuration, no_runtime))?;
+        let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
         let client = self.clients.get(runtime.id(), is_https);
-        let client = client.map_err(|error| never_sent(TransportErrorKind::Configuration, error))?;
+        let client = client.map_err(misconfigured)?;
         let call = Call::new();
         let request = unchanged_request(request, &call)?;
 
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let pending = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
-            .map_err(|_panic| never_sent(TransportErrorKind::Configuration, Panicked))?;
+            .map_err(|_panic| misconfigured(Panicked))?;
         let sending = connecting.limit(pending);
         let mut sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
         let in_time = poll_fn(|context| {
@@ -176,11 +175,11 @@ async fn read_body(
 fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
     let uri = request.uri().clone();
     let request = request.into_http().map(|body| reqwest::Body::wrap(call.body(body)));
-    let request =
-        reqwest::Request::try_from(request).map_err(|error| never_sent(TransportErrorKind::Other, error))?;
+    let request = reqwest::Request::try_from(request).map_err(|error| misconfigured(error.without_url()))?;
     if request.url().path() != uri.path() || request.url().query() != uri.query() {
-        let reason = "reqwest would rewrite the path of this address";
-        return Err(never_sent(TransportErrorKind::Other, reason));
+        let reason = "reqwest would rewrite the path of this address: write the base URL without the parts `.` and `..`, and \
+                      without characters that reqwest encodes";
+        return Err(misconfigured(reason));
     }
     Ok(request)
 }

@@ -136,7 +136,11 @@ async fn a_refused_tunnel_is_named_d02() {
 fn a_builder_without_tls_is_an_error_not_a_panic() {
     let error = from_client_builder(ClientBuilder::new).unwrap_err();
     assert!(error.is_client() && !error.is_root_certificate(), "{error:?}");
-    assert_eq!(error.to_string(), "reqwest could not build a client with these settings");
+    assert_eq!(
+        error.to_string(),
+        "reqwest could not build a client with these settings; nothing was sent: change the settings of the \
+         `reqwest::ClientBuilder`"
+    );
     assert!(error.source().unwrap().to_string().contains("crypto provider"), "{error:?}");
 }
 

@@ -28,7 +28,7 @@ async fn a_url_that_reqwest_would_change_is_refused() {
         assert_eq!(error.delivery(), Delivery::NotProcessed, "{path}");
         assert_eq!(
             error.kind(),
-            TransportErrorKind::Other,
+            TransportErrorKind::Configuration,
             "{path} was not refused before connecting: {error:?}"
         );
     }
@@ -61,11 +61,20 @@ fn an_invalid_root_certificate_is_refused() {
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key] {
         let error = ReqwestTransport::builder().root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate() && !error.is_client(), "{error:?}");
-        assert_eq!(error.to_string(), "a root certificate could not be read");
+        assert_eq!(
+            error.to_string(),
+            "a root certificate could not be read; nothing was sent: pass X.509 certificates as PEM or DER, as the builder's \
+             method requires"
+        );
         assert!(!format!("{error:?}").contains("BEGIN"), "{error:?}");
         let error = ReqwestTransport::builder().only_root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate(), "{error:?}");
     }
+    let error = ReqwestTransport::builder().only_root_certificates_pem("").build().unwrap_err();
+    assert!(
+        format!("{error:#}").contains("could not be read: the text has no PEM section CERTIFICATE; nothing"),
+        "{error:#}"
+    );
     let error = ReqwestTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
     assert!(error.is_root_certificate(), "{error:?}");
 }

@@ -3,11 +3,12 @@
 use std::future::Future;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Request;
@@ -92,6 +93,39 @@ fn a_connection_of_another_runtime_is_not_used() {
         }
     }
     assert_eq!(server.connections.load(Ordering::SeqCst), 2);
+}
+
+/// As in a process that was stopped until after the deadline of a call, while another call returned its connection.
+#[tokio::test]
+async fn a_connection_that_another_call_returns_after_the_deadline_sends_nothing_d23() {
+    let server = Server::start();
+    let transport = ReqwestTransport::builder().build().unwrap();
+    let other = tokio::spawn({
+        let (transport, request) = (transport.clone(), server.request());
+        async move { transport.send(request).await }
+    });
+    while server.requests() == 0 {
+        tokio::task::yield_now().await;
+    }
+    let total = Duration::from_millis(500);
+    let request =
+        Request::post(format!("http://{}/", server.address)).body(Bytes::from_static(b"{}")).unwrap();
+    let deadlines = Deadlines::new(total, total);
+    let request = TransportRequest::new(request, OperationName::TokenTransaction, deadlines, 1024);
+    let mut call = pin!(transport.send(request));
+    let started = Instant::now();
+    let mut context = Context::from_waker(Waker::noop());
+    assert!(call.as_mut().poll(&mut context).is_pending(), "the call connects");
+    server.may_respond.send(()).unwrap();
+    other.await.unwrap().unwrap();
+    // The connection waits for the call, which is not polled before its deadline.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    thread::sleep(total.saturating_sub(started.elapsed()));
+    let error = call.await.unwrap_err();
+    assert_eq!(evidence(&error), (Delivery::NotProcessed, TransportErrorKind::Timeout), "{error:?}");
+    assert_eq!(server.requests(), 1);
 }
 
 struct Signal(mpsc::Sender<()>);

@@ -15,7 +15,7 @@ impl Call {
 
     /// The body of the call's request.
     pub(crate) fn body(&self, bytes: Bytes) -> CallBody {
-        CallBody { rest: bytes, call: Arc::downgrade(&self.0) }
+        CallBody { rest: bytes, caller: Arc::downgrade(&self.0) }
     }
 }
 
@@ -25,11 +25,11 @@ impl Call {
 /// Sending it consumes it, so that nothing in reqwest can send it again.
 pub(crate) struct CallBody {
     rest: Bytes,
-    call: Weak<()>,
+    caller: Weak<()>,
 }
 
 impl CallBody {
-    const PIECE: usize = 16 * 1024;
+    const CHUNK_SIZE: usize = 16 * 1024;
 }
 
 impl Body for CallBody {
@@ -40,13 +40,13 @@ impl Body for CallBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, &'static str>>> {
-        if self.call.strong_count() == 0 {
+        if self.caller.strong_count() == 0 {
             return Poll::Ready(Some(Err("the call was dropped")));
         }
         if self.rest.is_empty() {
             return Poll::Ready(None);
         }
-        let length = self.rest.len().min(Self::PIECE);
+        let length = self.rest.len().min(Self::CHUNK_SIZE);
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))
     }
 
@@ -76,12 +76,13 @@ mod tests {
     #[test]
     fn a_body_fails_once_its_call_is_dropped() {
         let call = Call::new();
-        let [mut whole, mut dropped] = [(); 2].map(|()| call.body(vec![b'x'; CallBody::PIECE + 1].into()));
-        assert_eq!(next(&mut whole), Some(Ok(CallBody::PIECE)));
+        let [mut whole, mut dropped] =
+            [(); 2].map(|()| call.body(vec![b'x'; CallBody::CHUNK_SIZE + 1].into()));
+        assert_eq!(next(&mut whole), Some(Ok(CallBody::CHUNK_SIZE)));
         assert_eq!(next(&mut whole), Some(Ok(1)));
         assert!(whole.is_end_stream() && next(&mut whole).is_none());
 
-        assert_eq!(next(&mut dropped), Some(Ok(CallBody::PIECE)));
+        assert_eq!(next(&mut dropped), Some(Ok(CallBody::CHUNK_SIZE)));
         drop(call);
         assert_eq!(next(&mut dropped), Some(Err("the call was dropped")));
     }
