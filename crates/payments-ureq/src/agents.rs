@@ -1,5 +1,7 @@
+use std::iter;
 use std::mem;
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
 use rustls::ClientConfig;
@@ -18,55 +20,91 @@ use crate::connection::{NoLookup, Opener};
 pub(crate) struct Agents {
     tls: Arc<ClientConfig>,
     pool: Pool,
-    /// The process that built the transport, and its agent. `None` only while this is dropped.
-    first: Option<(u32, Agent)>,
-    /// The agents of forked processes. The first process never locks this.
-    forked: RwLock<Vec<(u32, Agent)>>,
+    /// The agent of the process that built the transport.
+    first: ProcessAgent,
+    /// The agents of forked processes, and of the first one after a panic.
+    others: RwLock<Vec<ProcessAgent>>,
+}
+
+/// An agent, and the process that may use it.
+#[derive(Clone)]
+pub(crate) struct ProcessAgent {
+    agent: Agent,
+    process: u32,
+    is_discarded: Arc<AtomicBool>,
+}
+
+impl ProcessAgent {
+    fn new(tls: Arc<ClientConfig>, pool: Pool) -> Self {
+        Self { agent: new_agent(tls, pool), process: process::id(), is_discarded: Arc::default() }
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    /// Prevents further use of the agent: after a panic, its lock may be poisoned, and then each call would panic.
+    pub(crate) fn discard(&self) {
+        self.is_discarded.store(true, Ordering::Relaxed);
+    }
+
+    fn is_of_this_process(&self) -> bool {
+        self.process == process::id()
+    }
+
+    fn is_usable(&self) -> bool {
+        self.is_of_this_process() && !self.is_discarded.load(Ordering::Relaxed)
+    }
 }
 
 impl Agents {
     pub(crate) fn new(tls: Arc<ClientConfig>, pool: Pool) -> Self {
-        let first = Some((process::id(), new_agent(Arc::clone(&tls), pool)));
-        Self { tls, pool, first, forked: RwLock::default() }
+        let first = ProcessAgent::new(Arc::clone(&tls), pool);
+        Self { tls, pool, first, others: RwLock::default() }
     }
 
     /// The agent of this process.
     ///
-    /// This never waits for a lock: one that another thread held at the moment of a fork stays locked for ever in the child. Without
-    /// the lock, this call has an agent of its own, whose connections it does not share.
-    pub(crate) fn get(&self) -> Agent {
-        let process = process::id();
-        let of_this_process = |(id, agent): &(u32, Agent)| (*id == process).then(|| agent.clone());
-        let known = self.first.as_ref().and_then(of_this_process);
-        let known = known.or_else(|| self.forked.try_read().ok()?.iter().find_map(of_this_process));
+    /// This never waits for a lock: one that another thread held at the moment of a fork stays locked for ever in the child.
+    /// Without the lock, this call has an agent of its own, whose connections it does not share.
+    pub(crate) fn get(&self) -> ProcessAgent {
+        let usable = |agents: &[ProcessAgent]| agents.iter().find(|agent| agent.is_usable()).cloned();
+        let known = Some(&self.first).filter(|first| first.is_usable()).cloned();
+        let known = known.or_else(|| usable(&self.others.try_read().ok()?));
         known.unwrap_or_else(|| {
-            let mut tls = ClientConfig::clone(&self.tls);
-            // The parent's store of TLS sessions has a lock too.
-            tls.resumption = Resumption::default();
-            let agent = new_agent(Arc::new(tls), self.pool);
-            if let Ok(mut forked) = self.forked.try_write() {
-                match forked.iter().find_map(of_this_process) {
-                    Some(agent) => return agent,
-                    None => forked.push((process, agent.clone())),
+            let agent = self.separate();
+            if let Ok(mut others) = self.others.try_write() {
+                if let Some(agent) = usable(&others) {
+                    return agent;
                 }
+                others.retain(|other| !other.is_of_this_process());
+                others.push(agent.clone());
             }
             agent
         })
     }
+
+    /// An agent that shares no lock and no connection with any other.
+    pub(crate) fn separate(&self) -> ProcessAgent {
+        let mut tls = ClientConfig::clone(&self.tls);
+        // The store of TLS sessions has a lock too.
+        tls.resumption = Resumption::default();
+        ProcessAgent::new(Arc::new(tls), self.pool)
+    }
 }
 
 impl Drop for Agents {
-    /// Leaks the agents of other processes.
+    /// Leaks the agents of other processes: a copy that is never dropped keeps the agent.
     fn drop(&mut self) {
-        let forked = mem::take(&mut self.forked);
-        let agents = forked.try_write().ok().map(|mut agents| mem::take(&mut *agents));
+        let others = mem::take(&mut self.others);
+        let agents = others.try_write().ok().map(|mut agents| mem::take(&mut *agents));
         let Some(agents) = agents else {
             // A thread of the parent was using the list when this process was forked.
-            return mem::forget((forked, self.first.take()));
+            return mem::forget((others, self.first.clone()));
         };
-        for (process, agent) in self.first.take().into_iter().chain(agents) {
-            if process != process::id() {
-                mem::forget(agent);
+        for agent in iter::once(&self.first).chain(&agents) {
+            if !agent.is_of_this_process() {
+                mem::forget(agent.clone());
             }
         }
     }

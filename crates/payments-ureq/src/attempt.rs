@@ -22,10 +22,8 @@ pub(crate) struct Attempt {
     server: ServerAddress,
     connect_ends: Instant,
     total_ends: Cell<Instant>,
-    /// See [`grace_after_stop`].
-    had_grace: Cell<bool>,
     progress: Cell<Progress>,
-    expired: Cell<bool>,
+    clock: Cell<Clock>,
     /// See [`discard_connection`](Self::discard_connection).
     is_discarded: RefCell<Arc<AtomicBool>>,
 }
@@ -42,6 +40,15 @@ pub(crate) enum Progress {
     MayBeSent,
 }
 
+/// What the checks of the deadline have found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Clock {
+    OnTime,
+    /// The process was stopped, and the total deadline was moved once: see [`grace_after_stop`].
+    InGrace,
+    Expired,
+}
+
 impl Attempt {
     /// Runs `call` as an attempt that starts now.
     pub(crate) fn run<T>(server: ServerAddress, deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
@@ -51,9 +58,8 @@ impl Attempt {
             server,
             connect_ends: now + deadlines.connect(),
             total_ends: Cell::new(now + deadlines.total()),
-            had_grace: Cell::new(false),
             progress: Cell::new(Progress::Unsent),
-            expired: Cell::new(false),
+            clock: Cell::new(Clock::OnTime),
             is_discarded: RefCell::default(),
         });
         // Restored afterwards, because a logger that makes a call of its own runs within the call that logs.
@@ -83,12 +89,15 @@ impl Attempt {
         &self.server
     }
 
-    /// The time left until the deadline: the connect deadline while a connection is being opened, otherwise the total one.
+    /// Checks the deadline and returns the time left: until the connect deadline while a connection is being opened, otherwise
+    /// until the total one.
+    ///
+    /// After a stop of the process, it moves the total deadline once.
     ///
     /// # Errors
     ///
-    /// If the deadline has passed.
-    pub(crate) fn time_left(&self) -> io::Result<Duration> {
+    /// If the deadline has passed. Then the attempt has [expired](Self::is_expired).
+    pub(crate) fn check_deadline(&self) -> io::Result<Duration> {
         let now = Instant::now();
         let ends = match self.progress() {
             Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
@@ -96,21 +105,22 @@ impl Attempt {
         };
         if self.progress() == Progress::MayBeSent
             && let Some(grace) = grace_after_stop(ends, now)
-            && !self.had_grace.replace(true)
+            && self.clock.get() == Clock::OnTime
         {
+            self.clock.set(Clock::InGrace);
             self.total_ends.set(now + grace);
             return Ok(grace);
         }
         let left = ends.saturating_duration_since(now);
         if left.is_zero() {
-            self.expired.set(true);
+            self.clock.set(Clock::Expired);
             return Err(io::ErrorKind::TimedOut.into());
         }
         Ok(left)
     }
 
     pub(crate) fn is_expired(&self) -> bool {
-        self.expired.get()
+        self.clock.get() == Clock::Expired
     }
 
     pub(crate) fn progress(&self) -> Progress {
@@ -130,7 +140,7 @@ impl Attempt {
     ///
     /// If the total deadline has passed. Then nothing is written.
     pub(crate) fn begin_write(&self, is_discarded: &Arc<AtomicBool>) -> io::Result<()> {
-        self.time_left()?;
+        self.check_deadline()?;
         self.set_progress(Progress::MayBeSent);
         self.is_discarded.replace(Arc::clone(is_discarded));
         Ok(())
@@ -188,16 +198,19 @@ mod tests {
 
     #[test]
     fn only_what_may_be_sent_has_one_grace_after_a_stop_d23() {
+        let second_ago = || Instant::now().checked_sub(Duration::from_secs(1)).expect("the clock is older");
         run(Deadlines::default(), |attempt| {
-            let second_ago =
-                || Instant::now().checked_sub(Duration::from_secs(1)).expect("the clock is older");
             let stopped = || attempt.total_ends.set(second_ago());
             stopped();
-            attempt.time_left().expect_err("nothing is sent after the deadline");
             attempt.set_progress(Progress::MayBeSent);
-            assert!(attempt.time_left().expect("a grace") <= Duration::from_millis(100));
+            assert!(attempt.check_deadline().expect("a grace") <= Duration::from_millis(100));
             stopped();
-            attempt.time_left().expect_err("the grace is over");
+            attempt.check_deadline().expect_err("the grace is over");
+        });
+        run(Deadlines::default(), |attempt| {
+            attempt.total_ends.set(second_ago());
+            attempt.check_deadline().expect_err("nothing is sent after the deadline");
+            assert!(attempt.is_expired());
         });
     }
 
@@ -206,13 +219,13 @@ mod tests {
         run(Deadlines::new(Duration::ZERO, Duration::from_mins(1)), |attempt| {
             for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
                 attempt.set_progress(progress);
-                attempt.time_left().expect_err("the connect deadline has passed");
+                attempt.check_deadline().expect_err("the connect deadline has passed");
             }
             attempt.set_progress(Progress::Unsent);
             attempt
                 .begin_write(&Arc::default())
                 .expect("the connect deadline does not apply to a pooled connection");
-            attempt.time_left().expect("the total deadline has not passed");
+            attempt.check_deadline().expect("the total deadline has not passed");
         });
     }
 

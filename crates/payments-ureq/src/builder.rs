@@ -52,7 +52,7 @@ impl UreqTransportBuilder {
         // Drops the parser's error, which may quote a line of the file: the file may be a private key by mistake.
         self.add(match CertificateDer::pem_slice_iter(pem.as_ref()).collect::<Result<Vec<_>, _>>() {
             Err(_) => Err("the text is not PEM"),
-            Ok(certificates) if certificates.is_empty() => Err("the text holds no PEM section CERTIFICATE"),
+            Ok(certificates) if certificates.is_empty() => Err("the text has no PEM section CERTIFICATE"),
             Ok(certificates) => Ok(certificates),
         })
     }

@@ -29,10 +29,11 @@ impl Connector for Opener {
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
         let attempt = Attempt::current()?;
         let host = attempt.server().host().trim_matches(['[', ']']);
+        let name = details.needs_tls().then(|| ServerName::try_from(host.to_owned()));
+        let name = name.transpose().map_err(|_| io::Error::other(UnusableName))?;
         let mut socket = Socket::connect(&attempt, host, attempt.server().port())?;
-        let tls = if details.needs_tls() {
+        let tls = if let Some(name) = name {
             attempt.set_progress(Progress::Handshaking);
-            let name = ServerName::try_from(host.to_owned()).map_err(io::Error::other)?;
             let mut tls = ClientConnection::new(Arc::clone(&self.tls), name).map_err(io::Error::other)?;
             tls.complete_io(&mut socket)?;
             Some(tls)
@@ -45,6 +46,11 @@ impl Connector for Opener {
         Ok(Some(Connection { socket, tls, buffers, is_discarded: Arc::default() }))
     }
 }
+
+/// No certificate can be checked for the host.
+#[derive(Debug, thiserror::Error)]
+#[error("the host is not a name that a certificate can have: fix the base URL")]
+pub(crate) struct UnusableName;
 
 /// A connection that records every write in the attempt that uses it, before it writes.
 ///

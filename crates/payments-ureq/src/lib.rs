@@ -48,7 +48,9 @@
 //! For a payment, `Answered` is an unknown outcome whatever the status is: the missing part may name a transaction.
 //!
 //! A panic within a call is caught and reported with the same evidence. Its message reaches the panic hook, which prints it
-//! by default. With `panic = "abort"` it ends the process.
+//! by default. With `panic = "abort"` it ends the process. Later calls open new connections.
+//!
+//! A logger may make a call of its own while ureq logs within another call. The inner call opens its own connection.
 //!
 //! **At the level TRACE, ureq logs the API key:** see [below](#at-trace-ureq-logs-the-api-key).
 //!

@@ -19,7 +19,7 @@ impl Socket {
         for (tried, address) in (0..).zip(&addresses) {
             let untried = u32::try_from(addresses.len()).unwrap_or(u32::MAX) - tried;
             // Divides the time left among the addresses, so that one that does not respond cannot use it up.
-            match TcpStream::connect_timeout(address, attempt.time_left()? / untried) {
+            match TcpStream::connect_timeout(address, attempt.check_deadline()? / untried) {
                 Ok(stream) => {
                     stream.set_nodelay(true)?;
                     return Ok(Self(stream));
@@ -28,7 +28,7 @@ impl Socket {
             }
         }
         // If connecting used up the deadline, reports a timeout.
-        attempt.time_left()?;
+        attempt.check_deadline()?;
         Err(failure)
     }
 
@@ -57,11 +57,11 @@ fn on_thread<T: Send + 'static>(
     attempt: &Attempt,
     look_up: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    let left = attempt.time_left()?;
+    let left = attempt.check_deadline()?;
     let (sender, receiver) = mpsc::channel();
     thread::Builder::new().name("payments-lookup".to_owned()).spawn(move || sender.send(look_up()))?;
     receiver.recv_timeout(left).unwrap_or_else(|_| {
-        attempt.time_left()?;
+        attempt.check_deadline()?;
         Err(io::Error::other("the lookup panicked"))
     })
 }
@@ -94,7 +94,7 @@ fn within_deadline<T>(
     let timed_out = if cfg!(windows) { ErrorKind::TimedOut } else { ErrorKind::WouldBlock };
     let attempt = Attempt::current()?;
     loop {
-        let left = attempt.time_left()?;
+        let left = attempt.check_deadline()?;
         set_timeout(left.saturating_sub(left / 8))?;
         match transfer() {
             Err(error) if [timed_out, ErrorKind::Interrupted].contains(&error.kind()) => {}

@@ -1,3 +1,4 @@
+use std::error::Error as StdError;
 use std::fmt;
 use std::io::Read as _;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,6 +14,7 @@ use ureq::Agent;
 use crate::agents::Agents;
 use crate::attempt::{Attempt, Progress};
 use crate::builder::{Pool, UreqTransportBuilder};
+use crate::connection::UnusableName;
 
 /// A blocking transport over ureq: HTTP/1.1 over TCP and TLS, with rustls.
 ///
@@ -43,11 +45,15 @@ impl fmt::Debug for UreqTransport {
 impl Transport for UreqTransport {
     fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let server = request.server()?.clone();
+        // A logger may make this call within another one. ureq logs while it holds the lock of its pool.
+        let is_nested = Attempt::current().is_ok();
+        let agent = if is_nested { self.agents.separate() } else { self.agents.get() };
         Attempt::run(server, request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
-            catch_unwind(AssertUnwindSafe(|| call(attempt, &self.agents.get(), request))).unwrap_or_else(
-                |_| Err(attempt.no_status(TransportErrorKind::Other).with_source("the call panicked")),
-            )
+            catch_unwind(AssertUnwindSafe(|| call(attempt, agent.agent(), request))).unwrap_or_else(|_| {
+                agent.discard();
+                Err(attempt.no_status(TransportErrorKind::Other).with_source("the call panicked"))
+            })
         })
     }
 }
@@ -97,16 +103,17 @@ fn call(
 
 /// The evidence of an error that ureq reported before a status.
 fn before_a_status(error: ureq::Error, attempt: &Attempt) -> TransportError {
-    let tls = tls_error(&error);
+    let tls = cause_of::<rustls::Error>(&error);
     let alert = match tls {
         Some(&rustls::Error::AlertReceived(alert)) => Some(alert),
         _ => None,
     };
     let kind = if alert.is_some() { TransportErrorKind::Tls } else { kind_of(&error, attempt) };
     // A handshake fails again, unless the network or an error inside the server ended it.
-    let is_permanent = attempt.progress() == Progress::Handshaking
-        && tls.is_some()
-        && alert != Some(AlertDescription::InternalError);
+    let is_permanent = kind == TransportErrorKind::Configuration
+        || attempt.progress() == Progress::Handshaking
+            && tls.is_some()
+            && alert != Some(AlertDescription::InternalError);
     let evidence = attempt.no_status(kind);
     let evidence = if is_permanent { evidence.permanent() } else { evidence };
     match alert {
@@ -119,6 +126,7 @@ fn before_a_status(error: ureq::Error, attempt: &Attempt) -> TransportError {
 fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     match (error, attempt.progress()) {
         _ if attempt.is_expired() => TransportErrorKind::Timeout,
+        _ if cause_of::<UnusableName>(error).is_some() => TransportErrorKind::Configuration,
         (ureq::Error::Io(_), Progress::Resolving) => TransportErrorKind::Resolve,
         (ureq::Error::Io(_), Progress::Connecting) => TransportErrorKind::Connect,
         (ureq::Error::Io(_), Progress::Handshaking) => TransportErrorKind::Tls,
@@ -130,7 +138,7 @@ fn kind_of(error: &ureq::Error, attempt: &Attempt) -> TransportErrorKind {
     }
 }
 
-fn tls_error(error: &ureq::Error) -> Option<&rustls::Error> {
+fn cause_of<E: StdError + 'static>(error: &ureq::Error) -> Option<&E> {
     // ureq does not return it as its source.
     let ureq::Error::Io(error) = error else { return None };
     causes(error).find_map(|cause| cause.downcast_ref())

@@ -63,15 +63,21 @@ fn an_invalid_root_certificate_is_refused() {
         assert!(!shown.contains("BEGIN") && !shown.contains("66, 69, 71"), "{shown}");
     }
     assert_eq!(
-        text(&UreqTransport::builder().only_root_certificates_pem("").build().unwrap_err()),
-        "a root certificate could not be read: the text holds no PEM section CERTIFICATE"
+        format!("{:#}", UreqTransport::builder().only_root_certificates_pem("").build().unwrap_err()),
+        "a root certificate could not be read: the text has no PEM section CERTIFICATE; nothing was sent: \
+         pass X.509 certificates as PEM or DER, as the builder's method requires"
     );
 }
 
 #[test]
 fn an_invalid_der_root_certificate_is_refused() {
     let error = UreqTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
-    assert_eq!(error.to_string(), "a root certificate could not be read");
+    assert!(error.is_root_certificate(), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        "a root certificate could not be read; nothing was sent: pass X.509 certificates as PEM or DER, as the builder's \
+         method requires"
+    );
 }
 
 #[test]

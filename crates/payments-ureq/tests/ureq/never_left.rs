@@ -47,6 +47,14 @@ fn a_url_without_a_usable_server_is_not_processed_d01() {
     }
 }
 
+/// TLS cannot check a certificate for such a name, so no connection is opened.
+#[test]
+fn a_name_that_tls_does_not_allow_is_a_configuration_error_d02() {
+    let error = error_of("https://no..name.invalid/");
+    assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Configuration));
+    assert!(error.is_permanent());
+}
+
 /// An invalid port must not become the scheme's default, where another server may listen.
 #[test]
 fn nothing_is_sent_for_an_invalid_port_d01() {
