@@ -1,0 +1,42 @@
+//! Names of fields that hold secrets.
+
+/// Whether a field with this name holds card or account data: the names in the interface, and the names that other services use for
+/// the same fields. Case and punctuation are ignored.
+#[rustfmt::skip]
+pub(crate) fn is_secret_name(name: &str) -> bool {
+    let (mut letters, mut length) = ([0; "primaryaccountnumber".len()], 0);
+    for letter in name.bytes().filter(u8::is_ascii_alphanumeric) {
+        let Some(place) = letters.get_mut(length) else { return false };
+        *place = letter.to_ascii_lowercase();
+        length += 1;
+    }
+    matches!(
+        &letters[..length],
+        b"aba" | b"abanumber" | b"account" | b"accountno" | b"accountnumber" | b"acctno" | b"acctnumber"
+        | b"achaccount" | b"bankaccount" | b"bankaccountnumber" | b"cardcode" | b"cardcvc" | b"cardcvv"
+        | b"cardexpiry" | b"cardno" | b"cardnum" | b"cardnumber" | b"cardsecuritycode" | b"ccnumber"
+        | b"creditcard" | b"creditcardnumber" | b"csc" | b"cvc" | b"cvc2" | b"cvv" | b"cvv2" | b"cvvcode"
+        | b"exp" | b"expdate" | b"expiration" | b"expirationdate" | b"expiry" | b"expirydate" | b"iban"
+        | b"pan" | b"primaryaccountnumber" | b"routing" | b"routingno" | b"routingnumber" | b"securitycode"
+        | b"track1" | b"track2"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secret_names_match_in_any_spelling_d62() {
+        for name in
+            ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
+        {
+            assert!(is_secret_name(name), "{name}");
+        }
+        for name in
+            ["", "Amount", "TransactionId", "AccountName", "panel", "x", "cvvcvvcvvcvvcvvcvvcvvcvvcvvcvv"]
+        {
+            assert!(!is_secret_name(name), "{name}");
+        }
+    }
+}
