@@ -155,8 +155,8 @@ pub use violation::{ValidationError, Violation};
 pub mod unversioned {
     pub use crate::amount::as_number;
     pub use crate::id::check_ends;
-    pub use crate::json::{amount_in_json, read_escapes};
-    pub use crate::mask::{contains_long_secret, contains_secret, redact, without_half_a_number};
+    pub use crate::json::amount_in_json;
+    pub use crate::mask::{contains_long_secret, contains_secret, redact, without_half_a_secret};
     pub use crate::request::{
         CARD_FIELDS, MAX_BODY_BYTES, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
     };

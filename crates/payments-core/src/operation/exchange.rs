@@ -156,8 +156,10 @@ pub(crate) struct Exchange<'a, O: ?Sized> {
 
 impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
+        let facts = operation.facts();
         let secrets = Secrets::new(operation.secrets(), endpoint.api_key().header_value());
-        Self { operation, endpoint, facts: operation.facts(), secrets, call_id }
+        let secrets = secrets.with_token(facts.token_id);
+        Self { operation, endpoint, facts, secrets, call_id }
     }
 
     /// Builds the request.

@@ -8,7 +8,7 @@ use payments_model::mask;
 use payments_model::unversioned::Envelope;
 
 use super::retry_after::retry_after;
-use super::secrets::{Repeats, Secrets};
+use super::secrets::Secrets;
 use super::snippet::Snippet;
 
 /// The parts of every response that are kept. The texts are masked.
@@ -27,13 +27,13 @@ impl Metadata {
     pub(crate) fn new(
         response: &http::Response<Bytes>,
         envelope: Option<&Envelope<'_>>,
-        repeats: Repeats,
+        snippet: Snippet,
+        repeats_secrets: bool,
         secrets: &Secrets<'_>,
     ) -> Self {
         let request_id = request_id(response.headers(), secrets);
-        let snippet = Snippet::new(response.body(), repeats == Repeats::AsSent, secrets);
         let none = Secrets::default();
-        let of_body = if repeats == Repeats::Nothing { &none } else { secrets };
+        let of_body = if repeats_secrets { secrets } else { &none };
         let status_code = envelope.and_then(Envelope::status_code_text);
         let message = envelope.and_then(Envelope::message);
         Self {

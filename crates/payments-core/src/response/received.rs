@@ -2,15 +2,14 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 
 use bytes::Bytes;
-use payments_model::unversioned::{
-    Code, Envelope, Status, read_escapes, salvage_transaction_id, salvaged_transaction_ids,
-};
+use payments_model::unversioned::{Code, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids};
 use payments_model::{TransactionId, TransactionRecord};
 
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_for_payment};
 use super::metadata::Metadata;
-use super::secrets::{MaskedDebug, Repeats, Secrets};
+use super::secrets::{MaskedDebug, Secrets};
+use super::snippet::Snippet;
 use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
@@ -49,18 +48,14 @@ impl<'a> Received<'a> {
             Some(envelope) => Cow::Borrowed(envelope.json()),
             None => String::from_utf8_lossy(self.response.body()),
         };
-        let repeats = if secrets.are_masked_in(&body) {
-            Repeats::AsSent
-        } else {
-            match read_escapes(&body, Some(char::REPLACEMENT_CHARACTER)) {
-                Some(Cow::Owned(read)) if secrets.are_masked_in(&read) => Repeats::Escaped,
-                _ => Repeats::Nothing,
-            }
-        };
-        let metadata = Metadata::new(self.response, self.envelope.as_ref(), repeats, secrets);
+        let repeats_secrets = secrets.are_masked_in(&body);
+        let snippet =
+            Snippet::new(self.response.body(), self.form == BodyForm::Cut, repeats_secrets, secrets);
+        let metadata =
+            Metadata::new(self.response, self.envelope.as_ref(), snippet, repeats_secrets, secrets);
         // A receipt repeats the id of its request.
-        let may_show = repeats != Repeats::Nothing
-            || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
+        let may_show =
+            repeats_secrets || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
         (metadata, if may_show { secrets.debug_of(value) } else { MaskedDebug::default() })
     }
 

@@ -3,31 +3,42 @@ use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderValue;
-use payments_model::mask;
 use payments_model::unversioned::{
-    Envelope, contains_long_secret, contains_secret, redact, without_half_a_number,
+    Envelope, contains_long_secret, contains_secret, redact, without_half_a_secret,
 };
+use payments_model::{TokenId, mask};
 
-/// The secrets of a call, to be masked in the texts that are kept of it: those of the request and the API key. They are borrowed, so
+/// The secrets of a call, to be masked in the texts that are kept of it: those of the request, its token and the API key. They are borrowed, so
 /// nothing that outlives the call has a copy.
 #[derive(Default)]
 pub(crate) struct Secrets<'a> {
-    of_request: Vec<&'a str>,
+    /// The token is the last one.
+    all: Vec<&'a str>,
     api_key: Option<&'a str>,
+    has_token: bool,
 }
 
 impl<'a> Secrets<'a> {
     pub(crate) fn new(of_request: Vec<&'a str>, api_key: &'a HeaderValue) -> Self {
-        Self { of_request, api_key: api_key.to_str().ok() }
+        let (mut all, api_key) = (of_request, api_key.to_str().ok());
+        all.extend(api_key);
+        Self { all, api_key, has_token: false }
     }
 
-    fn iter(&self) -> impl Iterator<Item = &'a str> {
-        self.of_request.iter().copied().chain(self.api_key)
+    /// Masks this token in texts too. Ids may contain it, because a service may derive one from the other.
+    pub(crate) fn with_token(mut self, token: Option<&'a TokenId>) -> Self {
+        let is_no_word = |token: &&str| {
+            token.len() >= MIN_DISTINCTIVE_BYTES || token.bytes().any(|byte| byte.is_ascii_digit())
+        };
+        let token = token.map(TokenId::as_str).filter(is_no_word);
+        self.has_token = token.is_some();
+        self.all.extend(token);
+        self
     }
 
     /// Whether masking would replace one of them in this text.
     pub(crate) fn are_masked_in(&self, text: &str) -> bool {
-        self.iter().any(|secret| contains_secret(text, &[secret]))
+        contains_secret(text, &self.all)
     }
 
     /// The id without the API key and this card number, if it contains one of them. Nothing else is replaced: by chance, a security
@@ -42,7 +53,8 @@ impl<'a> Secrets<'a> {
     /// Whether a secret occurs in a text that cannot be masked, such as an id. Secrets that are short enough to occur by chance do not
     /// count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
-        self.iter().any(|secret| contains_long_secret(text, &[secret]))
+        let in_ids = self.all.len() - usize::from(self.has_token);
+        contains_long_secret(text, &self.all[..in_ids])
     }
 
     /// Returns the text [masked](mask), on one line and cut to this length.
@@ -51,8 +63,7 @@ impl<'a> Secrets<'a> {
             None => text,
             Some(start) => &text[..text.floor_char_boundary(self.without_half_a_secret(start).len())],
         };
-        let secrets: Vec<&str> = self.iter().collect();
-        let text = mask(kept, &secrets);
+        let text = mask(kept, &self.all);
         let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~'));
         let mut text = if is_plain { text.into_owned() } else { text.replace(is_unprintable, " ") };
         text.truncate(text.floor_char_boundary(max_bytes));
@@ -73,17 +84,12 @@ impl<'a> Secrets<'a> {
         if !forms.iter().any(|form| self.are_masked_in(form)) {
             return MaskedDebug::default();
         }
-        let secrets: Vec<&str> = self.iter().collect();
-        MaskedDebug(Some(Arc::new(forms.map(|form| mask(&form, &secrets).into_owned()))))
+        MaskedDebug(Some(Arc::new(forms.map(|form| mask(&form, &self.all).into_owned()))))
     }
 
     /// Removes part of a secret from the end of a text that was cut, because masking would not recognize it.
     pub(crate) fn without_half_a_secret<'t>(&self, start: &'t [u8]) -> &'t [u8] {
-        let halves = self.iter().filter_map(|secret| {
-            let secret = secret.as_bytes();
-            (1..secret.len()).rev().find(|&length| start.ends_with(&secret[..length]))
-        });
-        without_half_a_number(&start[..start.len() - halves.max().unwrap_or(0)])
+        without_half_a_secret(start, &self.all)
     }
 
     /// Returns a `status_code` masked. A short number is kept even if it equals a secret: a security code of 400 must not hide the
@@ -95,16 +101,7 @@ impl<'a> Secrets<'a> {
     }
 }
 
-/// Whether and how a body repeats a secret of its request.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Repeats {
-    Nothing,
-    /// Once its escapes are read.
-    Escaped,
-    AsSent,
-}
-
-/// A shorter secret, such as a security code or an expiry, occurs by chance.
+/// A shorter secret, such as a security code or an expiry, occurs by chance, and a shorter token may be a word.
 const MIN_DISTINCTIVE_BYTES: usize = 8;
 
 /// Control characters, and separators and direction marks that can change how a log line looks.

@@ -11,9 +11,11 @@ pub(crate) struct Snippet(Bytes);
 impl Snippet {
     const MAX_BYTES: usize = 2048;
 
-    /// The secrets are masked here if the body repeats them. What needs no secret to be found is masked on access.
-    pub(crate) fn new(body: &Bytes, repeats_secrets: bool, secrets: &Secrets<'_>) -> Self {
-        let start = body.get(..Self::MAX_BYTES).map(|start| secrets.without_half_a_secret(start));
+    /// The secrets are masked here if the body repeats them. What needs no secret to be found is masked on access. `is_cut`: the end
+    /// of the body is missing.
+    pub(crate) fn new(body: &Bytes, is_cut: bool, repeats_secrets: bool, secrets: &Secrets<'_>) -> Self {
+        let start = body.get(..Self::MAX_BYTES).or_else(|| is_cut.then_some(body));
+        let start = start.map(|start| secrets.without_half_a_secret(start));
         Self(match start {
             _ if repeats_secrets => masked(start.unwrap_or(body), secrets).into(),
             None => body.clone(),
@@ -56,7 +58,7 @@ mod tests {
     fn snippet(body: impl Into<Bytes>) -> Snippet {
         let (key, body) = (HeaderValue::from_static(KEY), body.into());
         let secrets = Secrets::new(Vec::new(), &key);
-        Snippet::new(&body, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
+        Snippet::new(&body, false, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
     }
 
     fn text(body: String) -> String {

@@ -5,6 +5,7 @@
 mod blocking;
 mod client;
 mod error_messages;
+mod escaped_secrets;
 mod outcome_table;
 mod own_transport;
 mod redacted_ids;

@@ -67,7 +67,7 @@ impl<'a> Json<'a> {
 
     /// The text of a string. `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
-        read_escapes(self.as_str().strip_prefix('"')?.strip_suffix('"')?, None)
+        read_escapes(self.as_str().strip_prefix('"')?.strip_suffix('"')?)
     }
 
     /// The digits of a number.
@@ -109,38 +109,43 @@ pub fn amount_in_json(json: &str) -> Option<crate::Amount> {
     serde_json::from_str::<&RawValue>(json).ok().map(Json::from)?.amount()
 }
 
-/// The JSON text with the characters that its escapes stand for. `None` if there is half a surrogate pair and no character for it.
-pub fn read_escapes(json: &str, half_pair: Option<char>) -> Option<Cow<'_, str>> {
+/// The JSON text with the characters that its escapes stand for. `None` if there is half a surrogate pair.
+fn read_escapes(json: &str) -> Option<Cow<'_, str>> {
     if memchr(b'\\', json.as_bytes()).is_none() {
         return Some(Cow::Borrowed(json));
     }
-    let code = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
     let (mut read, mut rest) = (String::with_capacity(json.len()), json);
     while let Some(at) = memchr(b'\\', rest.as_bytes()) {
         read.push_str(&rest[..at]);
         let escape = &rest[at + 1..];
-        rest = if let Some(first) = code(escape) {
-            // A pair of them stands for one character.
-            let second = escape[5..].strip_prefix('\\').and_then(code);
-            let character = char::decode_utf16([first].into_iter().chain(second)).next()?.ok();
-            let character = character.or(half_pair)?;
-            read.push(character);
-            &escape[if character.len_utf16() > 1 { 11 } else { 5 }..]
-        } else {
-            let mut characters = escape.chars();
-            read.extend(characters.next().map(|character| match character {
-                'b' => '\u{8}',
-                'f' => '\u{c}',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                other => other,
-            }));
-            characters.as_str()
-        };
+        let (character, length) = escaped_character(escape)?;
+        read.push(character);
+        rest = &escape[length..];
     }
     read.push_str(rest);
     Some(Cow::Owned(read))
+}
+
+/// The character that an escape stands for, and the length of the escape. Both without its backslash. `None` for half a surrogate
+/// pair, or if nothing follows the backslash.
+pub(crate) fn escaped_character(escape: &str) -> Option<(char, usize)> {
+    let code = |escape: &str| u16::from_str_radix(escape.strip_prefix('u')?.get(..4)?, 16).ok();
+    if let Some(first) = code(escape) {
+        // A pair of them stands for one character.
+        let second = escape[5..].strip_prefix('\\').and_then(code);
+        let character = char::decode_utf16([first].into_iter().chain(second)).next()?.ok()?;
+        return Some((character, if character.len_utf16() > 1 { 11 } else { 5 }));
+    }
+    let letter = escape.chars().next()?;
+    let character = match letter {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        other => other,
+    };
+    Some((character, letter.len_utf8()))
 }
 
 fn is_integer(text: &str) -> bool {

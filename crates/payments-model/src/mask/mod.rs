@@ -6,6 +6,7 @@ mod digits;
 mod escapes;
 mod names;
 mod secrets;
+mod unescaped;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -14,16 +15,18 @@ use std::ops::Range;
 use crate::secret::REDACTED;
 use card_numbers::card_numbers;
 pub(crate) use card_numbers::{contains_card_number, mask_digits, may_contain_card_number};
-pub use cut::without_half_a_number;
+pub use cut::without_half_a_secret;
 use escapes::{FILLER, readings};
 pub(crate) use names::is_secret_name;
 use secrets::{LONG_SECRET, is_replaced, may_occur, occurrences};
+use unescaped::{DEPTH, unescaped};
 
 /// The text with secrets and card-like numbers masked, so that it can be shown and logged.
 ///
-/// - Each exact occurrence of one of `secrets` is replaced by `[redacted]`. A secret of fewer than eight characters is
-///   replaced only where no letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer
-///   than three characters is ignored.
+/// - Each occurrence of one of `secrets` is replaced by `[redacted]`, also if some of its characters are escapes of JSON, HTML, a
+///   URL or Rust's `Debug` (`\/`, `\u0034`, `&#x2F;`, `%2F`). A secret of fewer than eight characters is replaced only where no
+///   letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer than three characters is
+///   ignored.
 /// - A secret of 12 to 19 digits is a card or account number. It is also replaced where separators stand between its digits:
 ///   any characters except letters and asterisks, also as escapes of JSON, HTML or a URL (`\u00a0`, `&nbsp;`, `%20`).
 /// - Other card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check,
@@ -32,7 +35,8 @@ use secrets::{LONG_SECRET, is_replaced, may_occur, occurrences};
 ///
 /// This is a safety net for texts, and **does not catch everything**. It does not find:
 ///
-/// - a secret in another encoding, such as base64, or digits or letters as escapes;
+/// - a secret in another encoding, such as base64;
+/// - a card-like number whose digits are escapes, if it is not in `secrets`;
 /// - a secret with letters that has separators, or is in another case;
 /// - a number with words between its digits, such as `"first": "4242", "second": "4242"`;
 /// - the card number of another request, if it fails the Luhn check or has other separators;
@@ -51,7 +55,8 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
     let is_found = |secret: &&str| may_occur(text, secret) && is_replaced(secret);
     let mut found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
-    if found.is_empty() && !may_contain_card_number(text) {
+    let escaped = found_escaped(text, secrets, |secret| is_replaced(secret));
+    if found.is_empty() && escaped.is_empty() && !may_contain_card_number(text) {
         return masked;
     }
     // Longest first: if one secret contains another, the rest of the longer one must not remain.
@@ -63,6 +68,7 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
         let ranges = card_numbers(&read(&masked));
         replace(&mut masked, &ranges, |number| mask_digits(&read(number)).replace(FILLER, ""));
     }
+    redact_escaped(&mut masked, escaped);
     masked
 }
 
@@ -74,7 +80,8 @@ pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut redacted = Cow::Borrowed(text);
     let is_found = |secret: &&str| secret.len() >= LONG_SECRET && may_occur(text, secret);
     let found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
-    if found.is_empty() {
+    let escaped = found_escaped(text, secrets, |secret| secret.len() >= LONG_SECRET);
+    if found.is_empty() && escaped.is_empty() {
         return redacted;
     }
     for &read in readings(text) {
@@ -82,6 +89,7 @@ pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
             redact_one(&mut redacted, secret, read);
         }
     }
+    redact_escaped(&mut redacted, escaped);
     redacted
 }
 
@@ -92,11 +100,38 @@ pub fn contains_long_secret(text: &str, secrets: &[&str]) -> bool {
 
 /// Whether [`mask`] would replace one of these secrets in the text.
 pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
-    secrets.iter().any(|secret| {
+    let is_written = |secret: &&str| {
         may_occur(text, secret)
             && is_replaced(secret)
             && readings(text).iter().any(|read| !occurrences(&read(text), secret).is_empty())
-    })
+    };
+    secrets.iter().any(is_written) || !found_escaped(text, secrets, is_replaced).is_empty()
+}
+
+/// The secrets that occur in the text once its escapes are read.
+fn found_escaped<'s>(text: &str, secrets: &[&'s str], is_replaced: fn(&str) -> bool) -> Vec<&'s str> {
+    let mut found = Vec::new();
+    if secrets.is_empty() {
+        return found;
+    }
+    for read in unescaped(text) {
+        let is_found = |secret: &&str| is_replaced(secret) && !occurrences(&read.text, secret).is_empty();
+        found.extend(secrets.iter().copied().filter(is_found));
+    }
+    found
+}
+
+fn redact_escaped(text: &mut Cow<'_, str>, mut secrets: Vec<&str>) {
+    secrets.sort_by_key(|secret| Reverse(secret.len()));
+    secrets.dedup();
+    for depth in 0..DEPTH {
+        for secret in &secrets {
+            let Some(read) = unescaped(text).nth(depth) else { return };
+            let ranges = occurrences(&read.text, secret).into_iter();
+            let ranges: Vec<_> = ranges.map(|at| read.places[at.start]..read.places[at.end]).collect();
+            replace(text, &ranges, |_| REDACTED.to_owned());
+        }
+    }
 }
 
 fn redact_one(text: &mut Cow<'_, str>, secret: &str, read: fn(&str) -> Cow<'_, str>) {
