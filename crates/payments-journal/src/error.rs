@@ -144,10 +144,7 @@ impl Error {
     /// [about the payment](crate::Failure::is_about_the_payment): no other card helps there.
     pub fn is_decline(&self) -> bool {
         match (&self.0.cause, self.intent()) {
-            (Cause::Call(error), _) => {
-                error.outcome() == Outcome::Rejected
-                    && Failure::from(error).is_about_the_payment(error.failed_call().operation())
-            }
+            (Cause::Call(error), _) => error.is_decline(),
             (_, Some(Intent { state: IntentState::Rejected(failure), request, .. })) => {
                 failure.is_about_the_payment(request.operation())
             }

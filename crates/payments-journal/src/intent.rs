@@ -345,11 +345,7 @@ impl Failure {
     /// [allow](crate::Journal::reopen) the request to be sent again.
     pub fn is_about_the_payment(&self, operation: Option<OperationName>) -> bool {
         ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
-            && match self.http_status {
-                Some(401 | 403 | 405 | 429) => false,
-                Some(404) => operation == Some(OperationName::Void),
-                _ => true,
-            }
+            && payments_core::Error::is_about_the_payment(self.http_status, operation)
     }
 
     /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than

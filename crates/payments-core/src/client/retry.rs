@@ -1,8 +1,7 @@
 use std::time::Duration;
 
 use super::random::RandomSource;
-use crate::TransportErrorKind;
-use crate::error::{ErrorKind, FailedCall};
+use crate::error::FailedCall;
 
 /// How often a lookup is retried, and how long it pauses before each retry. Operations that move money are never retried.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +25,7 @@ impl RetryPolicy {
         call: &FailedCall,
         random: &dyn RandomSource,
     ) -> Option<Duration> {
-        if attempt > self.retries || !is_transient(call) {
+        if attempt > self.retries || !call.is_transient() {
             return None;
         }
         let doubled = Self::FIRST_PAUSE.saturating_mul(1 << (attempt - 1).min(16)).min(Self::LONGEST_PAUSE);
@@ -36,24 +35,11 @@ impl RetryPolicy {
     }
 }
 
-/// Whether the same lookup may succeed a moment later.
-fn is_transient(call: &FailedCall) -> bool {
-    match call.http_status().map(|status| status.as_u16()) {
-        // Retries an unreadable 2xx, but not a refusal in the body of a 2xx.
-        Some(200..=299) => call.kind() != ErrorKind::Refused,
-        Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
-        // An invalid certificate or configuration will still be invalid in a second.
-        None => call
-            .transport_error()
-            .is_some_and(|error| !error.is_permanent() && error.kind() != TransportErrorKind::Configuration),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::TransportError;
     use crate::error::Cause;
+    use crate::{TransportError, TransportErrorKind};
 
     struct Always(u64);
 

@@ -80,6 +80,9 @@ impl fmt::Display for LookupError {
             ErrorKind::NotFound if self.0.operation() == Some(OperationName::GetTransaction) => {
                 "; a lookup moves no money: check the id; a payment of unknown outcome may still be made"
             }
+            _ if self.0.refused_by().is_some() && self.0.is_transient() => {
+                "; a lookup moves no money: wait, then run it again"
+            }
             _ if self.0.refused_by().is_some() || self.0.needs_a_fix() => {
                 "; a lookup moves no money: fix the cause, then run it again"
             }

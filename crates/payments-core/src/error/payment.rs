@@ -9,8 +9,8 @@ use super::failed_call::{Cause, FailedCall, failed_call_accessors};
 use super::kind::ErrorKind;
 use super::outcome::Outcome;
 use crate::Delivery;
-use crate::operation::Facts;
-use crate::response::Secrets;
+use crate::operation::{Facts, OperationName};
+use crate::response::{RefusedBy, Secrets};
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
 ///
@@ -18,8 +18,10 @@ use crate::response::Secrets;
 /// `{}` is one line: what happened, whether the money can have moved, and what to do. `{:#}` adds the causes, such as the
 /// operating system's error. Neither these nor `Debug` show a card number, a security code, an account or the API key.
 ///
-/// **An outcome is about one call.** Check it where you make the call, and retry only that call. In a function that charges
-/// and then does something else with `?`, the error of the second step hides that the first one has charged.
+/// **An outcome is about one request.** Check it where you make the call, and retry only that call. In a function that charges
+/// and then does something else with `?`, the error of the second step hides that the first one has charged. This is also true of
+/// building the next request: `.build()?` converts a [`ValidationError`] into this type with [`Outcome::NotProcessed`], which
+/// speaks for the request that was not built, and never for a charge before it. So build every request before you send the first.
 ///
 /// ```
 /// # use bytes::Bytes;
@@ -61,6 +63,46 @@ impl Error {
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         let found = self.0.failed_call.found().and_then(|found| found.transaction_id.as_ref());
         found.or(self.0.to_be_voided.as_ref())
+    }
+
+    /// Whether the service refused the payment or the void itself: a declined card, an expired token, a wrong field. Another card or
+    /// a corrected request may help, so show the [`reason`](Self::reason) to the payer.
+    ///
+    /// It is true only with [`Outcome::Rejected`], so this payment moved no money. It is false for a refusal of the caller (HTTP 401,
+    /// 403 and 429) or of the address (405, and 404 unless a void names a transaction that the service does not know), and for one
+    /// that something in front of the service sent: no other card helps there.
+    ///
+    /// ```
+    /// # use bytes::Bytes;
+    /// # use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+    /// # use payments_core::{ApiKey, Endpoint, Operation};
+    /// # let payment = TokenTransaction::builder("tok_1", Amount::from_cents(10_50), ConvenienceFee::Inactive).build()?;
+    /// # let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new("sk_live_51H")?)?;
+    /// # let response = |status: u16, body: &'static str| http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes()));
+    /// let declined = response(400, r#"{"status":"failed","status_code":400,"msg":"card declined"}"#)?;
+    /// assert!(payment.read(&endpoint, declined).unwrap_err().is_decline());
+    ///
+    /// let unauthorized = response(401, r#"{"status":"failed","status_code":401,"msg":"Invalid API Key"}"#)?;
+    /// assert!(!payment.read(&endpoint, unauthorized).unwrap_err().is_decline());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn is_decline(&self) -> bool {
+        let call = self.failed_call();
+        self.0.outcome == Outcome::Rejected
+            && call.refused_by() == Some(RefusedBy::Service)
+            && Self::is_about_the_payment(call.http_status().map(|status| status.as_u16()), call.operation())
+    }
+
+    /// Of a refusal by the service with this HTTP status: whether it is about the payment or the void itself.
+    ///
+    /// For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
+    pub fn is_about_the_payment(http_status: Option<u16>, operation: Option<OperationName>) -> bool {
+        match http_status {
+            Some(401 | 403 | 405 | 429) => false,
+            Some(404) => operation == Some(OperationName::Void),
+            _ => true,
+        }
     }
 
     failed_call_accessors!();
@@ -124,12 +166,17 @@ impl CallError for Error {
     }
 }
 
+/// For `?` in a function that has not charged yet. The outcome speaks for the configuration only.
 impl From<ConfigurationError> for Error {
     fn from(error: ConfigurationError) -> Self {
         Self::before_a_call(error.into())
     }
 }
 
+/// For `.build()?` in a function that has not charged yet.
+///
+/// The outcome is [`Outcome::NotProcessed`], and speaks for the invalid request only. **A function that has already charged must not
+/// use `?` on building another request**: its caller would read that nothing was processed, and charge again.
 impl From<ValidationError> for Error {
     fn from(error: ValidationError) -> Self {
         Self::before_a_call(error.into())
@@ -161,6 +208,7 @@ impl fmt::Display for Error {
                 "nothing was processed: it is safe to send it again, but it will fail again until the cause is fixed"
             }
             (Outcome::NotProcessed, _) => "nothing was processed: it is safe to send it again",
+            (Outcome::Rejected, ErrorKind::RateLimited) => "it was rejected: wait, then send a new request",
             (Outcome::Rejected, _) => "it was rejected: fix the cause, then send a new request",
             (Outcome::Unknown, _) if failed_call.is_foreign_forbidden() => {
                 "it may have been processed: find the cause, and look for the payment before you send anything again: "

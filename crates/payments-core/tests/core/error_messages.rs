@@ -197,12 +197,58 @@ fn refusal_by_a_proxy_d10() {
     shows(
         &error,
         "transaction: something in front of the service returned HTTP 429: Too Many Requests; \
-         it was rejected: fix the cause, then send a new request",
+         it was rejected: wait, then send a new request",
     );
     assert_eq!(
         (error.kind(), error.failed_call().refused_by()),
         (ErrorKind::RateLimited, Some(RefusedBy::Intermediary))
     );
+}
+
+#[test]
+fn refusal_for_now_says_to_wait_d10_d12() {
+    for status in [408, 425, 429, 400, 404] {
+        for body in ["", r#"{"status":"failed","msg":"no"}"#] {
+            let waits = |text: &str| text.contains("wait, then ") && !text.contains("fix the cause");
+            let text = lookup(status, body).to_string();
+            assert_eq!(waits(&text), [408, 425, 429].contains(&status), "{text}");
+            let error = error_for(status, body);
+            assert_eq!(waits(&error.to_string()), status == 429, "{error}");
+        }
+    }
+}
+
+/// The rule is that of the journal, which reads it from its record.
+#[test]
+fn only_a_refusal_of_the_payment_itself_is_a_decline_d56() {
+    let void = Void::new("txn_1".parse().unwrap());
+    let of_void = |status: u16, body: &'static str| {
+        let response =
+            http::Response::builder().status(status).body(Bytes::from_static(body.as_bytes())).unwrap();
+        void.read(&endpoint(), response).unwrap_err()
+    };
+    let declined = r#"{"status":"failed","status_code":400,"msg":"declined"}"#;
+    for status in [200, 400, 402, 422, 499] {
+        assert!(
+            error_for(status, declined).is_decline() && of_void(status, declined).is_decline(),
+            "{status}"
+        );
+    }
+    for status in [401, 403, 405, 429] {
+        assert!(
+            !error_for(status, declined).is_decline() && !of_void(status, declined).is_decline(),
+            "{status}"
+        );
+    }
+    assert!(!error_for(404, declined).is_decline() && of_void(404, declined).is_decline());
+    for error in [error_for(400, ""), error_for(422, "<p>no"), error_for(200, "{}"), error_for(502, declined)]
+    {
+        assert!(!error.is_decline(), "{error}");
+    }
+    for error in [unsent(TransportErrorKind::Connect), lost(TransportErrorKind::Closed)] {
+        assert!(!error.is_decline(), "{error}");
+    }
+    assert!(!Error::from(TransactionId::new("").unwrap_err()).is_decline());
 }
 
 #[test]
