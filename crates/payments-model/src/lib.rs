@@ -9,7 +9,7 @@
 //! # Getting started
 //!
 //! A builder takes the required fields, so none can be forgotten. [`build`](CardTransactionBuilder::build) validates all of them.
-//! A request that exists is valid.
+//! A payment that exists is valid.
 //!
 //! ```
 //! use payments_model::{Amount, Card, CardTransaction, ConvenienceFee};

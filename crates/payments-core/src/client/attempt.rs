@@ -175,7 +175,7 @@ impl<O: Operation> Drop for Attempt<'_, O> {
             return;
         }
         #[cfg(feature = "tracing")]
-        super::span::drop_attempt(&self.call.span, &self.span, O::NAME);
+        super::span::drop_attempt(&self.call.span, &self.span, O::NAME, self.started.is_some());
         if let Some((observer, started, latency)) = self.observed() {
             let event = AttemptAbandoned { started: &started, latency };
             catch_panic(|| observer.attempt_abandoned(&event));

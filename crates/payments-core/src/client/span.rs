@@ -81,14 +81,15 @@ pub(crate) fn end_attempt<D, E: CallError>(span: &Span, result: &Result<Success<
     span.record("http.response.status_code", status.map(|status| status.as_u16()));
 }
 
-/// Records that a call was dropped during an attempt.
-pub(crate) fn drop_attempt(call: &Span, attempt: &Span, operation: OperationName) {
+/// Records that a call was dropped during an attempt. `was_passed`: its request was passed to the transport.
+pub(crate) fn drop_attempt(call: &Span, attempt: &Span, operation: OperationName, was_passed: bool) {
     for span in [attempt, call] {
         span.record("error.type", "dropped");
     }
     attempt.record("otel.status_code", "ERROR");
     if operation.moves_money() {
-        call.record("payment.outcome", Outcome::Unknown.as_str());
+        let outcome = if was_passed { Outcome::Unknown } else { Outcome::NotProcessed };
+        call.record("payment.outcome", outcome.as_str());
     }
 }
 

@@ -3,6 +3,7 @@
 #![cfg(all(feature = "tracing", feature = "opentelemetry"))]
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::task::{Context, Waker};
 
 use http::StatusCode;
@@ -120,6 +121,19 @@ fn the_span_of_a_dropped_payment_has_an_unknown_outcome_d22() {
         assert_eq!(attributes(span)["error.type"], "dropped");
     }
     assert_eq!(attributes(&spans[1])["payment.outcome"], "unknown");
+}
+
+/// The hook for headers runs before anything is passed to the transport.
+#[test]
+fn the_span_of_a_payment_whose_headers_panicked_is_not_unknown_d22() {
+    let spans = recorded(|gateway| {
+        let client = gateway.client_builder().headers(|_| panic!("the headers panic")).build();
+        let call = AssertUnwindSafe(|| block_on(client.process_token(&payment("invoice 17"))));
+        catch_unwind(call).unwrap_err();
+        assert!(gateway.requests().is_empty());
+    });
+    let [_, call] = &*spans else { panic!("{spans:#?}") };
+    assert_eq!(attributes(call)["payment.outcome"], "not_processed");
 }
 
 #[test]
