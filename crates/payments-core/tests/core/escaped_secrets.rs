@@ -4,7 +4,8 @@ use std::error::Error as StdError;
 
 use bytes::Bytes;
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
+    TransactionType,
 };
 use payments_core::{ApiKey, Endpoint, Error, GetTransaction, Operation, TransportError, TransportErrorKind};
 
@@ -223,7 +224,7 @@ fn token_is_masked_in_texts_and_kept_in_ids_d64() {
     let charged = payment.read(&endpoint, response(200, body(100))).unwrap();
     assert_eq!(charged.transaction_id.as_str(), "tok_9f8e-1");
     let unclear = payment.read(&endpoint, response(200, body(101))).unwrap_err();
-    assert_eq!(unclear.transaction_id().map(|id| id.as_str()), Some("tok_9f8e-1"));
+    assert_eq!(unclear.transaction_id().map(TransactionId::as_str), Some("tok_9f8e-1"));
 }
 
 #[test]

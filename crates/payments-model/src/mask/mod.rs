@@ -55,7 +55,7 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
     let mut masked = Cow::Borrowed(text);
     let is_found = |secret: &&str| may_occur(text, secret) && is_replaced(secret);
     let mut found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
-    let escaped = found_escaped(text, secrets, |secret| is_replaced(secret));
+    let escaped = found_escaped(text, secrets, is_replaced);
     if found.is_empty() && escaped.is_empty() && !may_contain_card_number(text) {
         return masked;
     }
