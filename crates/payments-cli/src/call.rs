@@ -18,8 +18,9 @@ use crate::report::Report;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, cannot_start, catch_panic};
+use crate::run_to_report::{self, catch_panic};
 use crate::settings::Settings;
+use crate::stderr;
 use crate::trace::{self, Trace};
 
 /// A validated request, ready for a client.
@@ -44,7 +45,9 @@ pub(crate) fn run<C: Call>(
     output: Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
-    let call = async |has_begun: &Cell<bool>| send(options, output, read, has_begun).await;
+    let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
+        send(options, interrupt, read, has_begun).await
+    };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| match C::PURPOSE {
         Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
         _ => Abandoned::Panic.before_sending(),
@@ -56,22 +59,20 @@ pub(crate) struct Prepared<C> {
     pub(crate) settings: Settings,
     pub(crate) client: ClientBuilder<HyperTransport, TokioTimer>,
     pub(crate) call: C,
-    pub(crate) interrupt: Interrupt,
 }
 
 impl<C: Send + 'static> Prepared<C> {
     /// Resolves the settings and reads the request.
     pub(crate) async fn new(
         options: ClientOptions,
-        output: Output,
+        interrupt: &mut Interrupt,
         read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
-        let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
         let is_verbose = options.verbose;
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
-            output.warn(settings.warning.as_slice());
+            settings.warning.iter().for_each(|warning| stderr::warn(warning));
             if is_verbose {
                 trace::settings(&settings);
             }
@@ -84,19 +85,18 @@ impl<C: Send + 'static> Prepared<C> {
             return Err(Abandoned::Signal(signal).before_sending());
         }
         let client = if is_verbose { client.observer(Trace) } else { client };
-        Ok(Self { settings, client, call, interrupt })
+        Ok(Self { settings, client, call })
     }
 }
 
 async fn send<C: Call>(
     options: ClientOptions,
-    output: Output,
+    interrupt: &mut Interrupt,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let dry_run = options.dry_run;
-    let prepared = Prepared::new(options, output, read).await?;
-    let Prepared { settings, client, call, mut interrupt } = prepared;
+    let Prepared { settings, client, call } = Prepared::new(options, interrupt, read).await?;
     if C::PURPOSE == Purpose::MoveMoney {
         settings.require_one_key()?;
     }
@@ -188,6 +188,10 @@ mod tests {
     }
 
     impl crate::journaled_call::Charge for Buggy {
+        fn request(&self) -> payments_journal::IntentRequest {
+            unreachable!("a bug")
+        }
+
         async fn send_with(
             &self,
             _attempt: &crate::journaled_call::Attempt<'_>,

@@ -20,13 +20,13 @@ use crate::help::help;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
 use crate::settings::warning_of_proxy;
-use crate::{call, files, journaled_call, stdout};
+use crate::{call, files, journaled_call, stderr, stdout};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { global: GlobalOptions { client: options, output: requested }, command } = arguments;
     let output = Output::choose(requested);
-    output.warn(warning_of_proxy(&options).as_slice());
+    warning_of_proxy(&options).iter().for_each(|warning| stderr::warn(warning));
     match command {
         Command::Demo => demo::run(requested, output),
         Command::Sandbox(sandbox) => sandbox::run(output, sandbox),

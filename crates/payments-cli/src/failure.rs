@@ -53,6 +53,8 @@ pub(crate) struct Advice {
     pub(crate) is_interrupted: bool,
     /// Whether a part of the command was completed.
     pub(crate) is_partly_done: bool,
+    /// Whether the part that was completed shows that a key may have been charged twice.
+    pub(crate) is_second_charge: bool,
     /// Whether the call fails again until the cause is fixed.
     pub(crate) needs_a_fix: bool,
 }

@@ -6,7 +6,8 @@ use std::time::{Duration, SystemTime};
 
 use payments_core::{Outcome, Success};
 use payments_journal::{
-    Error, Intent, IntentKey, IntentState, Journal, JournaledClient, MovesMoney, StateName, StoreError,
+    Error, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, MovesMoney, StateName,
+    StoreError,
 };
 use tokio::time::timeout;
 
@@ -26,12 +27,15 @@ use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
-use crate::same_payment::{has_reference, is_open_elsewhere, open_elsewhere};
+use crate::same_payment::why_not_sent;
 use crate::settings::{JOURNAL, JournalPlace, NO_JOURNAL, OpenFor, Settings, warn_of_a_loss};
 use crate::{stderr, trace};
 
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
+    /// What the journal keeps of the request.
+    fn request(&self) -> IntentRequest;
+
     /// Sends the request if the journal allows it.
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, Error>;
 }
@@ -72,8 +76,8 @@ pub(crate) fn run<C: Charge>(
         Ok(None) => return call::run(options, output, read),
         Err(failure) => return output.write(&Report::from(failure)),
     };
-    let call = async |has_begun: &Cell<bool>| {
-        let ended = send_once(options, output, intent, (&place, &key), read, has_begun).await;
+    let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
+        let ended = send_once(options, interrupt, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
         // If it panics, the result of the call is still reported.
         let _ = catch_panic(place.close(!is_interrupted)).await;
@@ -113,24 +117,20 @@ fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPlace, IntentK
 
 async fn send_once<C: Charge>(
     options: ClientOptions,
-    output: Output,
+    interrupt: &mut Interrupt,
     intent: &IntentOptions,
     (place, key): (&JournalPlace, &IntentKey),
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let ClientOptions { dry_run, verbose, .. } = options;
-    let prepared = Prepared::new(options, output, read).await?;
-    let Prepared { settings, client, call, mut interrupt } = prepared;
+    let Prepared { settings, client, call } = Prepared::new(options, interrupt, read).await?;
     settings.require_one_key()?;
-    trace::introduce(place, output, verbose);
+    trace::introduce(place, verbose);
     // A new key that looks like a card number is refused, without creating a journal.
     let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
-    let known = if must_be_recorded || dry_run {
-        open_to_find(key, place, dry_run, &mut interrupt).await?
-    } else {
-        None
-    };
+    let known =
+        if must_be_recorded || dry_run { open_to_find(key, place, dry_run, interrupt).await? } else { None };
     let is_recorded = matches!(known, Some((_, Some(_))));
     if must_be_recorded && !is_recorded {
         let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
@@ -146,7 +146,7 @@ async fn send_once<C: Charge>(
             IntentState::Rejected(_) => intent.after_rejection,
             _ => found.moved_nothing(),
         });
-        if is_sent { refuse_open_elsewhere(journal, key, service, &call).await } else { Ok(()) }
+        if is_sent { refuse_same_payment(journal, key, service, &call).await } else { Ok(()) }
     };
     if dry_run {
         if let Some((journal, _)) = &known {
@@ -169,7 +169,7 @@ async fn send_once<C: Charge>(
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let sending = catch_panic(call.send_with(&attempt));
-    let ended = match until_second_signal(sending, &mut interrupt).await {
+    let ended = match until_second_signal(sending, interrupt).await {
         Ok(ended) => ended,
         Err(signal) => return abandoned(Abandoned::Signal(signal)),
     };
@@ -227,19 +227,18 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 /// not recorded are reported.
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Refuses a call that would be sent while the same payment is open under another key. Two calls at the same moment do not see each
-/// other: the key of the payment is what protects it.
-async fn refuse_open_elsewhere<C: Charge>(
+/// Refuses a call that would be sent while the same payment is open under another key, or was charged under a key that is another only
+/// in its spelling. Two calls at the same moment do not see each other: the key of the payment is what protects it.
+async fn refuse_same_payment<C: Charge>(
     journal: &Journal,
     key: &IntentKey,
     service: &str,
     call: &C,
 ) -> Result<(), Failure> {
-    let Some(facts) = call.facts().filter(has_reference) else { return Ok(()) };
-    let mut pages = journal.pages(StateName::UNRESOLVED);
+    let (payment, mut pages) = (call.request(), journal.pages(StateName::ALL));
     while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
-        if let Some(intent) = intents.iter().find(|intent| is_open_elsewhere(intent, service, key, &facts)) {
-            let [what, advice] = open_elsewhere(intent);
+        let refused = |intent| why_not_sent(intent, service, key, &payment);
+        if let Some([what, advice]) = intents.iter().find_map(refused) {
             return Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")));
         }
     }
@@ -253,15 +252,16 @@ async fn open_to_find(
     is_dry_run: bool,
     interrupt: &mut Interrupt,
 ) -> Result<Option<(Journal, Option<Intent>)>, Failure> {
-    let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
-    let Some(journal) = interrupt.unless_arrived(opening).await.map_err(journal_not_opened)? else {
-        return Ok(None);
+    let finding = async {
+        let purpose = if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing };
+        let Some(journal) = place.open_if_exists(purpose).await? else { return Ok(None) };
+        if is_dry_run {
+            warn_of_a_loss(&journal).await;
+        }
+        let found = journal.find(key).await.map_err(|error| Failure::of_store(&error))?;
+        Ok(Some((journal, found)))
     };
-    if is_dry_run {
-        warn_of_a_loss(&journal).await;
-    }
-    let found = journal.find(key).await.map_err(|error| unreadable(&error))?;
-    Ok(Some((journal, found)))
+    interrupt.unless_arrived(finding).await.map_err(journal_not_opened)
 }
 
 fn unreadable(error: &StoreError) -> Failure {

@@ -10,7 +10,7 @@ use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::{Effect, Processed};
 use crate::report::text;
-use crate::style::{self, Style, Tone};
+use crate::style::{self, Style};
 use crate::{stderr, stdout};
 
 /// The format of the result, and the styles of both streams.
@@ -41,18 +41,6 @@ impl Output {
         ExitCode::of_failure(failure)
     }
 
-    /// Warns a person. A program reads only its JSON document.
-    pub(crate) fn warn(self, warnings: &[String]) {
-        if self.shape == OutputShape::Json && !stderr::is_terminal() {
-            return;
-        }
-        let warning = self.stderr.paint(Tone::Warning, "WARNING");
-        for text in warnings {
-            stderr::write(format!("{warning}: {}\n", style::for_terminal(text)));
-        }
-        stderr::finish_on_a_terminal();
-    }
-
     /// Writes a result to stdout: `document`, or `text` for people.
     pub(crate) fn print(
         self,
@@ -72,17 +60,14 @@ impl Output {
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
         if let Report::Processed(processed) = report
-            && self.is_text()
-            && let Some(warning) = text::warning(processed, self.stderr)
+            && let Some(warning) = text::warning(processed)
         {
-            // The record on stdout also shows the other id.
-            stderr::write(warning);
-            stderr::finish_on_a_terminal();
+            stderr::warn(&warning);
         }
         let is_refusal = matches!(report, Report::Failed(_));
         let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
-        if let Some(warning) = report.note().and_then(|note| text::journal_warning(note, self.stderr)) {
-            stderr::write_last(warning);
+        if let Some(warning) = report.note().and_then(text::journal_warning) {
+            stderr::warn(&warning);
         }
         let is_read = self.is_text() || (stderr::is_terminal() && !io::stdout().is_terminal());
         let is_for_people = match report {

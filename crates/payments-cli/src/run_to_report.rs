@@ -24,18 +24,23 @@ use crate::style::Style;
 use crate::{spare, stderr};
 
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
-/// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something may have been sent, and `on_panic` receives it.
+/// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something
+/// may have been sent, and `on_panic` receives it.
 pub(crate) fn run(
     output: Output,
     purpose: Purpose,
     workers: usize,
-    command: impl AsyncFnOnce(&Cell<bool>) -> Result<Report, Failure>,
+    command: impl AsyncFnOnce(&mut Interrupt, &Cell<bool>) -> Result<Report, Failure>,
     on_panic: impl FnOnce(bool) -> Failure,
 ) -> ExitCode {
     let has_begun = Cell::new(false);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let ended = start(workers, command(&has_begun)).and_then(|ended| ended);
-        finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()))
+        let started = start(workers, async |interrupt| command(interrupt, &has_begun).await);
+        let (ended, interrupt) = match started {
+            Ok((ended, interrupt)) => (ended, Some(interrupt)),
+            Err(failure) => (Err(failure), None),
+        };
+        finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()), interrupt)
     }));
     ended.unwrap_or_else(|_| {
         let failure = on_panic(has_begun.get()).for_purpose(purpose);
@@ -47,17 +52,28 @@ pub(crate) fn run(
 
 /// Runs a future on this thread.
 pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
-    start(0, future)
+    run_on_runtime(0, future).map_err(|error| cannot_start(&error))
+}
+
+/// Runs a command that catches signals, which [`finish`] still catches.
+pub(crate) fn start<T>(
+    workers: usize,
+    command: impl AsyncFnOnce(&mut Interrupt) -> T,
+) -> Result<(T, Interrupt), Failure> {
+    let ended = run_on_runtime(workers, async {
+        let mut interrupt = Interrupt::install()?;
+        Ok((command(&mut interrupt).await, interrupt))
+    });
+    ended.flatten().map_err(|error| cannot_start(&error))
 }
 
 /// Runs a future once the threads and descriptors of a whole command were tried.
-fn start<F: Future>(workers: usize, future: F) -> Result<F::Output, Failure> {
+fn run_on_runtime<F: Future>(workers: usize, future: F) -> io::Result<F::Output> {
     let runtime = match workers {
         0 => runtime::Builder::new_current_thread(),
         _ => runtime::Builder::new_multi_thread(),
     };
-    let ended = spare::require_all(workers).and_then(|()| block_on_runtime(runtime, future));
-    ended.map_err(|error| cannot_start(&error))
+    spare::require_all(workers).and_then(|()| block_on_runtime(runtime, future))
 }
 
 fn block_on_runtime<F: Future>(mut runtime: runtime::Builder, future: F) -> io::Result<F::Output> {
@@ -90,10 +106,11 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 /// Writes the report of a command that catches signals, and returns the exit code.
 ///
 /// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
-/// ends the wait for it. The report then counts as not written.
-pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
+/// ends the wait for it, unless it only repeats one that has ended the command. The report then counts as not written.
+pub(crate) fn finish(output: Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
+    let Some(interrupt) = interrupt else { return output.write(&report) };
     let report = Arc::new(report);
-    let writing = write_or_interrupt(Arc::clone(&report), move |report| output.write(report));
+    let writing = write_or_interrupt(Arc::clone(&report), interrupt, move |report| output.write(report));
     // The threads were tried when the command started; without descriptors, tokio panics.
     let written = spare::require_descriptors()
         .and_then(|()| block_on_runtime(runtime::Builder::new_current_thread(), writing));
@@ -102,9 +119,11 @@ pub(crate) fn finish(output: Output, report: Report) -> ExitCode {
 
 async fn write_or_interrupt(
     report: Arc<Report>,
+    mut interrupt: Interrupt,
     write: impl Fn(&Report) -> ExitCode + Clone + Send + 'static,
 ) -> ExitCode {
-    let Ok(mut interrupt) = Interrupt::install() else { return write(&report) };
+    // One that arrived before is not about the report.
+    while interrupt.has_arrived().await.is_some() {}
     let unread = report.exit_code().unwritten();
     let is_given_up = matches!(&*report, Report::Batch(summary) if summary.given_up.is_some());
     let (sender, written) = oneshot::channel();
@@ -118,12 +137,17 @@ async fn write_or_interrupt(
     if writing.is_err() {
         return write(&report);
     }
-    tokio::select! {
+    let why = tokio::select! {
         biased;
-        code = written => code.unwrap_or_else(|_| after_panic(&report)),
-        _ = interrupt.arrived() => unread,
-        () = sleep(REPORT_TIMEOUT), if is_given_up => unread,
-    }
+        code = written => return code.unwrap_or_else(|_| after_panic(&report)),
+        signal = interrupt.arrived() => signal,
+        () = sleep(REPORT_TIMEOUT), if is_given_up => "nobody reads it",
+    };
+    stderr::write_last(format!(
+        "{why}: the report could not be written to its end (exit code {})\n",
+        unread.number()
+    ));
+    unread
 }
 
 /// Reports what matters most on stderr after writing the report has panicked, which is a bug.
@@ -154,7 +178,10 @@ mod tests {
     /// The exit code if writing this report panics.
     fn code_after_panic(report: Report) -> ExitCode {
         let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        runtime.block_on(write_or_interrupt(Arc::new(report), |_| unreachable!("a bug")))
+        runtime.block_on(async {
+            let interrupt = Interrupt::install().expect("signals can be caught");
+            write_or_interrupt(Arc::new(report), interrupt, |_| unreachable!("a bug")).await
+        })
     }
 
     #[tokio::test]

@@ -18,7 +18,7 @@ use indicatif::ProgressDrawTarget;
 
 pub(crate) use self::progress_bar::Item;
 use self::progress_bar::Screen;
-use crate::style::Style;
+use crate::style::{Style, Tone, for_terminal};
 
 pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
@@ -37,6 +37,13 @@ pub(crate) fn write(text: impl Into<String>) {
 /// The same for a final message, which is never dropped.
 pub(crate) fn write_last(text: impl Into<String>) {
     push(Item::Text(text.into()), usize::MAX);
+}
+
+/// Warns, whatever the output is and even if no person reads it now: a job without a terminal has a log.
+pub(crate) fn warn(text: &str) {
+    let warning = style().paint(Tone::Warning, "WARNING");
+    write_last(format!("{warning}: {}\n", for_terminal(text)));
+    finish_on_a_terminal();
 }
 
 /// Shows the item after everything that waits. Text and bars are dropped if the queue is full.

@@ -4,7 +4,6 @@ use payments_core::{
     AttemptAbandoned, AttemptFinished, AttemptStarted, Observer, Outcome, TransportErrorKind,
 };
 
-use crate::output::Output;
 use crate::settings::{JournalPlace, Settings};
 use crate::stderr;
 use crate::style::{Tone, for_terminal};
@@ -20,8 +19,10 @@ fn line(text: &str) {
 }
 
 /// Warns about the place of the journal before it is used, and with `--verbose` writes where it is.
-pub(crate) fn introduce(place: &JournalPlace, output: Output, is_verbose: bool) {
-    output.warn(&place.warnings());
+pub(crate) fn introduce(place: &JournalPlace, is_verbose: bool) {
+    if let Some(warning) = place.warning() {
+        stderr::warn(&warning);
+    }
     if is_verbose {
         line(&format!("journal {place} ({})", place.source()));
     }

@@ -48,15 +48,14 @@ use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
 use crate::run_to_report::{self, catch_panic};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
-use crate::style::for_terminal;
 use crate::{stderr, trace};
 
 /// Runs the command.
 pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
-    let charge = async |has_begun: &Cell<bool>| {
+    let charge = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
-        let ended = Box::pin(charge_file(options, output, arguments, &place, has_begun)).await;
+        let ended = Box::pin(charge_file(options, interrupt, arguments, &place, has_begun)).await;
         // If it panics, the result of the run is still reported.
         let _ = catch_panic(place.close(true)).await;
         ended
@@ -76,21 +75,20 @@ fn lost() -> Failure {
 
 async fn charge_file(
     options: ClientOptions,
-    output: Output,
+    interrupt: &mut Interrupt,
     arguments: BatchArguments,
     place: &Arc<JournalPlace>,
     has_begun: &Cell<bool>,
 ) -> Result<Report, Failure> {
     let is_dry_run = options.dry_run;
-    trace::introduce(place, output, options.verbose);
+    trace::introduce(place, options.verbose);
     refuse_ignored_fields(&arguments.ignore_columns)?;
     let (path, ignored) = (arguments.file.clone(), arguments.ignore_columns.clone());
     let read = {
         let place = Arc::clone(place);
         move || BillingFile::read(&path, ignored, &place)
     };
-    let Prepared { settings, client, call: file, mut interrupt } =
-        Prepared::new(options, output, read).await?;
+    let Prepared { settings, client, call: file } = Prepared::new(options, interrupt, read).await?;
     settings.require_one_key()?;
     let client = client.build();
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
@@ -111,16 +109,16 @@ async fn charge_file(
     let (file, inspected) = interrupt.unless_arrived(inspecting).await?;
     if inspected.like_cards > 0 {
         let count = inspected.like_cards;
-        output.warn(&[format!(
+        stderr::warn(&format!(
             "ids that look like card numbers: {count}; they are sent and stored as they are"
-        )]);
+        ));
     }
     if let Some(journal) = &journal {
         let warning = place.warn_of_first_use(journal, settings.endpoint.service());
         interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
     }
     for warning in &inspected.warnings {
-        stderr::write_last(format!("warning: {}\n", for_terminal(warning)));
+        stderr::warn(warning);
     }
     let summary = Summary { is_dry_run, ..inspected.summary };
     if is_dry_run {
@@ -129,10 +127,13 @@ async fn charge_file(
             Some(journal) if summary.tallies.not_started().count > 0 => {
                 interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
             }
-            Some(journal) => warn_of_a_loss(&journal).await,
-            None => output.warn(&[format!(
+            Some(journal) => {
+                let warning = async { Ok(warn_of_a_loss(&journal).await) };
+                interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
+            }
+            None => stderr::warn(&format!(
                 "there is no journal at {place}: the run would create it, and every key is new to it"
-            )]),
+            )),
         }
         return Ok(Report::Batch(Box::new(summary)));
     }
@@ -149,13 +150,13 @@ async fn charge_file(
     }
     let run = Run::new(
         JournaledClient::new(client, journal),
-        file.unsettled(inspected.is_settled, &settings.keys),
+        file.to_send(inspected.standings, &settings.keys),
         Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         Counting::new(summary, results, arguments.max_rejected),
         progress,
     );
     has_begun.set(true);
-    let summary = run_and_close(run, place, &mut interrupt).await;
+    let summary = run_and_close(run, place, interrupt).await;
     Ok(Report::Batch(Box::new(summary)))
 }
 

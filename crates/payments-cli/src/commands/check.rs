@@ -17,6 +17,7 @@ use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
 use crate::failure::Failure;
 use crate::hints;
+use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
@@ -29,18 +30,21 @@ pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
     if options.dry_run {
         return call::run(options, output, unknown_id);
     }
-    let checked =
-        run_to_report::block_on(check(options, output)).unwrap_or_else(CheckReport::without_settings);
-    run_to_report::finish(output, Report::Check(Box::new(checked)))
+    let started = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
+    let (checked, interrupt) = match started {
+        Ok((checked, interrupt)) => (checked, Some(interrupt)),
+        Err(failure) => (CheckReport::without_settings(failure), None),
+    };
+    run_to_report::finish(output, Report::Check(Box::new(checked)), interrupt)
 }
 
 /// One lookup through the real client, which takes the same way as a payment.
-async fn check(options: ClientOptions, output: Output) -> CheckReport {
-    let prepared = match Prepared::new(options, output, unknown_id).await {
+async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport {
+    let prepared = match Prepared::new(options, interrupt, unknown_id).await {
         Ok(prepared) => prepared,
         Err(failure) => return CheckReport::without_settings(failure),
     };
-    let Prepared { settings, client, call: id, mut interrupt } = prepared;
+    let Prepared { settings, client, call: id } = prepared;
     let uri: Uri = settings.endpoint.base_url().parse().expect("it is the address of an endpoint");
     // At most half of the time, so that enough is left to find out what was slow.
     let connect_timeout = Deadlines::DEFAULT_CONNECT.min(settings.timeout / 2);

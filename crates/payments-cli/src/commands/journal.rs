@@ -41,7 +41,7 @@ pub(super) fn run(
         Ok(place) => place,
         Err(failure) => return output.write(&Report::from(failure.for_purpose(purpose))),
     };
-    trace::introduce(&place, output, options.verbose);
+    trace::introduce(&place, options.verbose);
     let done = |ended: Result<(), CommandError>| ended.map(|()| ExitCode::Processed);
     let ended = block_on(async move {
         let ended = match command {

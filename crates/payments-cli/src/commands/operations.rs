@@ -1,6 +1,7 @@
 //! The service's operations as calls of this command.
 
 use payments_core::{Client, Error, Facts, LookupError, Operation, Success, VoidReceipt};
+use payments_journal::IntentRequest;
 use payments_model::{
     CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
     Void,
@@ -47,6 +48,13 @@ impl Call for TransactionRequest {
 }
 
 impl Charge for TransactionRequest {
+    fn request(&self) -> IntentRequest {
+        match self {
+            Self::Card(payment) => payment.into(),
+            Self::Ach(payment) => payment.into(),
+        }
+    }
+
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
         match self {
             Self::Card(payment) => attempt.send(payment, of_record).await,
@@ -70,6 +78,10 @@ impl Call for TokenTransaction {
 }
 
 impl Charge for TokenTransaction {
+    fn request(&self) -> IntentRequest {
+        self.into()
+    }
+
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
         attempt.send(self, of_receipt).await
     }
@@ -90,6 +102,10 @@ impl Call for Void {
 }
 
 impl Charge for Void {
+    fn request(&self) -> IntentRequest {
+        self.into()
+    }
+
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
         attempt.send(self, of_void).await
     }

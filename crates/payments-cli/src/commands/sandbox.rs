@@ -109,9 +109,8 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     let in_the_clear = if arguments.tls { "" } else { ", and their requests cross the network unencrypted" };
     let warn = |address: SocketAddr, can: &str| {
         if !address.ip().is_loopback() {
-            note(&format!(
-                "warning: listening on {address}, which is not a loopback address: \
-                 other machines can {can}{in_the_clear}"
+            stderr::warn(&format!(
+                "listening on {address}, which is not a loopback address: other machines can {can}{in_the_clear}"
             ));
         }
     };

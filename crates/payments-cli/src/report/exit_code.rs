@@ -39,12 +39,14 @@ impl ExitCode {
     /// Of a call, or any other command, that failed.
     pub(crate) fn of_failure(failure: &Failure) -> Self {
         match (failure.outcome, failure.http_status()) {
+            (FailedOutcome::Unknown, _) => Self::Unknown,
+            // As of a run: a second one would not find it any more.
+            _ if failure.advice.is_second_charge => Self::SecondCharge,
             (FailedOutcome::Invalid, _) => Self::Invalid,
             (FailedOutcome::NotProcessed, _) => Self::NotProcessed,
             (FailedOutcome::Rejected, Some(401)) => Self::Unauthorized,
             (FailedOutcome::Rejected, Some(404)) => Self::NotFound,
             (FailedOutcome::Rejected, _) => Self::Rejected,
-            (FailedOutcome::Unknown, _) => Self::Unknown,
         }
     }
 

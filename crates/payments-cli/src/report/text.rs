@@ -65,36 +65,30 @@ pub(crate) fn dry_run(DryRun { request, is_key_recorded }: &DryRun, style: Style
     text
 }
 
-/// A warning about a success, for stderr.
-pub(crate) fn warning(processed: &Processed, style: Style) -> Option<String> {
+/// A warning about a success.
+pub(crate) fn warning(processed: &Processed) -> Option<String> {
     match &processed.effect {
         Effect::FoundTransaction { asked, found } if asked != found => {
-            let warning = style.paint(Tone::Warning, "WARNING: the record belongs to another transaction");
-            let found = for_terminal(found.as_str());
-            Some(format!("{warning}: requested {asked}, received {found}\n"))
+            Some(format!("the record belongs to another transaction: requested {asked}, received {found}"))
         }
         _ => None,
     }
 }
 
-/// A warning about the journal, for a person, even if a program reads the document: the outcome was not recorded, or the
-/// journal has the transaction for another key too.
-pub(crate) fn journal_warning(note: &IntentNote, style: Style) -> Option<String> {
-    let (warning, rest) = if let Some(second_charge) = &note.second_charge {
-        ("WARNING", format!(": {second_charge}"))
-    } else if let Some(other) = &note.same_transaction_as {
-        (
-            "WARNING: the journal has the same transaction for another key",
-            format!(": {other}; both are recorded: compare both with the service's records"),
-        )
-    } else {
-        let why = note.not_recorded.as_ref()?;
-        (
-            "WARNING: the outcome could not be recorded in the journal",
-            format!(", which will list the key as unknown: {why}"),
-        )
-    };
-    Some(format!("{}{}\n", style.paint(Tone::Warning, warning), for_terminal(&rest)))
+/// A warning about the journal: the outcome was not recorded, or the journal has the transaction for another key too.
+pub(crate) fn journal_warning(note: &IntentNote) -> Option<String> {
+    if let Some(second_charge) = &note.second_charge {
+        return Some(second_charge.clone());
+    }
+    if let Some(other) = &note.same_transaction_as {
+        return Some(format!(
+            "the journal has the same transaction for another key: {other}; both are recorded: compare both with the service's records"
+        ));
+    }
+    let why = note.not_recorded.as_ref()?;
+    Some(format!(
+        "the outcome could not be recorded in the journal, which will list the key as unknown: {why}"
+    ))
 }
 
 /// The text of a failure.

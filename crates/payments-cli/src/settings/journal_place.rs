@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
-use std::{env, fmt, mem};
+use std::{env, fmt, fs, mem};
 
 use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, StateName, Store, StoreError};
 use payments_model::mask;
@@ -24,6 +24,8 @@ use crate::style::for_terminal;
 pub(crate) struct JournalPlace {
     kind: Kind,
     source: Source,
+    /// Of the command that opens it.
+    purpose: Purpose,
     /// A second witness of a journal in a file.
     witness: Option<PathBuf>,
     /// What says that the journal must exist, if anything does.
@@ -134,7 +136,7 @@ impl JournalPlace {
 
     /// Opens the journal. Only [`OpenFor::Charging`] creates a missing one.
     pub(crate) async fn open(&self, purpose: OpenFor) -> Result<Journal, Failure> {
-        self.open_if_exists(purpose).await?.ok_or_else(|| self.missing())
+        self.open_if_exists(purpose).await?.ok_or_else(|| self.missing("", "check the place"))
     }
 
     /// The same, but `None` for a missing journal that is not created, unless it must exist.
@@ -143,12 +145,21 @@ impl JournalPlace {
             OpenFor::Charging if self.must_exist.is_some() => OpenFor::Changing,
             purpose => purpose,
         };
+        if self.lacks_its_folder().await {
+            return Err(
+                self.missing(", and its folder does not exist", "create the folder, or correct the name")
+            );
+        }
         let opened = match &self.kind {
             Kind::File(path) => self.open_file(path.clone(), purpose).await,
             Kind::Database(url) => self.open_database(url, purpose).await,
         };
         let Some(journal) = opened.map_err(|error| self.failure(&error))? else {
-            return if self.must_exist.is_some() { Err(self.missing()) } else { Ok(None) };
+            return if self.must_exist.is_some() {
+                Err(self.missing("", "check the place"))
+            } else {
+                Ok(None)
+            };
         };
         if purpose == OpenFor::Reading {
             warn_of_a_loss(&journal).await;
@@ -175,12 +186,9 @@ impl JournalPlace {
             other = other.or_else(|| intents.iter().find_map(|intent| intent.service.clone()));
         }
         if let Some(other) = other {
-            stderr::write_last(format!(
-                "warning: the journal {} has payments of {}, and none of {}: if one of them is a rehearsal, or the base URL is wrong, \
-                 stop and use another journal, because this one then belongs to both\n",
-                for_terminal(&self.to_string()),
-                for_terminal(&other),
-                for_terminal(service)
+            stderr::warn(&format!(
+                "the journal {self} has payments of {other}, and none of {service}: if one of them is a rehearsal, or the base URL is \
+                 wrong, stop and use another journal, because this one then belongs to both"
             ));
         }
         Ok(())
@@ -214,12 +222,21 @@ impl JournalPlace {
         self.opened(store, PostgresStore::was_created).await
     }
 
-    /// The failure for a command that must not create a journal.
-    fn missing(&self) -> Failure {
-        let from = &self.source;
-        let missing = format!("there is no journal at {self}, which {from} names");
+    /// Whether the folder of the file is missing, as after a mistyped name or without the disk. A journal that is created there would
+    /// take every key for a new one.
+    async fn lacks_its_folder(&self) -> bool {
+        let Kind::File(path) = &self.kind else { return false };
+        let Some(folder) = path.parent().map(Path::to_owned) else { return false };
+        // On another thread, because a disk may not respond.
+        matches!(spawn_blocking(move || fs::exists(folder)).await, Ok(Ok(false)))
+    }
+
+    /// The failure for a command that must not create a journal. `why` may continue the sentence.
+    fn missing(&self, why: &str, what_to_do: &str) -> Failure {
+        let (from, nothing_done) = (&self.source, self.purpose.nothing_done());
+        let missing = format!("there is no journal at {self}, which {from} names{why}");
         let message = match self.must_exist {
-            None => format!("{missing}; nothing was changed: check the place"),
+            None => format!("{missing}; {nothing_done}: {what_to_do}"),
             Some(source) => format!(
                 "{missing}, and {source} requires one; nothing was sent: find it, such as on a disk that is not mounted or in \
                  another directory, because every key is new to a new journal; for the very first charge, leave out {source}"
@@ -289,13 +306,10 @@ impl JournalPlace {
         }
     }
 
-    /// Warnings to show before the journal is used.
-    pub(crate) fn warnings(&self) -> Vec<String> {
+    /// A warning to show before the journal is used.
+    pub(crate) fn warning(&self) -> Option<String> {
         let is_seen = matches!(&self.kind, Kind::Database(url) if may_hold_a_password(url));
-        if !is_seen || self.source != Source::Flag("--journal") {
-            return Vec::new();
-        }
-        vec![seen_in_arguments("--journal", JOURNAL)]
+        (is_seen && self.source == Source::Flag("--journal")).then(|| seen_in_arguments("--journal", JOURNAL))
     }
 
     /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
@@ -348,6 +362,7 @@ impl JournalPlace {
         Ok(Some(Self {
             kind,
             source,
+            purpose,
             witness: None,
             must_exist: None,
             journals: Mutex::default(),
@@ -361,9 +376,8 @@ pub(crate) async fn warn_of_a_loss(journal: &Journal) {
     if let Err(error) = journal.check_history().await
         && error.is_history_lost()
     {
-        stderr::write_last(format!(
-            "warning: what this shows may be old, and a key that it does not show may have been charged: {}\n",
-            for_terminal(&error.to_string())
+        stderr::warn(&format!(
+            "what this shows may be old, and a key that it does not show may have been charged: {error}"
         ));
     }
 }
@@ -482,10 +496,10 @@ mod tests {
         ] {
             let place = found(Some(url), None).unwrap().unwrap();
             assert_eq!(
-                place.warnings().len(),
+                usize::from(place.warning().is_some()),
                 usize::from(url.contains("ter2") && url != "postgres://ada:hunter2")
             );
-            assert!(found(None, Some(url)).unwrap().unwrap().warnings().is_empty());
+            assert!(found(None, Some(url)).unwrap().unwrap().warning().is_none());
             assert_eq!(place.to_string(), shown);
         }
     }

@@ -64,7 +64,9 @@ fn listed(ended: &Ended) -> Vec<String> {
 /// The number and sum of the rows to send, as JSON.
 #[track_caller]
 fn to_send(content: impl AsRef<[u8]>) -> String {
-    let ended = dry_run(content).quiet(0);
+    let ended = dry_run(content).exits(0);
+    begins(&ended.stderr, "WARNING: there is no journal at ");
+    assert_eq!(ended.stderr.lines().count(), 1, "{ended:?}");
     let document = ended.json();
     assert_eq!(document["outcome"], "dry_run");
     assert_eq!(document["rows"]["total"], document["rows"]["not_started"]);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use payments_fake::block_on;
 use serde_json::{Value, json};
 
-use crate::support::{TOKEN_PAYMENT, begins, full_pipe};
+use crate::support::{TOKEN_PAYMENT, begins, full_pipe, has};
 use crate::workspace::{TOKENS, Workspace};
 
 /// The counts of a run of 20 rows that was stopped when three of them were in flight.
@@ -176,10 +176,13 @@ fn unread_stdout_blocks_the_exit_until_a_signal() {
     workspace.good(1);
     let results = workspace.path("results.jsonl");
     let (_reader, stdout) = full_pipe();
-    let running = workspace.billing(&format!("--results {results}")).stdout(stdout).spawn();
+    let log = File::create(workspace.path("log")).unwrap();
+    let run = workspace.billing(&format!("--results {results}")).stdout(stdout);
+    let running = run.spawn_with_stderr(log);
     wait_until(|| fs::read_to_string(&results).is_ok_and(|text| text.ends_with('\n')));
     // The summary was not written, so the run must not exit with 0.
     assert_eq!(running.signal_until_ended("INT"), Some(1));
+    has(workspace.read("log"), ["SIGINT: the report could not be written to its end (exit code 1)\n"]);
 
     // After two signals, a run does not wait for a reader.
     workspace.good(4);
@@ -191,6 +194,38 @@ fn unread_stdout_blocks_the_exit_until_a_signal() {
     running.signal("TERM");
     assert_eq!(running.wait_without_reading(), Some(5));
     gate.release();
+}
+
+/// A signal that the system repeats ends the wait for a reader no more than the run: the report would be lost.
+#[test]
+fn repeated_signal_does_not_give_up_the_report() {
+    for signal in ["XCPU", "HUP"] {
+        let workspace = Workspace::open();
+        workspace.good(20);
+        let gate = workspace.hold_responses();
+        let (mut reader, stdout) = full_pipe();
+        let mut running = workspace.billing("--concurrency 3").stdout(stdout).spawn();
+        block_on(gate.arrivals(3));
+        running.signal(signal);
+        begins(running.error_line(), format!("SIG{signal}: no new charge is started"));
+        gate.release();
+        wait_until(|| {
+            workspace.charged().len() == 3 && !fs::exists(workspace.path("billing.db-wal")).unwrap()
+        });
+        // As a limit of CPU time does, until long after the report has begun.
+        for _ in 0..100 {
+            running.signal(signal);
+            thread::sleep(Duration::from_millis(10));
+        }
+        let reading = thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).map(|_| text)
+        });
+        assert_eq!(running.wait_without_reading(), Some(3));
+        let text = reading.join().unwrap().unwrap();
+        let report: Value = serde_json::from_str(text.trim_start_matches('x')).unwrap();
+        assert_eq!(report["rows"]["processed"]["count"], 3, "{report}");
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
+use std::net::TcpListener;
 use std::process::Stdio;
 
 use payments_core::OperationName;
@@ -141,7 +142,7 @@ fn completed_export_resolves_its_rows() {
     let empty = ",".repeat(filled.lines().next().unwrap().matches(',').count());
     let filled = format!("\u{feff}{}\r\n{empty}\r\n", filled.replace('\n', "\r\n"));
 
-    let ended = workspace.resolving(&filled).end().quiet(0);
+    let ended = workspace.resolving(&filled).end().exits(0);
     begins(
         &ended.stdout,
         "{\"resolved\":{\"not_processed\":{\"count\":1,\"sum\":45.00},\"processed\":{\"count\":2,\"sum\":90.00}},",
@@ -174,7 +175,10 @@ fn completed_export_resolves_its_rows() {
 #[test]
 fn apostrophes_are_stripped_from_exports_only() {
     let workspace = Workspace::open();
-    workspace.lose_responses(["+1", "'+1"]);
+    workspace.lose_response("+1");
+    // Of the same payment it would be the same key.
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charging("'+1", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().exits(5);
     let row = "'+1,,'- not there,not processed\n";
     workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{row}")).end().exits(0);
     assert_eq!([workspace.shown("+1", "state"), workspace.shown("'+1", "note")], ["unknown", "'- not there"]);
@@ -456,6 +460,79 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
         assert_eq!(workspace.shown("two", "resolved_by"), "ada");
         assert_eq!(workspace.shown("three", "transaction_id"), three);
     }
+}
+
+/// The second charge matters more than the row that was left, and a second run of the rest would not find it any more.
+#[test]
+fn second_charge_in_a_partly_resolved_file_decides_the_exit_code_d48() {
+    for stdout_is_read in [true, false] {
+        let workspace = Workspace::open();
+        let first = workspace.lose_response("k");
+        workspace.journals("resolve k --not-processed --note none").exits(0);
+        workspace.lose_response("k");
+        let [other] = workspace.lose_responses(["other"]);
+        let revision = |key: &str| workspace.shown(key, "revision");
+        let content = format!(
+            "Key,TransactionId,Note,Attempt,Revision\nk,{first},,1,{}\nother,{other},,1,{}\n",
+            revision("k"),
+            revision("other")
+        );
+        let gate = workspace.sandbox.gateway().gate(OperationName::GetTransaction);
+        let stdout = if stdout_is_read { Stdio::piped() } else { Stdio::from(broken_pipe()) };
+        let running = workspace.resolving(&content).stdout(stdout).spawn();
+        block_on(gate.arrived());
+        workspace.journals("resolve other --not-processed --note 'the bank says so' --by ada").exits(0);
+        gate.release();
+        let ended = running.end().exits(8);
+        has(
+            &ended.stderr,
+            [
+                &*format!("WARNING: POSSIBLE SECOND CHARGE of k: it was processed as {first}"),
+                "PARTLY DONE, it is safe to run it again (exit code 8)",
+            ],
+        );
+        if stdout_is_read {
+            assert_eq!(ended.json()["error"]["kind"], "changed_meanwhile");
+        }
+        assert_eq!(workspace.shown("k", "also_processed_as"), first);
+    }
+}
+
+/// A program that reads JSON in a job without a terminal has only the log.
+#[test]
+fn second_charge_from_a_file_is_written_to_the_log_d48() {
+    let workspace = Workspace::open();
+    let first = workspace.lose_response("k");
+    workspace.journals("resolve k --not-processed --note none").exits(0);
+    workspace.lose_response("k");
+    let revision = workspace.shown("k", "revision");
+    let content = format!("Key,TransactionId,Note,Attempt,Revision\nk,{first},,1,{revision}\n");
+    has(workspace.resolving(content).end().exits(8).stderr, ["WARNING: POSSIBLE SECOND CHARGE of k"]);
+}
+
+/// A key of a lost time becomes a key of the service that finds its transaction, and of no service that was not asked about it.
+#[test]
+fn row_that_is_not_looked_up_is_not_bound_to_the_service_of_the_others_d49() {
+    let workspace = Workspace::open();
+    let id = workspace.lose_response("k");
+    workspace.accept("Key\ngone\n").exits(0);
+    let content = format!("Key,TransactionId,Note,Verdict\nk,{id},,\ngone,,in no report,not processed\n");
+    workspace.resolving(content).end().exits(0);
+    let gone = workspace.show("gone");
+    assert_eq!((&gone["resolved_as"], &gone["service"]), (&json!("not_processed"), &Value::Null), "{gone}");
+}
+
+/// The database accepts connections and never responds.
+#[test]
+fn signal_while_the_journal_of_a_file_opens_ends_the_command() {
+    let workspace = Workspace::open();
+    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
+    let run = workspace.resolving("Key,TransactionId,Note,Verdict\nk,,in no report,not processed\n");
+    let running = run.env("PAYMENTS_JOURNAL", &url).start();
+    let _connection = deaf.accept().unwrap();
+    running.signal("INT");
+    has(message(&running.end().failed_as(3, "interrupted")), ["nothing was changed"]);
 }
 
 #[test]

@@ -77,6 +77,36 @@ fn missing_journal_that_must_exist_is_refused_d43() {
     without_key.end().exits(2);
 }
 
+/// A mistyped path, or a disk that is not mounted: every key would be new.
+#[test]
+fn journal_in_a_missing_folder_is_refused_d43() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    let (missing, results) = (workspace.path("missing"), workspace.path("results.csv"));
+    let runs = || {
+        [
+            (workspace.billing(&format!("--results {results}")), 2),
+            (workspace.billing("--dry-run"), 2),
+            // An earlier call with the key may have paid.
+            (workspace.charging("k", TOKEN_PAYMENT), 5),
+            (workspace.charging("k", TOKEN_PAYMENT).with("--dry-run"), 5),
+            (workspace.run("void txn_1 --key v"), 5),
+            (workspace.run("journal list"), 2),
+        ]
+    };
+    for (run, code) in runs() {
+        let ended = run.env("PAYMENTS_JOURNAL", &format!("{missing}/billing.db")).end();
+        let error = ended.failed_as(code, "no_journal");
+        has(message(&error), ["its folder does not exist", "create the folder, or correct the name"]);
+        assert!(!fs::exists(&missing).unwrap() && !fs::exists(&results).unwrap(), "a file was made");
+    }
+    assert_eq!(workspace.requests(), 0);
+    fs::create_dir(&missing).unwrap();
+    for (run, code) in runs().into_iter().take(3).zip([0, 0, 0]).map(|((run, _), code)| (run, code)) {
+        run.env("PAYMENTS_JOURNAL", &format!("{missing}/billing.db")).end().exits(code);
+    }
+}
+
 /// Every kind of such a place is tested where it is decided; here every command, and every reason.
 #[test]
 fn place_that_is_none_is_refused_everywhere() {

@@ -155,7 +155,7 @@ fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
     workspace.good(1);
     workspace.bills("").exits(0);
     let counted = workspace.bills("--dry-run").exits(0);
-    begins(&counted.stderr, "warning: what this shows may be old");
+    begins(&counted.stderr, "WARNING: what this shows may be old");
     workspace.good(3);
     let charged = workspace.charged();
     workspace.bills("").stops(3, "unfinished", "journal");

@@ -76,6 +76,7 @@ fn own_messages_of_the_command_are_documented() {
         ("a journal that is no path", "journal list --journal 'host=db dbname=pay'", &[]),
         ("a journal that is not there", "journal list --journal none.db", &[]),
         ("a journal that must exist", "batch run rows.csv --journal none.db --existing-journal", &[]),
+        ("a journal in a missing folder", "batch run rows.csv --journal none/billing.db", &[]),
         ("a charge whose response was lost", CHARGE, &[]),
         ("a charge with a key whose response was lost", &with("--journal billing.db --key invoice-1"), &[]),
         ("the same charge again", &with("--journal billing.db --key invoice-1"), &[]),

@@ -253,5 +253,5 @@ fn proxy_password_on_the_command_line_is_warned_about_once() {
         assert_eq!(ended.shown().matches(WARNING).count(), warnings, "{ended:?}");
         assert_no_credentials(&ended);
     }
-    at(GET).with(option).end().quiet(0);
+    has(at(GET).with(option).end().exits(0).stderr, ["WARNING: ", WARNING]);
 }

@@ -1,6 +1,7 @@
 //! The same payment under a second key: refused while the first is open, and warned about once it is processed.
 #![cfg(unix)]
 
+use http::StatusCode;
 use payments_fake::Fault;
 use serde_json::json;
 
@@ -55,7 +56,7 @@ fn file_with_new_keys_for_open_payments_is_refused_d43() {
     ended.ends(0, "processed");
     has(
         &ended.stderr,
-        ["warning: rows with the token, amount and ReferenceNo of a processed charge, under another key: 1;"],
+        ["WARNING: rows with the token, amount and ReferenceNo of a processed charge, under another key: 1;"],
     );
     has(&ended.stderr, ["(line 3: 77bc-2 and 8f3a-2 of an earlier run)"]);
 }
@@ -101,11 +102,111 @@ fn payment_twice_in_one_file_is_warned_about() {
     has(
         &ended.stderr,
         [
-            "warning: rows with the token, amount and ReferenceNo of an earlier row, under another key: 4;",
+            "WARNING: rows with the token, amount and ReferenceNo of an earlier row, under another key: 4;",
             "(line 3: k2 and k1 of line 2; line 4: k3 and k1 of line 2; line 5: k4 and k1 of line 2; …)",
         ],
     );
     has(workspace.bills("").stderr, ["an earlier row, under another key: 4;"]);
     // Nothing is left to send.
-    assert!(!workspace.bills("").stderr.contains("warning"));
+    assert!(!workspace.bills("").stderr.contains("WARNING"));
+}
+
+/// The response of `17` is lost, a person says that it was not processed, `0017` is charged, and then the first is found.
+fn charged_in_two_spellings() -> Workspace {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charging("17", &request("rent")).end().exits(5);
+    let first = workspace.last_id();
+    workspace.journals("resolve 17 --not-processed --note none").exits(0);
+    workspace.charging("0017", &request("rent")).end().processed();
+    let found = format!("resolve 17 --processed {first} --note found --replace not-processed");
+    workspace.journals(found).exits(0);
+    workspace
+}
+
+/// To say that a charge is about to happen hides that it has happened.
+#[test]
+fn two_spellings_of_a_key_that_were_both_charged_are_said_to_be_charged() {
+    let workspace = charged_in_two_spellings();
+    let requests = workspace.requests();
+    let rows = |second: &str| {
+        let row = |key: &str| format!("{key},tok_approved,10.50,false,rent\n");
+        workspace.rows(row("17") + &row(second));
+    };
+    rows("0017");
+    for option in ["--dry-run", ""] {
+        let ended = workspace.bills(option).exits(0);
+        has(
+            &ended.stderr,
+            [
+                "WARNING: rows whose keys are one key in two spellings, and which were both charged, or may have been",
+                "line 3: 0017 and 17 of line 2",
+            ],
+        );
+    }
+    // Only one of them is charged.
+    rows("17.0");
+    for option in ["--dry-run", ""] {
+        let error = workspace.bills(option).failed(2);
+        has(
+            error["violations"].to_string(),
+            ["is that of line 2 in another spelling", "both would be charged"],
+        );
+    }
+    assert_eq!(workspace.requests(), requests);
+}
+
+/// Neither is to be sent, and only one was charged.
+#[test]
+fn rejected_row_beside_a_charged_one_in_another_spelling_is_no_second_charge() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_REQUEST));
+    workspace.charging("17", &request("rent")).end().exits(4);
+    workspace.charging("0017", &request("rent")).end().processed();
+    let row = |key: &str| format!("{key},tok_approved,10.50,false,rent\n");
+    workspace.rows(row("17") + &row("0017"));
+    assert_eq!(workspace.bills("").exits(4).stderr, "");
+}
+
+#[test]
+fn call_with_another_spelling_of_a_charged_key_is_refused() {
+    let workspace = Workspace::open();
+    workspace.charging("17", &request("rent")).end().processed();
+    for key in ["0017", "17.0", "'17"] {
+        for option in ["--dry-run", ""] {
+            let ended = workspace.charging(key, &request("rent")).with(option).end();
+            has(
+                message(&ended.failed_as(2, "same_payment")),
+                [
+                    "a charge with this ReferenceNo, token and amount is in the journal under the key 17",
+                    "nothing was sent now: if it is the same, write that key",
+                    "else use a key that is clearly another",
+                ],
+            );
+        }
+    }
+    assert_eq!(workspace.requests(), 1);
+    // A run says the same.
+    workspace.rows("0017,tok_approved,10.50,false,rent\n");
+    let rule = workspace.bills("").failed(2)["violations"][0]["rule"].clone();
+    has(
+        rule.as_str().unwrap_or_default(),
+        ["is in the journal under the key 17: if it is the same, write that key"],
+    );
+    // Another payment, a key that is clearly another, and the key itself.
+    workspace.charging("0017", &request("water")).end().processed();
+    workspace.charging("rent-2", &request("rent")).end().processed();
+    workspace.charging("17", &request("rent")).end().exits(0);
+    assert_eq!(workspace.requests(), 3);
+}
+
+/// Only the key of a lost charge is known.
+#[test]
+fn call_with_another_spelling_of_a_lost_key_is_refused_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("any").processed();
+    workspace.accept("Key\nInv-7\n").exits(0);
+    let error = workspace.charging("inv7", &request("rent")).end().failed_as(2, "same_payment");
+    has(message(&error), ["which may have been sent in a lost time, is in the journal under the key Inv-7"]);
+    assert_eq!(workspace.requests(), 1);
 }

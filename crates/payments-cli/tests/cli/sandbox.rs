@@ -93,7 +93,7 @@ fn sandbox_serves_every_command() {
     call("transaction get txn_nobody_has").end().failed(7);
     call(&get).env("PAYMENTS_API_KEY", "key_2").end().failed(6);
     let ended = sandbox.end();
-    ended.hides(["warning"]);
+    ended.hides(["WARNING"]);
     assert_eq!(ended.stdout, "", "more than the ready line on stdout: {ended:?}");
 }
 
@@ -103,7 +103,7 @@ fn sandbox_warns_when_not_on_loopback() {
     let base_url = sandbox.text("base_url").to_owned();
     begins(&base_url, "http://127.0.0.1:");
     let port = base_url.trim_end_matches("/api/v1/public").rsplit(':').next().unwrap();
-    let warning = format!("warning: listening on 0.0.0.0:{port}, which");
+    let warning = format!("WARNING: listening on 0.0.0.0:{port}, which");
     has(sandbox.end().stderr, [&*warning, "can reach and control"]);
 
     let separate = Sandbox::start("--listen 0.0.0.0:0 --admin-listen 127.0.0.1:0").end();

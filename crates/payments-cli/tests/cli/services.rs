@@ -69,7 +69,7 @@ fn first_payment_of_another_base_url_is_warned_about_d47() {
         workspace.charging("n2", TOKEN_PAYMENT).at(other.base_url()),
     ] {
         let ended = run.end().exits(0);
-        begins(&ended.stderr, "warning: the journal ");
+        begins(&ended.stderr, "WARNING: the journal ");
         names_both(&ended.stderr, &workspace, &other);
     }
     // From now on the journal has payments of both. Another merchant is no other base URL.
@@ -298,7 +298,7 @@ fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     assert_eq!(workspace.journals(forget).json()["done"], true);
     workspace.journals("show lost").failed(2);
     // The key is new, and the first of this base URL.
-    has(workspace.charge("lost").exits(0).stderr, ["warning: the journal "]);
+    has(workspace.charge("lost").exits(0).stderr, ["WARNING: the journal "]);
 }
 
 /// The number is the same, and one of them is paid now.

@@ -737,6 +737,13 @@ impl TemporaryFile {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().join("file");
         std::fs::write(&path, content).expect("it is writable");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+
+            // It may hold a key.
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("it is mine");
+        }
         Self { _folder: folder, path }
     }
 

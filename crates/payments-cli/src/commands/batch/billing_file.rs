@@ -50,15 +50,15 @@ impl BillingFile {
         (columns.map(|columns| Rows::new(table, columns, api_keys)), problems)
     }
 
-    /// The rows that are not settled, of a file whose rows were all checked.
-    pub(super) fn unsettled<'a>(
+    /// The rows to send, of a file whose rows were all checked.
+    pub(super) fn to_send<'a>(
         &'a self,
-        is_settled: Vec<bool>,
+        standings: Vec<Standing>,
         api_keys: &'a KnownKeys,
     ) -> impl Iterator<Item = Row> + 'a {
         let mut rows = self.rows(api_keys).0.expect("the header was checked");
-        is_settled.into_iter().filter_map(move |is_settled| {
-            if is_settled {
+        standings.into_iter().filter_map(move |standing| {
+            if standing != Standing::ToSend {
                 rows.skip_one();
                 return None;
             }
@@ -66,6 +66,17 @@ impl BillingFile {
             Some(read.content.expect("every row was checked"))
         })
     }
+}
+
+/// What the journal says about a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It is sent, unless another process is sending it.
+    ToSend,
+    /// It was charged, or may have been, and is not sent again.
+    Charged,
+    /// It moved no money, and is not sent again by itself.
+    Rejected,
 }
 
 /// The columns of the table, and their problems. No columns if a required one is missing.

@@ -2,18 +2,17 @@
 
 use std::collections::HashMap;
 
-use payments_core::Operation as _;
-use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
+use payments_journal::{Intent, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
-use super::billing_file::Row;
+use super::billing_file::{Row, Standing};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::failure::{Failure, Problem};
 use crate::report::problems::MOST_KEPT;
-use crate::same_payment::{is_open_elsewhere, open_elsewhere};
-use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
+use crate::same_payment::{is_same_reference, why_not_sent};
+use crate::spreadsheet::{Forms, is_exact_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
@@ -60,8 +59,10 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
     for row in again() {
         let names = names(row.key.as_str(), row.payment.reference_no());
         let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-        if let Some(problem) = intents.find_map(|intent| same_charge(&row, intent, service)) {
-            problems.push(problem);
+        let request = IntentRequest::from(&row.payment);
+        let refused = |intent: &Intent| why_not_sent(intent, service, &row.key, &request);
+        if let Some([what, advice]) = intents.find_map(refused) {
+            problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
         } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
             repeats.add_processed(&row, key);
         }
@@ -72,49 +73,6 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
         problems.push(Problem::new(1, "file", rule));
     }
     Ok((problems, repeats))
-}
-
-/// The problem of a row to send if the intent, which may have moved money, is for the same with another key: a spreadsheet or a
-/// person has changed it, or the column Key, without which the reference is the key, was added or removed; or its outcome is open.
-fn same_charge(row: &Row, intent: &Intent, service: &str) -> Option<Problem> {
-    let (recorded, given) = (intent.request.reference.as_deref(), row.payment.reference_no());
-    let [old_key, key] = [&intent.key, &row.key].map(IntentKey::as_str);
-    let is_lost = intent.request.subject == Subject::Lost;
-    // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
-    let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
-    let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
-    let is_same = old_key != key
-        && (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
-        && (is_lost || is_same_reference(recorded, given))
-        && intent.differences(&IntentRequest::from(&row.payment)).is_empty();
-    if !is_same {
-        return is_open_elsewhere(intent, service, &row.key, &row.payment.facts()).then(|| {
-            let [what, advice] = open_elsewhere(intent);
-            Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}"))
-        });
-    }
-    Some({
-        let what = match given {
-            _ if is_lost => "which may have been sent in a lost time,",
-            Some(_) => "with this ReferenceNo, token and amount",
-            None => "with this token and amount",
-        };
-        let otherwise =
-            if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
-        let rule = format!(
-            "would be sent, and a charge {what} is in the journal under the key {}: if it is the \
-             same, write that key, because with another one it would be charged again; else {otherwise}",
-            intent.key
-        );
-        Problem::new(row.line, "Key", rule)
-    })
-}
-
-fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one == other || is_variant(one, other),
-        (one, other) => one == other,
-    }
 }
 
 /// By what a charge is found that has another key: a form of a key or reference, and the charge.
@@ -187,27 +145,30 @@ fn names(key: &str, reference: Option<&str>) -> Vec<String> {
     exact
 }
 
-/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling. The rows are read
-/// `again` only if there may be such rows.
-pub(super) fn charged_twice<I: Iterator<Item = Row>>(
+/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be
+/// sent; and those of which both may have been charged. The rows are read `again` only if there may be such rows.
+pub(super) fn charged_twice<I: Iterator<Item = (Row, Standing)>>(
     marks: Hashes,
     again: impl FnOnce() -> I,
-) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let mut earlier: HashMap<Mark, Vec<Row>> = HashMap::new();
-    let forms = |row: Row| {
+) -> (Vec<Problem>, Repeats) {
+    let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
+    let mut earlier: HashMap<Mark, Vec<(Row, Standing)>> = HashMap::new();
+    let forms = |(row, standing): (Row, Standing)| {
         let marks = marks_in_file(&row, &Forms::of(row.key.as_str()));
-        marks.into_iter().map(move |mark| (mark, row.clone()))
+        marks.into_iter().map(move |mark| (mark, (row.clone(), standing)))
     };
     let mut last = 0;
-    for (mark, row) in marks.repeated(|| again().flat_map(forms)) {
+    for (mark, (row, standing)) in marks.repeated(|| again().flat_map(forms)) {
         let rows = earlier.entry(mark).or_default();
-        let is_same = |other: &&Row| {
+        let is_same = |(other, _): &&(Row, Standing)| {
             other.key != row.key
                 && is_exact_variant(other.key.as_str(), row.key.as_str())
                 && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
         };
-        if let Some(first) = rows.iter().find(is_same).filter(|_| row.number != last) {
+        let would_charge = |(_, other): &&(Row, Standing)| [standing, *other].contains(&Standing::ToSend);
+        let have_charged = |(_, other): &&(Row, Standing)| [standing, *other] == [Standing::Charged; 2];
+        let others = || rows.iter().filter(is_same).filter(|_| row.number != last);
+        if let Some((first, _)) = others().find(would_charge) {
             let rule = format!(
                 "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
                  one payment, remove one row, because both would be charged; else give them keys that are clearly different",
@@ -215,8 +176,11 @@ pub(super) fn charged_twice<I: Iterator<Item = Row>>(
             );
             problems.push(Problem::new(row.line, "Key", rule));
             last = row.number;
+        } else if let Some((first, _)) = others().find(have_charged) {
+            repeats.add_row(&row, first.line, &first.key);
+            last = row.number;
         }
-        rows.push(row);
+        rows.push((row, standing));
     }
-    problems
+    (problems, repeats)
 }

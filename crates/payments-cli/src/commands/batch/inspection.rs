@@ -5,7 +5,7 @@ use std::mem;
 use payments_core::Outcome;
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
-use super::billing_file::{BillingFile, LikeCards, Row, RowRead};
+use super::billing_file::{BillingFile, LikeCards, Row, RowRead, Standing};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks_of_row};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
@@ -21,8 +21,8 @@ use crate::spreadsheet::Forms;
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
 pub(super) struct Inspected {
-    /// For each row, whether it is not to be sent, according to the journal.
-    pub(super) is_settled: Vec<bool>,
+    /// Of each row.
+    pub(super) standings: Vec<Standing>,
     /// The outcomes of earlier runs, and the first rows that are unknown since then.
     pub(super) summary: Summary,
     /// How many ids look like card numbers and are none, as the person says.
@@ -91,24 +91,27 @@ pub(super) fn inspect(
         ));
     }
     // Names of orders may all begin with a sign.
-    if left_out < inspected.is_settled.len() as u64 {
+    if left_out < inspected.standings.len() as u64 {
         problems.extend(new_left_out.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
     }
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
-    problems.extend(charged_twice(marks_in_file, || again().filter_map(|row| row.content.ok())));
-    if inspected.is_settled.is_empty() && problems.is_empty() {
+    let Inspected { standings, warnings, .. } = &mut inspected;
+    let rows = || {
+        let rows = again().zip(standings.iter());
+        rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
+    };
+    let (twice, charged) = charged_twice(marks_in_file, rows);
+    problems.extend(twice);
+    warnings.extend(charged.warning_of_charged());
+    if standings.is_empty() && problems.is_empty() {
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
     }
     problems.refuse()?;
-    let rows = || {
-        again()
-            .zip(&inspected.is_settled)
-            .filter_map(|(row, is_settled)| Some((row.content.ok()?, !is_settled)))
-    };
-    inspected.warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
+    let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
+    warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
     Ok(inspected)
 }
 
@@ -151,7 +154,7 @@ struct WaitingRow {
     row: Row,
     /// Of its key.
     forms: Forms,
-    /// Its place in `is_settled`.
+    /// Its place in `standings`.
     index: usize,
     /// The field that is the key, if it looks like a card number.
     key_like_a_card: Option<&'static str>,
@@ -163,8 +166,8 @@ const ASKED_AT_ONCE: usize = 256;
 impl Inspection<'_> {
     fn take(&mut self, row: RowRead) -> Result<(), Failure> {
         let RowRead { line, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } = row;
-        let index = self.inspected.is_settled.len();
-        self.inspected.is_settled.push(false);
+        let index = self.inspected.standings.len();
+        self.inspected.standings.push(Standing::ToSend);
         if let Some(key) = &key {
             self.keys.add(key);
             self.left_out += u64::from(is_left_out(key));
@@ -220,9 +223,9 @@ impl Inspection<'_> {
                 self.new_left_out.push(row.line);
             }
             self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
-            let is_settled = intent.is_some_and(|intent| self.check_recorded(&row, &intent));
-            self.inspected.is_settled[index] = is_settled;
-            if !is_settled {
+            let standing = intent.map_or(Standing::ToSend, |intent| self.check_recorded(&row, &intent));
+            self.inspected.standings[index] = standing;
+            if standing == Standing::ToSend {
                 for mark in marks_of_row(&row, &forms) {
                     self.marks.add(&mark);
                 }
@@ -240,8 +243,8 @@ impl Inspection<'_> {
             return Ok(());
         };
         let to_send = || {
-            let rows = inspected.is_settled.iter().zip(again());
-            rows.filter_map(|(is_settled, row)| row.content.ok().filter(|_| !is_settled))
+            let rows = inspected.standings.iter().zip(again());
+            rows.filter_map(|(standing, row)| row.content.ok().filter(|_| *standing == Standing::ToSend))
         };
         let (problems, repeats) = charged_before(known, rules.service, keys, [marks, payments], to_send)?;
         self.problems.extend(problems);
@@ -249,9 +252,8 @@ impl Inspection<'_> {
         Ok(())
     }
 
-    /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome. Returns whether the
-    /// row is not to be sent.
-    fn check_recorded(&mut self, row: &Row, intent: &Intent) -> bool {
+    /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
+    fn check_recorded(&mut self, row: &Row, intent: &Intent) -> Standing {
         if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = match &intent.service {
@@ -264,7 +266,7 @@ impl Inspection<'_> {
                 ),
             };
             self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
-            return false;
+            return Standing::ToSend;
         }
         let request = IntentRequest::from(&row.payment);
         let differences = intent.differences(&request);
@@ -276,7 +278,7 @@ impl Inspection<'_> {
                 amount: intent.request.amount,
                 transaction_id: intent.transaction_id().map(ToString::to_string),
             }));
-            return false;
+            return Standing::ToSend;
         }
         let Tallies { earlier, rejected_by_status, .. } = &mut self.inspected.summary.tallies;
         let amount = row.payment.amount();
@@ -285,7 +287,7 @@ impl Inspection<'_> {
             IntentState::Processed { .. } => &mut earlier.processed,
             IntentState::Resolved { resolution, .. } => match &resolution.verdict {
                 Verdict::Processed(_) => &mut earlier.processed,
-                Verdict::Rejected(_) | Verdict::NotProcessed => return false,
+                Verdict::Rejected(_) | Verdict::NotProcessed => return Standing::ToSend,
             },
             IntentState::Rejected(failure) => {
                 let rejected = &mut self.inspected.summary.rejected;
@@ -308,13 +310,13 @@ impl Inspection<'_> {
                 &mut earlier.unknown
             }
             // A row that another process is sending may have ended by the time its turn comes.
-            _ => return false,
+            _ => return Standing::ToSend,
         };
         *tally = tally.checked_with(amount).unwrap_or(*tally);
         if intent.second_charges().next().is_some() {
             self.twice.push(intent.key.clone());
         }
-        true
+        if intent.moved_nothing() { Standing::Rejected } else { Standing::Charged }
     }
 }
 

@@ -58,7 +58,7 @@ impl Repeats {
                 Entry::Occupied(entry) => {
                     let (line, key, is_other_to_send) = entry.get();
                     if is_to_send || *is_other_to_send {
-                        repeats.add(&row, &format!("{key} of line {line}"));
+                        repeats.add_row(&row, *line, key);
                     }
                 }
             }
@@ -71,6 +71,11 @@ impl Repeats {
         self.add(row, &format!("{key} of an earlier run"));
     }
 
+    /// Adds a row of which the one of that line is the other charge.
+    pub(super) fn add_row(&mut self, row: &Row, line: u64, key: &IntentKey) {
+        self.add(row, &format!("{key} of line {line}"));
+    }
+
     fn add(&mut self, row: &Row, other: &str) {
         self.count += 1;
         if self.first.len() < Self::MOST_SHOWN {
@@ -78,17 +83,27 @@ impl Repeats {
         }
     }
 
-    /// The warning, if there are any.
+    /// The warning about rows to send, if there are any.
     pub(super) fn warning(&self, what: &str) -> Option<String> {
+        self.warning_of(
+            &format!("rows with the token, amount and ReferenceNo of {what}, under another key"),
+            "unless they are payments of their own, such as instalments, somebody is charged twice: remove them",
+        )
+    }
+
+    /// The warning about rows that were charged, as an earlier row was.
+    pub(super) fn warning_of_charged(&self) -> Option<String> {
+        self.warning_of(
+            "rows whose keys are one key in two spellings, and which were both charged, or may have been, with the same token, amount \
+             and ReferenceNo",
+            "unless they are payments of their own, somebody was charged twice: undo one of the two",
+        )
+    }
+
+    fn warning_of(&self, rows: &str, advice: &str) -> Option<String> {
         let Self { count, first } = self;
         let more = if *count > first.len() as u64 { "; …" } else { "" };
         let or_more = if *count >= MOST_KEPT as u64 { " or more" } else { "" };
-        (*count > 0).then(|| {
-            format!(
-                "rows with the token, amount and ReferenceNo of {what}, under another key: {count}{or_more}; unless they are payments of their \
-                 own, such as instalments, somebody is charged twice: remove them ({}{more})",
-                first.join("; ")
-            )
-        })
+        (*count > 0).then(|| format!("{rows}: {count}{or_more}; {advice} ({}{more})", first.join("; ")))
     }
 }

@@ -10,13 +10,17 @@ use crate::args::journal::Age;
 use crate::format::{counted, timestamp};
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
+use crate::stderr;
 
 pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Changing).await?;
     let Purged { intents: purged, newest, .. } = journal.purge_older_than(age.duration).await?;
     let newest = newest.map(timestamp);
     let warning = "a purged key is new again: using it again charges again";
-    output.warn(&[warning.to_owned()]);
+    // A program reads it in the document.
+    if output.is_text() {
+        stderr::warn(warning);
+    }
     let document = json!({ "purged": purged, "newest_purged_at": newest, "warning": warning });
     super::write("purged", output, &document, |_| {
         let (count, age) = (counted(purged, "intent"), &age.text);

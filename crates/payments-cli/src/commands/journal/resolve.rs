@@ -18,10 +18,13 @@ use crate::call::Prepared;
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::hints;
+use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::report::advice::{journal_command, second_charge, shell_word};
 use crate::report::exit_code::ExitCode;
+use crate::run_to_report::cannot_start;
 use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings};
+use crate::stderr;
 use crate::style::for_terminal;
 
 /// Records what a person found out. A transaction is looked up first.
@@ -61,7 +64,7 @@ pub(super) async fn run(
     };
     let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by, ids_are_not_cards };
     let (intent, record) = if is_looked_up {
-        look_up_and_resolve(options, place, output, &key, said).await?
+        look_up_and_resolve(options, place, &key, said).await?
     } else {
         let read = ReadKeys::of(&options);
         // Whatever else is missing or wrong: a person's text may contain one.
@@ -72,13 +75,13 @@ pub(super) async fn run(
     if let IntentState::Resolved { resolution, .. } = &intent.state
         && may_be_sent_too_early(&intent, &resolution.verdict)
     {
-        output.warn(&[format!("it {TOO_EARLY} before the key is sent again")]);
+        stderr::warn(&format!("it {TOO_EARLY} before the key is sent again"));
     }
     let resolved = ResolvedIntent::new(&intent, record.as_ref());
     let written = super::write(RESOLVED, output, &resolved, |style| resolved.text(style));
     match second_charge(&intent) {
         Some(warning) => {
-            output.warn(&[warning]);
+            stderr::warn(&warning);
             Ok(ExitCode::SecondCharge)
         }
         None => written.map(|()| ExitCode::Processed),
@@ -226,12 +229,12 @@ async fn resolve_as_said(
 async fn look_up_and_resolve(
     options: ClientOptions,
     place: &JournalPlace,
-    output: Output,
     key: &IntentKey,
     said: Said,
 ) -> Result<(Intent, Option<TransactionRecord>), CommandError> {
-    let prepared = Prepared::new(options, output, || Ok(())).await?;
-    let Prepared { settings, client, call: (), mut interrupt } = prepared;
+    let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
+    let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
+    let Prepared { settings, client, call: () } = prepared;
     settings.require_one_key()?;
     let said = said.without(&settings.keys)?;
     let resolving = async {

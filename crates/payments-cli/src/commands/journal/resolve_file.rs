@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::check::{Check, CheckedRow, look_up};
 use self::rows::Row;
-use super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early};
+use super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needs_service};
 use super::{CommandError, READ};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
@@ -32,6 +32,7 @@ use crate::report::{intent_history, text};
 use crate::row_file::RowFile;
 use crate::run_to_report::cannot_start;
 use crate::settings::{JournalPlace, OpenFor, ReadKeys};
+use crate::stderr;
 
 pub(super) async fn run(
     mut options: ClientOptions,
@@ -46,21 +47,26 @@ pub(super) async fn run(
     let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
     let (mut rows, left_alone) = rows::read(&file, &mut problems);
     drop(file);
-    let (client, settings, keys, mut interrupt) = if rows.iter().any(Row::is_looked_up) {
-        let prepared = Prepared::new(options, output, || Ok(())).await?;
+    let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
+    let (client, settings, keys) = if rows.iter().any(Row::is_looked_up) {
+        let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
         prepared.settings.require_one_key()?;
         let keys = prepared.settings.keys.clone();
-        (Some(prepared.client.build()), Some(prepared.settings), keys, prepared.interrupt)
+        (Some(prepared.client.build()), Some(prepared.settings), keys)
     } else {
         // The other settings are not needed, and any of them may be missing.
-        let keys = ReadKeys::of(&options).known;
-        (None, None, keys, Interrupt::install().map_err(|error| cannot_start(&error))?)
+        (None, None, ReadKeys::of(&options).known)
     };
     problems.hide_keys(|key| keys.is_in(key) || (!ids_are_not_cards && is_like_a_card(key)));
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
         *note = keys.mask(note);
     }
-    let journal = place.open(OpenFor::Changing).await?;
+    let nothing_was_changed = |signal| {
+        let why = "; nothing was changed: it is safe to run it again";
+        CommandError::from(Abandoned::Signal(signal).harmless(why))
+    };
+    let opening = interrupt.or_signal(place.open(OpenFor::Changing)).await;
+    let journal = opening.map_err(nothing_was_changed)??;
     let service = client.as_ref().map(Client::service);
     let checking = async {
         let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service };
@@ -71,10 +77,7 @@ pub(super) async fn run(
         }
         Ok::<_, CommandError>((rows, say_nothing))
     };
-    let (rows, say_nothing) = interrupt.or_signal(checking).await.unwrap_or_else(|signal| {
-        let why = "; nothing was changed: it is safe to run it again";
-        Err(Abandoned::Signal(signal).harmless(why).into())
-    })?;
+    let (rows, say_nothing) = interrupt.or_signal(checking).await.map_err(nothing_was_changed)??;
     problems.refuse()?;
     let mut result = if is_dry_run {
         FileResult { is_dry_run, resolved: rows, left_alone: 0, failure: None }
@@ -127,15 +130,30 @@ async fn write(
             stop = Some(Abandoned::Signal(signal).harmless(""));
             break;
         }
-        let CheckedRow { row: Row { line, key, note, attempt, .. }, verdict, intent, .. } = &checked;
+        let CheckedRow { row, verdict, intent, .. } = &checked;
+        let Row { line, key, note, attempt, .. } = row;
         let resolution = resolution::resolution(verdict.clone(), by, note.clone());
         let resolution = match attempt.filter(|number| *number != intent.attempts) {
             Some(number) => resolution.of_attempt(number),
             None => resolution,
         };
-        let written = match service {
-            Some(service) => journal.resolve_of_service(intent, resolution, service).await,
-            None => journal.resolve(intent, resolution).await,
+        // As if the row were resolved alone.
+        let service = service.filter(|_| row.is_looked_up() || needs_service(intent, verdict));
+        let writing = async {
+            match service {
+                Some(service) => journal.resolve_of_service(intent, resolution, service).await,
+                None => journal.resolve(intent, resolution).await,
+            }
+        };
+        let written = match interrupt.or_signal(writing).await {
+            Ok(written) => written,
+            Err(signal) => {
+                left.push(format!(
+                    "line {line}, {key}: it may have been resolved or not when {signal} arrived"
+                ));
+                stop = Some(Abandoned::Signal(signal).harmless(""));
+                break;
+            }
         };
         match written {
             Ok(intent) => {
@@ -183,10 +201,10 @@ impl FileResult {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
         let second_charges: Vec<_> = second_charges.collect();
-        if output.is_text() {
-            let early = self.resolved.iter().filter(|row| may_be_sent_too_early(&row.intent, &row.verdict));
-            let early = early.map(|row| format!("{} {TOO_EARLY} before it is sent again", row.intent.key));
-            output.warn(&early.collect::<Vec<_>>());
+        for CheckedRow { intent, .. } in
+            self.resolved.iter().filter(|row| may_be_sent_too_early(&row.intent, &row.verdict))
+        {
+            stderr::warn(&format!("{} {TOO_EARLY} before it is sent again", intent.key));
         }
         let rows = self.resolved.iter();
         let document = Document {
@@ -197,11 +215,15 @@ impl FileResult {
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
         let written = super::write(what, output, &document, |_| self.lines());
-        output.warn(&second_charges);
+        second_charges.iter().for_each(|warning| stderr::warn(warning));
+        let is_second_charge = !self.is_dry_run && !second_charges.is_empty();
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {
-            Some(failure) => Err(CommandError::Partial(Box::new(failure))),
-            None if !self.is_dry_run && !second_charges.is_empty() => Ok(ExitCode::SecondCharge),
+            Some(mut failure) => {
+                failure.advice.is_second_charge = is_second_charge;
+                Err(CommandError::Partial(Box::new(failure)))
+            }
+            None if is_second_charge => Ok(ExitCode::SecondCharge),
             None => written.map(|()| ExitCode::Processed),
         }
     }
