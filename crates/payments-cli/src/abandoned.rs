@@ -43,7 +43,8 @@ impl Abandoned {
         let message = format!("{what}: {}", advice::not_again(key.is_some(), known, search_by));
         let mut failure = self.failure(FailedOutcome::Unknown, message);
         failure.advice.what_happened = Some(what);
-        failure.advice.note = key.map(|key| IntentNote { key: Some(key.clone()), ..IntentNote::default() });
+        failure.note =
+            key.map(|key| Box::new(IntentNote { key: Some(key.clone()), ..IntentNote::default() }));
         failure
     }
 

@@ -10,10 +10,11 @@ use tokio::task::spawn_blocking;
 
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
-use crate::failure::{CallError, FailedOutcome, Failure, Purpose, Sent};
+use crate::failure::{CallError, FailedOutcome, Failure, Sent};
 use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
@@ -72,7 +73,9 @@ impl<C: Send + 'static> Prepared<C> {
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
             let settings = Settings::resolve(&options)?;
-            settings.warning.iter().for_each(|warning| stderr::warn(warning));
+            if let Some(warning) = &settings.warning {
+                stderr::warn(warning);
+            }
             if is_verbose {
                 trace::settings(&settings);
             }
@@ -108,7 +111,7 @@ async fn send<C: Call>(
     has_begun.set(true);
     let failure = match interrupt.or_signal(catch_panic(call.send(&client))).await {
         Ok(Some(Ok(processed))) => return Ok(Report::Processed(processed)),
-        Ok(Some(Err(error))) => hints::explained(&error, &settings),
+        Ok(Some(Err(error))) => hints::failure(&error, &settings),
         Ok(None) => after_sending(&call, None, Abandoned::Panic),
         Err(signal) => after_sending(&call, None, Abandoned::Signal(signal)),
     };

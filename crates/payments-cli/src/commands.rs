@@ -26,7 +26,9 @@ use crate::{call, files, journaled_call, stderr, stdout};
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { global: GlobalOptions { client: options, output: requested }, command } = arguments;
     let output = Output::choose(requested);
-    warning_of_proxy(&options).iter().for_each(|warning| stderr::warn(warning));
+    if let Some(warning) = warning_of_proxy(&options) {
+        stderr::warn(&warning);
+    }
     match command {
         Command::Demo => demo::run(requested, output),
         Command::Sandbox(sandbox) => sandbox::run(output, sandbox),

@@ -6,8 +6,8 @@ use std::{io, mem};
 use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
-use crate::failure::Problem;
 use crate::own_files::is_own;
+use crate::problem::Problem;
 use crate::report::problems::Problems;
 use crate::style::for_terminal;
 

@@ -1,30 +1,33 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{Error, ErrorKind, FailedCall, LookupError, Outcome, Success};
-use payments_journal::{IntentKey, StoreError};
-use payments_model::{Amount, TransactionId, ValidationError, Violation};
+use payments_journal::StoreError;
+use payments_model::{Amount, TransactionId, ValidationError};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::Value;
 
-use crate::format::{Exact, entry, exact, timestamp};
+use crate::format::{Exact, entry, timestamp};
+use crate::problem::Problem;
+use crate::purpose::Purpose;
 use crate::report::intent_note::IntentNote;
+use crate::situation::Situation;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
-    /// A stable word for programs.
+    /// A stable word for programs. Nothing here depends on it.
     pub(crate) kind: Box<str>,
+    pub(crate) situation: Situation,
     /// What happened, what it means for the money, and what to do.
     pub(crate) message: String,
     /// The underlying cause, such as why a certificate was refused.
-    pub(crate) cause: Option<String>,
+    pub(crate) cause: Option<Box<str>>,
     pub(crate) violations: Box<[Problem]>,
     /// The number of problems of a file, of which not all may be kept.
     pub(crate) violation_count: Option<NonZeroU64>,
@@ -32,11 +35,13 @@ pub(crate) struct Failure {
     pub(crate) response: Option<Box<FailedResponse>>,
     /// The request that was sent, if the outcome is unknown.
     pub(crate) sent: Option<Box<Sent>>,
+    /// The journal's part of the result, if the call has a key.
+    pub(crate) note: Option<Box<IntentNote>>,
     pub(crate) advice: Box<Advice>,
 }
 
 /// What to do next.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
     /// The message without what to do, if the headline says that.
@@ -47,16 +52,37 @@ pub(crate) struct Advice {
     pub(crate) search_by: Option<&'static str>,
     /// Possible causes.
     pub(crate) hints: Vec<String>,
-    /// The journal's part of the result, if the call has a key.
-    pub(crate) note: Option<IntentNote>,
     /// Whether a signal ended the command.
     pub(crate) is_interrupted: bool,
-    /// Whether a part of the command was completed.
-    pub(crate) is_partly_done: bool,
-    /// Whether the part that was completed shows that a key may have been charged twice.
-    pub(crate) is_second_charge: bool,
+    /// How much of the command was completed.
+    pub(crate) done: Done,
     /// Whether the call fails again until the cause is fixed.
     pub(crate) needs_a_fix: bool,
+}
+
+/// How much of a command was completed before it failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Done {
+    Nothing,
+    Partly,
+    /// And that part shows that a key may have been charged twice.
+    SecondCharge,
+}
+
+impl Advice {
+    /// None yet. The purpose is the one whose failures need most care, until [`Failure::for_purpose`] sets that of the command.
+    const fn none() -> Self {
+        Self {
+            purpose: Purpose::MoveMoney,
+            what_happened: None,
+            to_look_up: None,
+            search_by: None,
+            hints: Vec::new(),
+            is_interrupted: false,
+            done: Done::Nothing,
+            needs_a_fix: false,
+        }
+    }
 }
 
 /// The kept parts of a response that was not a success.
@@ -219,24 +245,29 @@ impl Failure {
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.message = format!("{}; also: {}", self.message, other.message);
         self.cause = match (self.cause, other.cause) {
-            (Some(one), Some(another)) => Some(format!("{one}; {another}")),
+            (Some(one), Some(another)) => Some(format!("{one}; {another}").into()),
             (one, another) => one.or(another),
         };
         self.advice.hints.extend(other.advice.hints);
         self
     }
 
-    /// The failure of a call. [`explained`](crate::hints::explained) adds hints.
+    /// The failure of a call. [`hints::failure`](crate::hints::failure) adds hints.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {
+            situation: if call.kind() == ErrorKind::NotFound {
+                Situation::NotFound
+            } else {
+                Situation::Plain
+            },
             violations: call.violations().iter().map(Problem::from).collect(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
                 to_look_up: to_look_up(error),
                 search_by: error.as_payment().and_then(Error::search_by),
                 needs_a_fix: call.needs_a_fix(),
-                ..Advice::default()
+                ..Advice::none()
             }),
             cause: chain(error.source()),
             ..Self::new(error.outcome(), payments_journal::Failure::kind_of(call), error.to_string())
@@ -249,7 +280,11 @@ impl Failure {
         let is_final =
             error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
         let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
-        Self { cause: chain(error.source()), ..Self::new(outcome, "journal", error.to_string()) }
+        Self {
+            situation: Situation::Journal,
+            cause: chain(error.source()),
+            ..Self::new(outcome, "journal", error.to_string())
+        }
     }
 
     /// The transaction of the response, else the one to look up.
@@ -268,11 +303,13 @@ impl Failure {
             kind: kind.into(),
             message: message.into(),
             cause: None,
+            situation: Situation::Plain,
             violations: Box::default(),
             violation_count: None,
             response: None,
             sent: None,
-            advice: Box::default(),
+            note: None,
+            advice: Box::new(Advice::none()),
         }
     }
 }
@@ -289,64 +326,8 @@ impl From<ValidationError> for Failure {
     }
 }
 
-/// A broken rule of a request, or of one row of a file. It never holds the row's text, because any cell may contain a token or a card
-/// number. A key that is in the journal contains neither.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Problem {
-    /// Where the row begins, from 1; the header of a CSV file is line 1.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) line: Option<u64>,
-    /// The key of the row, where it can be shown.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) key: Option<IntentKey>,
-    /// A field name of the interface, or `Key`, `row`, `header` or `file`.
-    pub(crate) field: Cow<'static, str>,
-    /// The rest of a sentence that starts with the field.
-    pub(crate) rule: Cow<'static, str>,
-    /// The journal's intent with the row's key, if that is the problem.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) recorded: Option<Box<RecordedIntent>>,
-}
-
-/// The intent that already has the key of a row.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct RecordedIntent {
-    pub(crate) key: String,
-    pub(crate) state: &'static str,
-    #[serde(serialize_with = "exact")]
-    pub(crate) amount: Option<Amount>,
-    pub(crate) transaction_id: Option<String>,
-}
-
-impl Problem {
-    pub(crate) fn new(
-        line: u64,
-        field: impl Into<Cow<'static, str>>,
-        rule: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self { line: Some(line), key: None, field: field.into(), rule: rule.into(), recorded: None }
-    }
-
-    /// Adds the row's key.
-    pub(crate) fn of(self, key: &IntentKey) -> Self {
-        Self { key: Some(key.clone()), ..self }
-    }
-
-    /// Adds the journal's intent.
-    pub(crate) fn recorded(self, recorded: RecordedIntent) -> Self {
-        Self { recorded: Some(Box::new(recorded)), ..self }
-    }
-}
-
-impl From<&Violation> for Problem {
-    fn from(violation: &Violation) -> Self {
-        let (field, rule) = (violation.field().to_owned(), violation.rule().to_owned());
-        Self { line: None, ..Self::new(0, field, rule) }
-    }
-}
-
 /// The texts of an error and of its sources.
-pub(crate) fn chain(error: Option<&dyn StdError>) -> Option<String> {
+pub(crate) fn chain(error: Option<&dyn StdError>) -> Option<Box<str>> {
     let mut text = error?.to_string();
     let mut source = error?.source();
     while let Some(error) = source {
@@ -357,7 +338,7 @@ pub(crate) fn chain(error: Option<&dyn StdError>) -> Option<String> {
         }
         source = error.source();
     }
-    Some(text)
+    Some(text.into())
 }
 
 /// The body of a refusal, unless it is blank or cannot be read.
@@ -416,31 +397,6 @@ pub(crate) fn is_invalid(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Invalid | ErrorKind::Configuration)
 }
 
-/// The purpose of a command.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Purpose {
-    /// A payment or a void.
-    #[default]
-    MoveMoney,
-    /// A lookup of a transaction. Its failure says nothing about the payment.
-    FindTransaction,
-    /// A lookup of a customer.
-    FindCustomer,
-    /// A command of the journal, which never sends a payment.
-    KeepJournal,
-}
-
-impl Purpose {
-    /// What an early refusal says about its effect. "Nothing was sent" would be confusing for a command of the journal,
-    /// which never sends a payment.
-    pub(crate) const fn nothing_done(self) -> &'static str {
-        match self {
-            Self::MoveMoney | Self::FindTransaction | Self::FindCustomer => "nothing was sent",
-            Self::KeepJournal => "nothing was changed",
-        }
-    }
-}
-
 /// What was sent, and when. None of its texts contains a secret.
 #[derive(Clone, Debug)]
 pub(crate) struct Sent {
@@ -466,7 +422,7 @@ impl Serialize for Failure {
             note: Option<&'a IntentNote>,
         }
 
-        let note = self.advice.note.as_ref();
+        let note = self.note.as_deref();
         Document { outcome: self.outcome.as_str(), error: ErrorObject(self), note }.serialize(serializer)
     }
 }

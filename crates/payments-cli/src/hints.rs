@@ -10,10 +10,14 @@ use crate::failure::{CallError, FailedOutcome, Failure, chain};
 use crate::settings::{Settings, key_hint};
 
 /// The failure of a call, with hints about the settings or the request that may be the cause.
-pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure {
-    let mut failure = Failure::of(error);
+pub(crate) fn failure(error: &impl CallError, settings: &Settings) -> Failure {
+    failure_saying(error, error.to_string(), settings)
+}
+
+/// The same with another message, such as one that names the key.
+pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: &Settings) -> Failure {
     let foreign_403 = how_to_find_the_cause(error);
-    failure.message += foreign_403;
+    let mut failure = Failure { message: message + foreign_403, ..Failure::of(error) };
     let call = error.failed_call();
     failure.advice.what_happened = match error.outcome() {
         FailedOutcome::Unknown if foreign_403.is_empty() => {
@@ -29,7 +33,7 @@ pub(crate) fn explained(error: &impl CallError, settings: &Settings) -> Failure 
 }
 
 /// The end of the message about a 403 of something between here and the service, such as a proxy.
-pub(crate) fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
+fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
     let call = error.failed_call();
     let is_forbidden = call.http_status().is_some_and(|status| status.as_u16() == 403);
     let is_foreign = call.kind() == ErrorKind::RefusedByIntermediary;

@@ -16,11 +16,13 @@ use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
 use crate::call::{self, Call, Prepared};
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Purpose, Sent};
-use crate::hints::{self, how_to_find_the_cause};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent};
+use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
+use crate::report::advice::keys::{NEW_ATTEMPT, RENAMED, earlier_call};
 use crate::report::advice::shell_word;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
@@ -28,7 +30,8 @@ use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
 use crate::same_payment::why_not_sent;
-use crate::settings::{JOURNAL, JournalPlace, NO_JOURNAL, OpenFor, Settings, warn_of_a_loss};
+use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
+use crate::situation::Situation;
 use crate::{stderr, trace};
 
 /// A call that can be recorded in a journal.
@@ -270,23 +273,19 @@ fn unreadable(error: &StoreError) -> Failure {
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 fn journal_not_opened(failure: Failure) -> Failure {
-    // The message about the signal already says that nothing was sent.
-    let advice = if failure.advice.is_interrupted {
-        "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
-    } else if &*failure.kind == NO_JOURNAL {
-        "an earlier call with this key may have paid: do not pay it another way"
+    let is_interrupted = failure.advice.is_interrupted;
+    let message = format!("{}; {}", failure.message, earlier_call(failure.situation, is_interrupted));
+    let failure = Failure { outcome: FailedOutcome::Unknown, message, ..failure };
+    if is_interrupted {
+        Failure { kind: "journal".into(), situation: Situation::Journal, ..failure }
     } else {
-        "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
-         journal is available"
-    };
-    let message = format!("{}; {advice}", failure.message);
-    let kind = if failure.advice.is_interrupted { "journal".into() } else { failure.kind };
-    Failure { outcome: FailedOutcome::Unknown, kind, message, ..failure }
+        failure
+    }
 }
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
-    let failure = explained(error, settings);
+    let failure = with_note(error, settings);
     if error.is_store() || error.is_other_service() {
         // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
@@ -304,25 +303,24 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
     }
 }
 
-/// The failure of a call with a key, with hints.
-fn explained(error: &Error, settings: &Settings) -> Failure {
-    let failure = match (error.call_error(), error.store_error()) {
-        (Some(call_error), _) => hints::explained(call_error, settings),
+/// The failure of a call with a key, with hints and the journal's part.
+fn with_note(error: &Error, settings: &Settings) -> Failure {
+    let (situation, message) = (Situation::of(error), error.to_string());
+    let mut failure = match (error.call_error(), error.store_error()) {
+        (Some(call_error), _) => hints::failure_saying(call_error, message, settings),
         (None, Some(store_error)) => {
-            Failure { outcome: FailedOutcome::Unknown, ..Failure::of_store(store_error) }
+            Failure { outcome: FailedOutcome::Unknown, message, ..Failure::of_store(store_error) }
         }
-        (None, None) => without_response(error),
+        (None, None) => Failure { situation, ..without_response(error) },
     };
     let note = IntentNote {
-        key: (error.kind() != "secret_in_key").then(|| error.key().clone()),
+        key: (situation != Situation::SecretInKey).then(|| error.key().clone()),
         is_recorded: error.is_from_the_journal(),
         not_recorded: error.write_error().map(|error| format!("{error:#}")),
         same_transaction_as: None,
         second_charge: None,
     };
-    let how_to_find_the_cause = error.call_error().map_or("", how_to_find_the_cause);
-    let mut failure = Failure { message: format!("{error}{how_to_find_the_cause}"), ..failure };
-    failure.advice.note = Some(note);
+    failure.note = Some(Box::new(note));
     if let Some(what_happened) = &mut failure.advice.what_happened {
         *what_happened = format!("{}: {what_happened}", error.key());
     }
@@ -334,16 +332,11 @@ fn explained(error: &Error, settings: &Settings) -> Failure {
             shell_word(error.key().as_str())
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
-        (FailedOutcome::Invalid, _) if error.is_key_reused() => failure.hint(NEW_ATTEMPT),
+        (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
         _ if error.other_service().is_some() => failure.hint(RENAMED),
         _ => failure,
     }
 }
-
-const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";
-
-const RENAMED: &str = "if it is the same service under another name, or a mistake that moved no money: \
-     payments journal rename-service OLD NEW";
 
 /// A failure that the journal reports without a response to this call.
 fn without_response(error: &Error) -> Failure {

@@ -20,8 +20,8 @@
 //! 3. `commands` has a file or a folder for each command. A single charge or lookup runs through `call`, and through
 //!    `journaled_call` if it has a key; `commands::operations` says how each is sent. Files of rows are read by `row_file` and
 //!    `csv_file`.
-//! 4. `failure` is why a command did not succeed, and `abandoned` if a panic or a signal ended it. `hints` adds what to check, and
-//!    `report::advice` what to do next.
+//! 4. `failure` is why a command did not succeed, with its `situation`, the `purpose` of the command and each `problem` of a file, and
+//!    `abandoned` if a panic or a signal ended it. `hints` adds what to check, and `report::advice` what to do next.
 //! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
 //! 6. `output` writes the report: `stdout` the result, `stderr` everything else. `run_to_report` makes sure that a command which may
 //!    have sent something gets so far.
@@ -30,7 +30,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | What does a person do about an unknown outcome? | `report::advice` has the clauses and the headline; the rest of the message is written where the outcome arises: in `abandoned`, in `hints`, and in the errors of payments-core and payments-journal |
+//! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, and `report::advice::keys` those about a key; the rest of the message is written where the outcome arises: in `abandoned`, `journaled_call` and `hints`, and in the errors of payments-core and payments-journal |
 //! | Which environment variables are read? | `settings::source`, and for the journal `settings::journal_place` |
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
 //! | What does a signal do? | `interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
@@ -65,11 +65,14 @@ mod journaled_call;
 mod local_time;
 mod output;
 mod own_files;
+mod problem;
+mod purpose;
 mod report;
 mod row_file;
 mod run_to_report;
 mod same_payment;
 mod settings;
+mod situation;
 mod spare;
 mod spreadsheet;
 mod stderr;

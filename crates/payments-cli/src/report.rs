@@ -67,7 +67,7 @@ impl Report {
     pub(crate) fn note(&self) -> Option<&IntentNote> {
         match self {
             Self::Processed(processed) => processed.note.as_ref(),
-            Self::Failed(failure) => failure.advice.note.as_ref(),
+            Self::Failed(failure) => failure.note.as_deref(),
             Self::DryRun(_) | Self::Check(_) | Self::Batch(_) => None,
         }
     }

@@ -8,8 +8,9 @@ use std::time::SystemTime;
 use zeroize::Zeroizing;
 
 use crate::csv_file::{LineCounter, Table};
-use crate::failure::{Failure, Problem};
+use crate::failure::Failure;
 use crate::files;
+use crate::problem::Problem;
 use crate::report::problems::Role;
 use crate::settings::JournalPlace;
 

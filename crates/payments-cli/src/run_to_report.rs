@@ -14,9 +14,10 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::{Output, not_written};
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::{Effect, Processed};

@@ -1,8 +1,9 @@
 //! An earlier charge that may be the same payment under another key: a key that is made anew for each try, or that a spreadsheet or a
 //! person has spelled anew, protects nobody.
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject};
+use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 
+use crate::report::advice::keys;
 use crate::spreadsheet::{is_exact_variant, is_variant};
 
 /// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
@@ -42,14 +43,7 @@ fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest
     };
     let otherwise =
         if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
-    is_same.then(|| {
-        [
-            format!("a charge {what} is in the journal under the key {old_key}"),
-            format!(
-                "if it is the same, write that key, because with another one it would be charged again; else {otherwise}"
-            ),
-        ]
-    })
+    is_same.then(|| keys::in_another_spelling(intent, what, otherwise))
 }
 
 /// Whether two references are one, maybe in two spellings.
@@ -71,17 +65,5 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
         && request.operation() == payment.operation()
         && matches!(&request.subject, Subject::Token(_))
         && request.subject == payment.subject;
-    let key = &intent.key;
-    let state = if matches!(intent.state, IntentState::Sending) { "being sent now" } else { "unknown" };
-    is_same.then(|| {
-        [
-            format!(
-                "a charge with this token, amount and ReferenceNo is {state} under the key {key}, and may have been processed"
-            ),
-            format!(
-                "find out what became of {key} and resolve it first, with `payments journal resolve`; if this is another payment, \
-                 give it another ReferenceNo"
-            ),
-        ]
-    })
+    is_same.then(|| keys::open(intent))
 }

@@ -12,7 +12,7 @@ use payments_hyper::{HyperTransport, TokioTimer};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
-pub(crate) use self::journal_place::{JOURNAL, JournalPlace, NO_JOURNAL, OpenFor, base_url, warn_of_a_loss};
+pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor, base_url, warn_of_a_loss};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::source::Source;

@@ -7,8 +7,9 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::args::{Arguments, OutputShape};
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::stdout;
@@ -27,19 +28,19 @@ pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
             code => code,
         };
     }
-    output.write(&Report::from(failure(error, &reached)))
+    output.write(&Report::from(failure(error, &reached, arguments)))
 }
 
 /// clap's own message repeats the argument, which may be a card number or a key in the wrong place. This message repeats
 /// only the names of options and commands.
-fn failure(error: &clap::Error, reached: &Reached) -> Failure {
+fn failure(error: &clap::Error, reached: &Reached, arguments: &[OsString]) -> Failure {
     let name = name(error);
     let purpose = reached.purpose();
     let nothing_done = purpose.nothing_done();
     let what = match (error.kind(), &name) {
         (ErrorKind::UnknownArgument, Some(name)) if name == "--api-key" => KEY_AS_ARGUMENT.to_owned(),
         (ErrorKind::UnknownArgument, Some(name)) => format!("{} takes no {name}", reached.path),
-        (ErrorKind::UnknownArgument, None) => "there is an unexpected argument".to_owned(),
+        (ErrorKind::UnknownArgument, None) => unexpected(error, arguments),
         (ErrorKind::InvalidSubcommand, _) => {
             format!("there is no such command; the commands are {}", reached.commands())
         }
@@ -153,6 +154,16 @@ fn is_option_name(text: &str) -> bool {
     let spelled =
         |word: &str| word.len() <= 30 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
     text.strip_prefix("--").is_some_and(spelled)
+}
+
+/// Says where the argument is. Its text may be a secret.
+fn unexpected(error: &clap::Error, arguments: &[OsString]) -> String {
+    let text = list(error, ContextKind::InvalidArg);
+    let place = text.and_then(|text| arguments.iter().position(|argument| *argument == *text));
+    match place {
+        Some(place) => format!("argument {place} is unexpected"),
+        None => "there is an unexpected argument".to_owned(),
+    }
 }
 
 /// Whether a path may have been passed without `--file` to a command that reads a request.

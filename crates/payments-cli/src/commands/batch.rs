@@ -38,11 +38,13 @@ use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
 use crate::call::Prepared;
-use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure};
 use crate::interrupt::Interrupt;
 use crate::journaled_call;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
+use crate::report::advice::keys::RUN_LOST;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
@@ -68,9 +70,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
 
 /// The failure after a panic because of which the run has no summary.
 fn lost() -> Failure {
-    let message = "internal error after charges may have been sent; their outcomes may be unknown: do not pay them another \
-                   way, see `payments journal list --unresolved`, then run the same command again";
-    Failure::new(FailedOutcome::Unknown, "internal", message)
+    Failure::new(FailedOutcome::Unknown, "internal", RUN_LOST)
 }
 
 async fn charge_file(
@@ -128,7 +128,10 @@ async fn charge_file(
                 interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
             }
             Some(journal) => {
-                let warning = async { Ok(warn_of_a_loss(&journal).await) };
+                let warning = async {
+                    warn_of_a_loss(&journal).await;
+                    Ok(())
+                };
                 interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
             }
             None => stderr::warn(&format!(

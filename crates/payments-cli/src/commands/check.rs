@@ -15,7 +15,7 @@ use tokio::time::timeout;
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
-use crate::failure::Failure;
+use crate::failure::{FailedOutcome, Failure};
 use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -60,7 +60,9 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
             Err(error) if is_for_an_unknown_id(&error) => (STEPS.len(), None),
             Err(error) => {
                 let (at, hint) = failed_step(&error, &settings, &uri).await;
-                (at, Some((at, hint.into_iter().fold(hints::explained(&error, &settings), Failure::hint))))
+                let failure = hints::failure(&error, &settings);
+                let message = format!("{}; {}", error.failed_call(), what_to_do(&failure));
+                (at, Some((at, hint.into_iter().fold(failure.with_message(message), Failure::hint))))
             }
         }
     });
@@ -82,6 +84,15 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
         (State::Passed, "accepted: HTTP 404 for an unknown id, as expected".to_owned()),
     ];
     CheckReport::new(settings_found(&settings), found.into_iter().take(passed), failed)
+}
+
+/// Nobody has asked for a transaction, so the advice after a lookup is none here.
+fn what_to_do(failure: &Failure) -> &'static str {
+    if failure.outcome == FailedOutcome::NotProcessed && !failure.advice.needs_a_fix {
+        "a payment would fail too: check again"
+    } else {
+        "a payment would fail too: fix the cause, then check again"
+    }
 }
 
 /// An id that the service, which generates its ids, never generates.

@@ -21,8 +21,9 @@ use serde::Serialize;
 
 use crate::args::ClientOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::run_to_report::block_on;

@@ -9,8 +9,9 @@ use payments_model::{
 
 use crate::call::Call;
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::journaled_call::{Attempt, Charge};
+use crate::purpose::Purpose;
 use crate::report::processed::{Effect, Processed};
 
 /// Builds a void.

@@ -1,30 +1,37 @@
 //! What a person does next: the headline of every failure, and the clauses that other texts share, with commands ready to paste.
 
+pub(crate) mod keys;
+
 use std::borrow::Cow;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
-use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::failure::{Done, FailedOutcome, Failure};
+use crate::purpose::Purpose;
 use crate::report::exit_code::ExitCode;
+use crate::situation::Situation;
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
+    use Situation::{
+        InProgress, Internal, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, SecretInKey,
+    };
 
     let needs_a_fix = failure.advice.needs_a_fix;
-    let is_recorded = failure.advice.note.as_ref().is_some_and(|note| note.is_recorded);
+    let is_recorded = failure.note.as_ref().is_some_and(|note| note.is_recorded);
     let tone = match (failure.outcome, failure.advice.purpose) {
         (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
             Tone::Warning
         }
         _ => Tone::Error,
     };
-    let heading = match (failure.outcome, failure.advice.purpose, &*failure.kind) {
+    let heading = match (failure.outcome, failure.advice.purpose, failure.situation) {
         (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
-        (NotProcessed, KeepJournal, _) if failure.advice.is_partly_done => {
+        (NotProcessed, KeepJournal, _) if failure.advice.done != Done::Nothing => {
             "PARTLY DONE, it is safe to run it again"
         }
         (NotProcessed, KeepJournal, _) if needs_a_fix => {
@@ -32,20 +39,18 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (NotProcessed, KeepJournal, _) => "NOT DONE, it is safe to run it again",
         // Without the journal it is not known whether an earlier call has sent the key.
-        (Invalid, _, "journal") => "JOURNAL REFUSED, nothing was sent now",
-        (NotProcessed, MoveMoney, "journal") => "NOT SENT NOW, it is safe to run the same command again",
+        (Invalid, _, Journal) => "JOURNAL REFUSED, nothing was sent now",
+        (NotProcessed, MoveMoney, Journal) => "NOT SENT NOW, it is safe to run the same command again",
         (Invalid, _, _) => "INVALID, nothing was sent",
         (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
-        (Unknown, _, "in_progress") => {
+        (Unknown, _, InProgress) => {
             "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
         }
-        (Unknown, _, "journal") => {
+        (Unknown, _, Journal) => {
             "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
-        (Unknown, _, "key_reused") => {
-            "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way"
-        }
-        (Unknown, _, "other_service") => {
+        (Unknown, _, KeyReused) => "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way",
+        (Unknown, _, OtherService) => {
             "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
         }
         (NotProcessed, MoveMoney, _) if needs_a_fix => {
@@ -63,18 +68,21 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (NotProcessed, FindCustomer, _) => "NOT LOOKED UP, it is safe to run it again",
         // The hints say how the key is sent again.
-        (Rejected, MoveMoney, _) if failure.advice.note.is_some() => "REJECTED: fix the cause first",
+        (Rejected, MoveMoney, _) if failure.note.is_some() => "REJECTED: fix the cause first",
         (Rejected, MoveMoney, _) => "REJECTED: fix the cause, then send a new request",
         // A proxy's 404 has another kind, because it says nothing about the service's records.
         // A payment that is still in flight cannot be found yet.
-        (Rejected, FindTransaction, "not_found") => {
+        (Rejected, FindTransaction, NotFound) => {
             "NOT FOUND, which does not prove that nothing was or will be charged"
         }
-        (Rejected, _, "not_found") => "NOT FOUND",
+        (Rejected, _, NotFound) => "NOT FOUND",
         (Rejected, FindTransaction, _) => "LOOKUP REJECTED, which says nothing about the payment",
         (Rejected, FindCustomer | KeepJournal, _) => "LOOKUP REJECTED",
-        (Unknown, _, _) => {
-            let has_key = failure.advice.note.is_some();
+        (Unknown, _, NoJournal) => {
+            "NOT SENT NOW, and without its journal nothing tells whether an earlier call has paid: find it"
+        }
+        (Unknown, _, Plain | NotFound | SecretInKey | Internal) => {
+            let has_key = failure.note.is_some();
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 // The command is below.
                 (Some(_), _) => "look it up".to_owned(),
@@ -186,7 +194,6 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::intent_note::IntentNote;
 
     #[test]
     fn lookup_command_does_not_take_its_id_for_an_option() {
@@ -208,7 +215,7 @@ mod tests {
     fn same_command_may_be_run_again_only_with_a_key() {
         let unknown = || Failure::new(FailedOutcome::Unknown, "closed", "text");
         let mut with_key = unknown();
-        with_key.advice.note = Some(IntentNote::default());
+        with_key.note = Some(Box::default());
         assert_eq!(
             [unknown(), with_key].map(|failure| headline(&failure).1),
             [

@@ -3,7 +3,7 @@
 
 use std::process;
 
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{Done, FailedOutcome, Failure};
 use crate::report::run::{Stop, Summary};
 
 /// The exit code of the process. The numbers are fixed: other programs depend on them.
@@ -41,7 +41,7 @@ impl ExitCode {
         match (failure.outcome, failure.http_status()) {
             (FailedOutcome::Unknown, _) => Self::Unknown,
             // As of a run: a second one would not find it any more.
-            _ if failure.advice.is_second_charge => Self::SecondCharge,
+            _ if failure.advice.done == Done::SecondCharge => Self::SecondCharge,
             (FailedOutcome::Invalid, _) => Self::Invalid,
             (FailedOutcome::NotProcessed, _) => Self::NotProcessed,
             (FailedOutcome::Rejected, Some(401)) => Self::Unauthorized,

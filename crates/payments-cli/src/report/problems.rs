@@ -2,15 +2,16 @@
 
 use std::num::NonZeroU64;
 
-use crate::failure::{Failure, Problem, Purpose};
+use crate::failure::Failure;
 use crate::files;
 use crate::format::counted;
+use crate::problem::Problem;
+use crate::purpose::Purpose;
 
 /// The purpose of a file, which decides its name in messages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// The file of `batch run`.
-    #[default]
     BillingRun,
     /// The file of `journal export --run`.
     Run,
@@ -88,7 +89,7 @@ impl Role {
 }
 
 /// The problems of a file. Only the first ten thousand are kept in memory; all are counted.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Problems {
     kept: Vec<Problem>,
     count: u64,
@@ -103,7 +104,7 @@ pub(crate) const MOST_KEPT: usize = 10_000;
 impl Problems {
     /// No problems yet, for the file with this name.
     pub(crate) fn of(file: Option<String>, role: Role) -> Self {
-        Self { file, role, ..Self::default() }
+        Self { kept: Vec::new(), count: 0, file, role }
     }
 
     pub(crate) fn push(&mut self, problem: Problem) {
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn first_problems_are_kept_in_any_order_of_discovery() {
-        let mut problems = Problems::default();
+        let mut problems = Problems::of(None, Role::BillingRun);
         for line in (1..=50_000_u64).rev() {
             problems.push(Problem::new(line, "Amount", "is required"));
         }
@@ -176,7 +177,7 @@ mod tests {
 
     #[test]
     fn row_header_and_file_have_an_article() {
-        let mut problems = Problems::default();
+        let mut problems = Problems::of(None, Role::BillingRun);
         problems.push(Problem::new(1, "file", "has no rows"));
         problems.push(Problem::new(2, "Amount", "is required"));
         let text = text::failed(&problems.refuse().expect_err("it has problems"), Style::Plain);

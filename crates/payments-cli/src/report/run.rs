@@ -16,40 +16,30 @@ use self::tally::RejectedByStatus;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::report::exit_code::ExitCode;
 
-/// The result of a run. Every row of the file is counted in exactly one place, with its amount. Other programs read its document,
-/// whose member names are fixed.
-#[derive(Clone, Debug, Default, Serialize)]
+/// The result of a run. Every row of the file is counted in exactly one place, with its amount.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Summary {
-    #[serde(skip)]
     pub(crate) stop: Option<Stop>,
     /// The signal at which the charges in flight were abandoned, after the run had stopped.
-    #[serde(skip)]
     pub(crate) given_up: Option<&'static str>,
-    #[serde(skip)]
     pub(crate) tallies: Tallies,
     /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
     /// The first rows whose outcome is unknown, or not recorded in the journal, in the order of the file.
     pub(crate) unresolved: Vec<UnresolvedRow>,
     /// The first rejected rows, for people. Programs read the file of `--results`, or an export.
-    #[serde(skip)]
     pub(crate) rejected: Vec<RejectedRow>,
     /// The first rows for which the service returned a transaction that another key already has.
     pub(crate) same_transaction: Vec<DuplicateTransaction>,
     /// The warnings about keys of which several attempts may have been charged.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) second_charges: Vec<String>,
     /// Why the file of `--results` is incomplete.
-    #[serde(rename = "results_incomplete")]
     pub(crate) incomplete_results: Option<String>,
     /// The whole place of the journal, if the run created it.
-    #[serde(rename = "journal_created")]
     pub(crate) created_journal: Option<String>,
     /// A charge was started.
-    #[serde(skip)]
     pub(crate) has_begun: bool,
     /// `--dry-run`: nothing was sent.
-    #[serde(skip)]
     pub(crate) is_dry_run: bool,
 }
 
@@ -96,7 +86,7 @@ impl Summary {
     }
 }
 
-/// The document of a run.
+/// The document of a run. Other programs read it, so its member names are fixed.
 #[allow(clippy::borrowed_box, reason = "serde passes a field by reference")]
 pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
@@ -112,15 +102,29 @@ pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Resu
         #[serde(serialize_with = "tally::rows")]
         rows: &'a Tallies,
         rejected_by_status: &'a RejectedByStatus,
-        #[serde(flatten)]
-        run: &'a Summary,
+        not_recorded: Tally,
+        unresolved: &'a [UnresolvedRow],
+        same_transaction: &'a [DuplicateTransaction],
+        #[serde(skip_serializing_if = "<[String]>::is_empty")]
+        second_charges: &'a [String],
+        results_incomplete: Option<&'a str>,
+        journal_created: Option<&'a str>,
     }
 
-    let (rows, outcome) = (&run.tallies, run.outcome());
     let stopped = run.stop.as_ref().map(Stop::reason).zip(run.stop_message());
-    let stopped = stopped.map(|(reason, message)| Stopped { reason, message });
-    let rejected_by_status = &rows.rejected_by_status;
-    Document { outcome, stopped, rows, rejected_by_status, run }.serialize(serializer)
+    let document = Document {
+        outcome: run.outcome(),
+        stopped: stopped.map(|(reason, message)| Stopped { reason, message }),
+        rows: &run.tallies,
+        rejected_by_status: &run.tallies.rejected_by_status,
+        not_recorded: run.not_recorded,
+        unresolved: &run.unresolved,
+        same_transaction: &run.same_transaction,
+        second_charges: &run.second_charges,
+        results_incomplete: run.incomplete_results.as_deref(),
+        journal_created: run.created_journal.as_deref(),
+    };
+    document.serialize(serializer)
 }
 
 /// A row whose outcome is unknown, or known and not recorded in the journal.

@@ -5,8 +5,9 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::failure::{FailedOutcome, Failure, Problem};
+use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
+use crate::problem::Problem;
 use crate::report::advice;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::exit_code::ExitCode;
@@ -131,7 +132,7 @@ fn write_problems(text: &mut String, problems: &[Problem], count: u64) {
 
 /// The facts below the message.
 fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
-    let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("cause", cause.clone())).collect();
+    let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("cause", cause.to_string())).collect();
     if let Some(response) = &failure.response {
         facts.push(("HTTP status", response.http_status.to_string()));
         facts.extend(response.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
@@ -140,7 +141,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
-    facts.extend(failure.advice.note.iter().flat_map(note_rows));
+    facts.extend(failure.note.iter().flat_map(|note| note_rows(note)));
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));

@@ -15,8 +15,10 @@ use zeroize::Zeroizing;
 
 use super::source::{Source, chosen, seen_in_arguments, text_variable};
 use crate::args::journal_place::PlaceOptions;
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
+use crate::purpose::Purpose;
+use crate::situation::Situation;
 use crate::stderr;
 use crate::style::for_terminal;
 
@@ -57,9 +59,6 @@ enum Kind {
     /// The address of a database, which may hold a password.
     Database(Zeroizing<String>),
 }
-
-/// The kind of a failure because the journal does not exist.
-pub(crate) const NO_JOURNAL: &str = "no_journal";
 
 /// The place of a witness on another disk.
 const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
@@ -242,7 +241,7 @@ impl JournalPlace {
                  another directory, because every key is new to a new journal; for the very first charge, leave out {source}"
             ),
         };
-        Failure::invalid(NO_JOURNAL, message)
+        Failure { situation: Situation::NoJournal, ..Failure::invalid("no_journal", message) }
     }
 
     async fn opened<S: Store>(

@@ -41,6 +41,9 @@ fn failed<P: AsRef<str>>(
     let (actual, sentence) = step_states(&ended);
     assert_eq!(actual, states, "{ended:?}");
     begins(&sentence, message(&error));
+    for of_a_lookup in ["safe to run it again", "check the id", "unknown outcome"] {
+        assert!(!sentence.contains(of_a_lookup), "{sentence}");
+    }
     has(&sentence, parts);
     assert_eq!(ended.stderr, "");
     sentence
@@ -115,7 +118,11 @@ fn each_inconclusive_response_has_its_message_hint_and_code_d10_d65() {
         (response("404 Not Found", another_format), 7, ["in front of the service returned HTTP 404", path]),
         (response("405 Method Not Allowed", ""), 4, ["HTTP 405", path]),
         (response("429 Too Many Requests", ""), 4, ["HTTP 429", fix]),
-        (response("502 Bad Gateway", "<html>"), 3, ["HTTP 502: Bad Gateway", "run it again"]),
+        (
+            response("502 Bad Gateway", "<html>"),
+            3,
+            ["HTTP 502: Bad Gateway", "a payment would fail too: check again"],
+        ),
         (cut.to_vec(), 7, ["the response was truncated after HTTP status 404", fix]),
         (ended_by_close.to_vec(), 6, ["the response was truncated, HTTP 401", ""]),
         (encoded.into(), 7, ["the response is gzip-encoded although identity was asked for", ""]),

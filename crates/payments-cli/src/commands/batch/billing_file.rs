@@ -10,7 +10,8 @@ use payments_model::{TokenTransaction, ValidationError, Violation};
 
 pub(super) use self::row::{LikeCards, Row, RowRead, Rows};
 use crate::csv_file::Table;
-use crate::failure::{Failure, Problem};
+use crate::failure::Failure;
+use crate::problem::Problem;
 use crate::report::problems::Role;
 use crate::row_file::{NO_API_KEY, RowFile};
 use crate::settings::{JournalPlace, KnownKeys};

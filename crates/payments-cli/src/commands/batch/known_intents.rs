@@ -5,6 +5,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::failure::Failure;
+use crate::report::advice::keys::EARLIER_RUNS;
+use crate::situation::Situation;
 
 /// A journal that is not empty.
 pub(super) struct KnownIntents {
@@ -56,17 +58,14 @@ impl KnownIntents {
 }
 
 fn cannot_read_journal(error: &StoreError) -> Failure {
-    with_earlier_runs(Failure::not_processed(
-        "journal",
-        format!("the journal cannot be read; nothing was sent: {error:#}"),
-    ))
+    let message = format!("the journal cannot be read; nothing was sent: {error:#}");
+    let failure = Failure::not_processed("journal", message);
+    with_earlier_runs(Failure { situation: Situation::Journal, ..failure })
 }
 
 /// This run sent nothing, but only the journal knows what earlier runs have sent.
 pub(super) fn with_earlier_runs(failure: Failure) -> Failure {
-    failure.reworded(|message| {
-        format!("{message}; earlier runs may have paid rows of this file: do not pay them another way")
-    })
+    failure.reworded(|message| format!("{message}; {EARLIER_RUNS}"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,6 @@ use tokio::time::Instant;
 
 use super::billing_file::Row;
 use super::charge_result::FinishedCharge;
-use super::progress::Progress;
 
 /// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
 /// are left.
@@ -35,6 +34,8 @@ pub(super) enum Next {
     At(Instant),
     /// Ask again when a charge has ended.
     Nothing,
+    /// Ask again at once: the wait for so many rows of other processes begins.
+    OthersAreSending(usize),
     /// Other processes have been sending the rest for longer than `--patience`.
     OthersTakeTooLong,
 }
@@ -55,13 +56,7 @@ impl<'a> RowQueue<'a> {
         !self.all_rows_read || !self.waiting.is_empty() || !self.elsewhere.is_empty()
     }
 
-    pub(super) fn next(
-        &mut self,
-        now: Instant,
-        none_is_in_flight: bool,
-        patience: Duration,
-        progress: &Progress,
-    ) -> Next {
+    pub(super) fn next(&mut self, now: Instant, none_is_in_flight: bool, patience: Duration) -> Next {
         loop {
             if let Some(FinishedCharge { row, .. }) = self.waiting.pop_front() {
                 return Next::Row(row);
@@ -73,14 +68,10 @@ impl<'a> RowQueue<'a> {
             if !none_is_in_flight || self.elsewhere.is_empty() {
                 return Next::Nothing;
             }
-            if self.waiting_for_others_since.is_none() {
-                let rows = match self.elsewhere.len() {
-                    1 => "a row that another process is sending".to_owned(),
-                    count => format!("{count} rows that other processes are sending"),
-                };
-                progress.print_line(&format!("waiting for {rows}"));
-            }
-            let since = *self.waiting_for_others_since.get_or_insert(now);
+            let Some(since) = self.waiting_for_others_since else {
+                self.waiting_for_others_since = Some(now);
+                return Next::OthersAreSending(self.elsewhere.len());
+            };
             if now >= since + patience {
                 return Next::OthersTakeTooLong;
             }

@@ -150,10 +150,17 @@ impl<'a> Run<'a> {
                 Start::Now => {}
             }
             let (now, patience) = (Instant::now(), self.throttle.patience());
-            match self.queue.next(now, self.in_flight.is_empty(), patience, &self.progress) {
+            match self.queue.next(now, self.in_flight.is_empty(), patience) {
                 Next::Row(row) => self.start(row),
                 Next::At(instant) => return Some(instant),
                 Next::Nothing => return None,
+                Next::OthersAreSending(1) => {
+                    self.progress.print_line("waiting for a row that another process is sending");
+                }
+                Next::OthersAreSending(count) => {
+                    let line = format!("waiting for {count} rows that other processes are sending");
+                    self.progress.print_line(&line);
+                }
                 Next::OthersTakeTooLong => {
                     self.count_waiting();
                     return None;

@@ -3,14 +3,17 @@
 //! A run also stops at a signal or a panic (`run`), when the journal or the file of results cannot be written, and at
 //! `--max-rejected` (`counting`).
 
+use std::error::Error as _;
+
 use payments_core::{Outcome, TransportError};
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{PatienceExceeded, Throttle, Ticket};
-use crate::failure::{Failure, is_invalid};
+use crate::failure::{chain, is_invalid};
 use crate::hints;
 use crate::report::run::Stop;
+use crate::situation::Situation;
 
 /// What happens after a charge.
 #[derive(Debug)]
@@ -61,9 +64,9 @@ pub(super) fn decide(
         Err(error) => error,
     };
     let Some(call) = error.call_error() else {
-        return match error.kind() {
-            _ if error.is_in_progress() => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-            "panic" | "lost" if !error.is_from_the_journal() => Decision::stop(Stop::Internal),
+        return match Situation::of(error) {
+            Situation::InProgress => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
+            Situation::Internal => Decision::stop(Stop::Internal),
             // The journal had the outcome, or nothing was sent: the service has said nothing.
             _ => Decision::COUNT,
         };
@@ -93,11 +96,11 @@ pub(super) fn decide(
         }
         (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
         (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
-            Decision { row, stop: Some(Stop::Unreachable(explained(call))), problem }
+            Decision { row, stop: Some(Stop::Unreachable(what_and_why(call))), problem }
         }
         (Outcome::NotProcessed, _) => {
             let exceeded = throttle.not_reached(ticket, now).err();
-            Decision { row, stop: exceeded.map(|_| Stop::Outage(explained(call))), problem }
+            Decision { row, stop: exceeded.map(|_| Stop::Outage(what_and_why(call))), problem }
         }
         (Outcome::Unknown, _) => {
             let exceeded = throttle.unknown(ticket, now).err();
@@ -108,8 +111,8 @@ pub(super) fn decide(
 }
 
 /// What happened, why, and what to check.
-fn explained(call: &payments_core::Error) -> String {
-    let cause = Failure::of(call).cause.map(|cause| format!(": {cause}")).unwrap_or_default();
+fn what_and_why(call: &payments_core::Error) -> String {
+    let cause = chain(call.source()).map(|cause| format!(": {cause}")).unwrap_or_default();
     let failed = call.failed_call();
     let hint = failed.transport_error().and_then(hints::likely_cause);
     let hint = hint.map(|hint| format!("; {hint}")).unwrap_or_default();

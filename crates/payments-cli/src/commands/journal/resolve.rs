@@ -16,10 +16,11 @@ use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::Prepared;
 use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::failure::{FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure};
 use crate::hints;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::purpose::Purpose;
 use crate::report::advice::{journal_command, second_charge, shell_word};
 use crate::report::exit_code::ExitCode;
 use crate::run_to_report::cannot_start;
@@ -257,7 +258,7 @@ const UNVERIFIED: &str = "another merchant's API key does not find it: check the
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
         Some(look_up) => {
-            let failure = hints::explained(look_up, settings).for_purpose(Purpose::FindTransaction);
+            let failure = hints::failure(look_up, settings).for_purpose(Purpose::FindTransaction);
             let failure = failure.with_message(error.to_string());
             if failure.outcome == FailedOutcome::Rejected || look_up.kind() == ErrorKind::Invalid {
                 failure.hint(UNVERIFIED)

@@ -20,7 +20,7 @@ use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::Prepared;
 use crate::card_like_ids::is_like_a_card;
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{Done, FailedOutcome, Failure};
 use crate::format::counted;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
@@ -175,7 +175,7 @@ async fn write(
     let not_done = stop.is_some() || !left.is_empty();
     let failure = not_done.then(|| {
         let mut stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
-        stopped.advice.is_partly_done = !resolved.is_empty();
+        stopped.advice.done = if resolved.is_empty() { Done::Nothing } else { Done::Partly };
         let why = if left.is_empty() { stopped.message } else { left.join("; ") };
         let message = format!(
             "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",
@@ -215,12 +215,16 @@ impl FileResult {
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
         let written = super::write(what, output, &document, |_| self.lines());
-        second_charges.iter().for_each(|warning| stderr::warn(warning));
+        for warning in &second_charges {
+            stderr::warn(warning);
+        }
         let is_second_charge = !self.is_dry_run && !second_charges.is_empty();
         // The rows that were not resolved matter more than a failed write to stdout.
         match self.failure {
             Some(mut failure) => {
-                failure.advice.is_second_charge = is_second_charge;
+                if is_second_charge {
+                    failure.advice.done = Done::SecondCharge;
+                }
                 Err(CommandError::Partial(Box::new(failure)))
             }
             None if is_second_charge => Ok(ExitCode::SecondCharge),

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use payments_core::{OperationName, Outcome};
 use payments_journal::Failure;
 
-use super::Summary;
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
+use super::{RejectedRow, Summary};
 use crate::format::counted;
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -119,10 +119,25 @@ impl Summary {
         }
         let mut text =
             format!("  {}\n", style.paint(Tone::Warning, "rejected, never sent again automatically:"));
-        text.extend(self.rejected.iter().map(|row| line(&format!("  {row}"))));
+        // What says the same of many rows, such as that the API key is wrong, must not hide what to do.
+        let mut by_reason: Vec<(&str, Vec<&RejectedRow>)> = Vec::new();
+        for row in &self.rejected {
+            match by_reason.iter_mut().find(|(reason, _)| *reason == row.reason) {
+                Some((_, rows)) => rows.push(row),
+                None => by_reason.push((&row.reason, vec![row])),
+            }
+        }
+        for (reason, rows) in &by_reason {
+            let shown = if rows.len() > MOST_OF_ONE_REASON { 1 } else { rows.len() };
+            text.extend(rows.iter().take(shown).map(|row| line(&format!("  {row}"))));
+            let more = format!("  and {} more ({reason})", rows.len() - shown);
+            text.extend((rows.len() > shown).then(|| line(&more)));
+        }
         let rest = count.saturating_sub(self.rejected.len() as u64);
-        let more = format!("  and {rest} more: `payments journal list --state rejected` lists them all");
-        text.extend((rest > 0).then(|| line(&more)));
+        let more = if rest > 0 { format!("and {rest} more: ") } else { String::new() };
+        let is_cut = rest > 0 || by_reason.iter().any(|(_, rows)| rows.len() > MOST_OF_ONE_REASON);
+        let all = format!("  {more}`payments journal list --state rejected` lists them all");
+        text.extend(is_cut.then(|| line(&all)));
         text
     }
 
@@ -156,6 +171,9 @@ impl Summary {
         text
     }
 }
+
+/// Chosen by this command: so many rows that were rejected for one reason are listed, else only the first.
+const MOST_OF_ONE_REASON: usize = 5;
 
 /// What to do about them, for people. Empty if there are none.
 fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
@@ -202,6 +220,30 @@ mod tests {
 
     use super::super::Tally;
     use super::*;
+
+    #[test]
+    fn rows_that_were_rejected_for_one_reason_are_one_line() {
+        let row = |number: u64| RejectedRow {
+            number,
+            line: number + 1,
+            key: format!("k{number}"),
+            amount: Amount::from_cents(1),
+            reason: if number == 7 { "declined" } else { "Unauthorized" }.to_owned(),
+        };
+        let mut summary = Summary { rejected: (1..=40).map(row).collect(), ..Summary::default() };
+        for _ in 1..=42 {
+            summary.tallies.total.add(Amount::from_cents(1));
+            summary.tallies.rejected.add(Amount::from_cents(1));
+        }
+        let text = summary.lines(Style::Plain);
+        let lines = [
+            "line 2: k1, 0.01 (Unauthorized)",
+            "and 38 more (Unauthorized)",
+            "line 8: k7, 0.01 (declined)",
+            "and 2 more: `payments journal list --state rejected` lists them all",
+        ];
+        assert!(text.contains(&format!("    {}\n", lines.join("\n    "))), "{text}");
+    }
 
     #[test]
     fn unfinished_rows_are_reported_by_what_the_same_command_does_with_them() {

@@ -7,7 +7,7 @@ use payments_model::{Amount, TokenTransaction, TransactionId};
 use super::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::card_like_ids::is_like_a_card;
 use crate::csv_file::Table;
-use crate::failure::Problem;
+use crate::problem::Problem;
 use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
 use crate::row_file::NO_API_KEY;
 use crate::settings::KnownKeys;

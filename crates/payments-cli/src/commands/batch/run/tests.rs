@@ -22,7 +22,8 @@ use super::*;
 use crate::args::journal_place::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::results::Results;
-use crate::failure::{Failure, Purpose};
+use crate::failure::Failure;
+use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::run::{Tallies, Tally, UnresolvedRow};
@@ -604,7 +605,7 @@ async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
 async fn row_whose_task_panics_is_unknown_d54() {
     let setup = TestRun::reliable().await;
     let mut run = setup.run(6);
-    let row = run.queue.next(Instant::now(), true, Duration::ZERO, &run.progress);
+    let row = run.queue.next(Instant::now(), true, Duration::ZERO);
     let Next::Row(row) = row else { panic!("there are rows") };
     run.counting.begin(&row);
     run.in_flight.spawn(async { unreachable!("a bug") });

@@ -12,9 +12,11 @@ use super::super::{CommandError, for_each_page};
 use super::rows::Row;
 use crate::abandoned::Abandoned;
 use crate::card_like_ids::{self, is_like_a_card};
-use crate::failure::{FailedOutcome, Failure, Problem, Purpose};
+use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
 use crate::hints;
+use crate::problem::Problem;
+use crate::purpose::Purpose;
 use crate::report::advice::journal_command;
 use crate::report::intent::state;
 use crate::report::intent_history;
@@ -335,7 +337,7 @@ pub(super) async fn look_up(
 /// Whatever the response, the file is not the cause, and running it again is safe.
 fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
     let Row { line, key, .. } = row;
-    let failure = hints::explained(error, settings).for_purpose(Purpose::FindTransaction);
+    let failure = hints::failure(error, settings).for_purpose(Purpose::FindTransaction);
     let message =
         format!("line {line}, {key}: the transaction could not be looked up: {error}; nothing was changed");
     Failure { outcome: FailedOutcome::NotProcessed, ..failure.with_message(message) }
