@@ -7,12 +7,16 @@ use crate::report::intent;
 pub(crate) const PROPOSALS: [&str; 8] =
     ["Key", "Attempt", "Revision", "TransactionId", "Verdict", "Note", "Service", "BegunAt"];
 
-/// Whether a file with these headings is of `reconcile --out`, an export, or results of a billing run. A person may have removed
+/// What the file of `reconcile --rest` has after [`PROPOSALS`]: what a person searches the processor's records by.
+pub(crate) const SEARCHED_BY: [&str; 5] = ["Amount", "Reference", "CardEnding", "TokenId", "Voids"];
+
+/// Whether a file with these headings is of `reconcile --out` or `--rest`, an export, or results of a billing run. A person may have removed
 /// or added columns of the last two, whose `key` is in lower case.
 pub(crate) fn is_own(headings: &[String]) -> bool {
     let has = |name: &str| headings.iter().any(|heading| heading == name);
     // In older ones the note is last.
-    let is_of_out = headings == PROPOSALS || headings == &PROPOSALS[..6];
+    let is_of_rest = headings.iter().eq(PROPOSALS.iter().chain(&SEARCHED_BY));
+    let is_of_out = headings == PROPOSALS || headings == &PROPOSALS[..6] || is_of_rest;
     is_of_out || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
 }
 
@@ -37,6 +41,7 @@ mod tests {
         for own in [
             &*PROPOSALS.join(","),
             &PROPOSALS[..6].join(","),
+            &[&PROPOSALS[..], &SEARCHED_BY].concat().join(","),
             &intent::names().join(","),
             &intent::names().join(",").to_ascii_uppercase(),
             "line,key,outcome,amount,reference,transaction_id,http_status,kind,message",

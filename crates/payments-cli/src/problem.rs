@@ -12,6 +12,9 @@ use crate::format::exact;
 /// number. A key that is in the journal contains neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct Problem {
+    /// The file of the row, if there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) file: Option<Box<str>>,
     /// Where the row begins, from 1; the header of a CSV file is line 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) line: Option<u64>,
@@ -43,7 +46,14 @@ impl Problem {
         field: impl Into<Cow<'static, str>>,
         rule: impl Into<Cow<'static, str>>,
     ) -> Self {
-        Self { line: Some(line), key: None, field: field.into(), rule: rule.into(), recorded: None }
+        Self {
+            file: None,
+            line: Some(line),
+            key: None,
+            field: field.into(),
+            rule: rule.into(),
+            recorded: None,
+        }
     }
 
     /// Adds the row's key.

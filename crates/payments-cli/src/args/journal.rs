@@ -48,7 +48,7 @@ pub(crate) enum JournalCommand {
         payments journal resolve [OPTIONS] <KEY> --processed <TRANSACTION_ID>\n       \
         payments journal resolve [OPTIONS] <KEY> --rejected[=<TRANSACTION_ID>]\n       \
         payments journal resolve [OPTIONS] <KEY> --not-processed\n       \
-        payments journal resolve [OPTIONS] --from <FILE>", long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = dry_run("With --from: check and look up every row, and change nothing"))]
+        payments journal resolve [OPTIONS] --from <FILE>...", long_about = help!("resolve"), after_long_help = end(help!("resolve_codes"), "payments journal resolve invoice-17 --processed txn_1"), arg = dry_run("With --from: check and look up every row, and change nothing"))]
     Resolve(ResolveArguments),
 
     /// Find unknown payments in a processor's report
@@ -205,9 +205,9 @@ pub(crate) struct ResolutionOptions {
     #[arg(long, requires_all = ["key", "note"])]
     pub(crate) not_processed: bool,
 
-    /// CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up
-    #[arg(long, value_name = "FILE", conflicts_with = "key")]
-    pub(crate) from: Option<PathBuf>,
+    /// CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up; may be repeated
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with = "key")]
+    pub(crate) from: Vec<PathBuf>,
 }
 
 #[derive(Args)]

@@ -57,6 +57,10 @@ pub(crate) struct ReconcileArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
 
+    /// New CSV file for the unknown keys that were not found: fill it in for `resolve --from`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rest: Option<PathBuf>,
+
     /// Accept transaction ids that look like card numbers
     #[arg(long)]
     pub(crate) ids_are_not_cards: bool,

@@ -95,6 +95,8 @@ pub(crate) struct Problems {
     count: u64,
     /// The file's name, if it may be shown.
     file: Option<String>,
+    /// The one of several files that is being read.
+    current: Option<Box<str>>,
     role: Role,
 }
 
@@ -107,7 +109,13 @@ impl Problems {
         Self { kept: Vec::new(), count: 0, file, role }
     }
 
-    pub(crate) fn push(&mut self, problem: Problem) {
+    /// The next problems are in this one of several files.
+    pub(crate) fn enter(&mut self, file: Option<Box<str>>) {
+        self.current = file;
+    }
+
+    pub(crate) fn push(&mut self, mut problem: Problem) {
+        problem.file = problem.file.or_else(|| self.current.clone());
         self.count += 1;
         self.kept.push(problem);
         if self.kept.len() >= 2 * MOST_KEPT {
@@ -130,9 +138,9 @@ impl Problems {
         self.count == 0
     }
 
-    /// Sorts by line and keeps the first ones. A row may be found wrong in two ways that are one problem.
+    /// Sorts by file and line and keeps the first ones. A row may be found wrong in two ways that are one problem.
     fn sort(&mut self) {
-        self.kept.sort_by_key(|problem| problem.line);
+        self.kept.sort_by(|one, other| (&one.file, one.line).cmp(&(&other.file, other.line)));
         let found = self.kept.len();
         self.kept.dedup();
         self.count -= (found - self.kept.len()) as u64;
@@ -142,11 +150,15 @@ impl Problems {
     /// Refuses the file if it has problems.
     pub(crate) fn refuse(mut self) -> Result<(), Failure> {
         self.sort();
-        let Self { kept, count, file, role } = self;
+        let Self { kept, count, file, role, .. } = self;
         let Some(violation_count) = NonZeroU64::new(count) else { return Ok(()) };
-        let file = file.map(|name| format!(" {name}")).unwrap_or_default();
+        let file = match file {
+            Some(name) => format!("file {name} has"),
+            None if kept.iter().any(|problem| problem.file.is_some()) => "files have".to_owned(),
+            None => "file has".to_owned(),
+        };
         let (problems, nothing_done) = (counted(count, "problem"), role.nothing_done());
-        let message = format!("the file{file} has {problems}; {nothing_done}: fix it, then run it again");
+        let message = format!("the {file} {problems}; {nothing_done}: fix it, then run it again");
         let (kind, ..) = role.words();
         let violations = kept.into();
         let failure = Failure::invalid(kind, message).for_purpose(role.purpose());

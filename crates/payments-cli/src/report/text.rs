@@ -117,10 +117,11 @@ fn write_problems(text: &mut String, problems: &[Problem], count: u64) {
     /// Chosen by this command: a few screens.
     const MOST_SHOWN: usize = 100;
 
-    for Problem { line, key, field, rule, recorded: _ } in problems.iter().take(MOST_SHOWN) {
+    for Problem { file, line, key, field, rule, recorded: _ } in problems.iter().take(MOST_SHOWN) {
         let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
         let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
-        let row = format!("  line {}: {key}{article}{field} {rule}", line.unwrap_or_default());
+        let file = file.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
+        let row = format!("  {file}line {}: {key}{article}{field} {rule}", line.unwrap_or_default());
         let _ = writeln!(text, "{}", for_terminal(&row));
     }
     let shown = problems.len().min(MOST_SHOWN) as u64;

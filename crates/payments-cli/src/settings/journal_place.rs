@@ -311,6 +311,11 @@ impl JournalPlace {
         (is_seen && self.source == Source::Flag("--journal")).then(|| seen_in_arguments("--journal", JOURNAL))
     }
 
+    /// Whether a command must name the journal, because no variable does.
+    pub(crate) fn needs_an_option(&self) -> bool {
+        matches!(self.source, Source::Flag(_))
+    }
+
     /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
     ///
     /// Such a file must not even be opened: closing it would release this process's locks on the journal.

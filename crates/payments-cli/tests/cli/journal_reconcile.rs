@@ -476,3 +476,164 @@ fn key_is_missing_only_within_the_days_that_the_report_has() {
     let refused = format!("no report can be complete until {later}: today is 2");
     workspace.refused(&report, &complete(later), &[&refused]);
 }
+
+/// Three keys are lost, and the report has the first. A person fills in what is known about the second.
+#[test]
+fn evening_after_a_run_needs_two_files_and_one_command() {
+    let workspace = Workspace::open();
+    let keys = ["@invoice-21", "invoice-22", "invoice-23"];
+    let [first, ..] = keys.map(|key| workspace.lost(key, "10.50"));
+    let report = format!("Id,Amount,Reference,Date\n{first},10.50,@invoice-21,{}\n", now());
+    let [out, rest] = ["found.csv", "rest.csv"].map(|name| workspace.path(name));
+    let both = format!("--out {out} --rest {rest}");
+    let text = workspace.reconcile(&report, &format!("{both} --output text")).exits(5).stdout;
+    let steps =
+        format!("read {out}, fill in {rest}, then:\n  payments journal resolve --from {out} --from {rest}\n");
+    assert!(text.ends_with(&steps), "{text}");
+    let [service, two, three] = [
+        workspace.sandbox.base_url().to_owned(),
+        workspace.shown("invoice-22", "begun_at").as_str().unwrap().to_owned(),
+        workspace.shown("invoice-23", "begun_at").as_str().unwrap().to_owned(),
+    ];
+    let headings = "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt,Amount,Reference,\
+                    CardEnding,TokenId,Voids\n";
+    let row = |number: u32, verdict: &str, note: &str, at: &str| {
+        format!(
+            "invoice-{number},1,2,,{verdict},{note},{service},{at},10.50,invoice-{number},,tok_approved,\n"
+        )
+    };
+    assert_eq!(
+        workspace.read("rest.csv"),
+        format!("{headings}{}{}", row(22, "", "", &two), row(23, "", "", &three))
+    );
+    let resolve =
+        |options: &str| workspace.journals(format!("resolve --by ada --from {out} --from {rest} {options}"));
+    // Every row of both files is checked before anything is written.
+    let before = workspace.export();
+    for (wrong, expected) in [
+        (row(22, "not processed", "", &two), "Note is required"),
+        (row(22, "not processed", "none", &three), "BegunAt is not that of the key"),
+        (row(22, "not processed", "none", &two).replace(",1,2,", ",1,3,"), "Revision is not 2"),
+        (row(22, "not processed", "none", &two).replace(",1,2,", ",2,2,"), "Attempt is 2"),
+        (row(22, "not processed", "none", &two).replace("127", "128"), "Service is not that of the key"),
+        (row(22, "not processed", "none", &two).replace("10.50", "10.51"), "amount is not the amount"),
+        (
+            format!("'@invoice-21,1,2,,,,,{},,,,,\n", now()),
+            &*format!("Key is the same as in line 2 of {out}"),
+        ),
+    ] {
+        workspace.write("rest.csv", format!("{headings}{wrong}"));
+        let ended = resolve("--output text").exits(2);
+        has(
+            &ended.stderr,
+            ["the files have 1 problem; nothing was changed", &format!("  {rest}, line 2: "), expected],
+        );
+        let ended = resolve("");
+        let error = ended.failed_as(2, "resolve_file");
+        assert_eq!(error["violations"][0]["file"], *rest, "{error}");
+    }
+    assert_eq!(workspace.export(), before, "something was changed");
+
+    let rows = [row(22, "not processed", "in no report", &two), row(23, "", "", &three)];
+    workspace.write("rest.csv", format!("{headings}{}", rows.concat()));
+    let dry = resolve("--dry-run").exits(0).json();
+    assert_eq!((&dry["left_alone"], &dry["still_unknown"]), (&json!(1), &json!({"count": 1, "sum": 10.5})));
+    assert_eq!(workspace.export(), before, "something was changed");
+    let text = resolve("--output text").exits(0).stdout;
+    let next = "still unknown: 1 intent, 10.50; write what you find out about them into this file:\n  \
+                payments journal export --state unknown --format csv > unknown.csv\n  \
+                payments journal resolve --from unknown.csv\n";
+    assert!(text.ends_with(next), "{text}");
+    assert_eq!(workspace.shown("@invoice-21", "transaction_id"), first);
+    assert_eq!(workspace.shown("invoice-22", "note"), "in no report");
+    assert_eq!(workspace.shown("invoice-23", "state"), "unknown");
+
+    // The files may follow one option.
+    let one = workspace.write("one.csv", format!("{headings}{}", row(23, "not processed", "none", &three)));
+    let two = workspace.write("two.csv", format!("{headings}{}", row(23, "", "", &three)));
+    has(workspace.journals(format!("resolve --from {one} {two}")).refusal(), ["the files have 1 problem"]);
+    let text = workspace.journals(format!("resolve --from {one} --output text")).exits(0).stdout;
+    assert!(text.ends_with("\nstill unknown: no key\n"), "{text}");
+}
+
+/// A card's last four digits, a void's transaction, and an apostrophe before a formula; not what is still being sent.
+#[test]
+fn rest_has_what_a_person_searches_by() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::response_lost(payments_core::OperationName::Transaction));
+    workspace.creating("=card").stdin(crate::support::CARD_PAYMENT).end().exits(5);
+    let (running, gate) = workspace.in_flight("now");
+    let rest = workspace.path("rest.csv");
+    let report = "Id,Amount,Reference,Date\n";
+    let document = workspace.reconcile(report, &format!("--rest {rest}")).quiet(5).json();
+    assert_eq!((&document["rest"], &document["out"]), (&json!(rest), &json!(null)));
+    let written = workspace.read("rest.csv");
+    let begun = workspace.shown("=card", "begun_at");
+    let service = workspace.sandbox.base_url();
+    has(&written, [format!("\n'=card,1,2,,,,{service},{},", begun.as_str().unwrap())]);
+    assert_eq!(written.lines().count(), 2, "{written}");
+    let ending = workspace.shown("=card", "card_ending");
+    has(&written, [format!(",{},,\n", ending.as_str().unwrap())]);
+    let filled = written.replace(",1,2,,,,", ",1,2,,not processed,in no report,");
+    workspace.write("rest.csv", filled);
+    workspace.journals(format!("resolve --from {rest}")).exits(0);
+    gate.release();
+    running.end().exits(0);
+    assert_eq!(workspace.shown("=card", "resolved_as"), "not_processed");
+}
+
+#[test]
+fn next_command_of_reconcile_runs_where_no_login_name_is_known() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    let path = workspace.write("report.csv", report);
+    let (out, journal) = (workspace.path("found.csv"), workspace.path("billing.db"));
+    let run = workspace.run(format!("journal reconcile {path} --out {out} --journal {journal}"));
+    let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
+    let text = nobody.text().exits(0).stdout;
+    let next =
+        format!("read {out}, then:\n  payments journal resolve --from {out} --journal {journal} --by NAME\n");
+    assert!(text.ends_with(&next), "{text}");
+    let command = next.lines().last().unwrap().trim().strip_prefix("payments ").unwrap();
+    workspace.does(command).exits(0);
+}
+
+#[test]
+fn new_files_are_for_their_owner_and_are_left_only_if_they_have_rows() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    workspace.lost("invoice-22", "10.50");
+    let [out, rest] = ["found.csv", "rest.csv"].map(|name| workspace.path(name));
+    let both = format!("--out {out} --rest {rest}");
+    let exist = || [&out, &rest].map(|path| std::path::Path::new(path).exists());
+    // The wrong report, with which nothing is found, is no obstacle to the right one.
+    workspace.reconcile("Id,Amount,Reference,Date\n", &format!("--out {out}")).exits(5);
+    assert_eq!(exist(), [false, false]);
+    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    // Neither is left if one of them cannot be written.
+    workspace.write("rest.csv", "mine");
+    has(workspace.reconcile(&report, &both).refusal(), ["the file of --rest", "exists"]);
+    assert_eq!((exist(), &*workspace.read("rest.csv")), ([false, true], "mine"));
+    fs::remove_file(&rest).unwrap();
+    workspace.reconcile(&report, &format!("--out {out} --rest {out}")).refused("name the same file");
+    workspace.reconcile(&report, &both).exits(5);
+    for path in [&out, &rest] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path}");
+    }
+    workspace.journals(format!("resolve --from {out}")).exits(0);
+    for path in [&out, &rest] {
+        fs::remove_file(path).unwrap();
+    }
+    let journal = workspace.path("billing.db");
+    workspace.reconcile(&report, &format!("--rest {journal}")).refused("is the journal");
+    // A file that could not be written completely is removed.
+    let path = workspace.write("report.csv", &report);
+    let many: Vec<_> = (0..200).map(|number| format!("unknown-{number}")).collect();
+    workspace.add_unknowns(&many, workspace.sandbox.base_url());
+    let full = workspace.run(format!("journal reconcile {path} {both}")).with_file_limit(8).end();
+    full.refused("could not be written completely");
+    assert_eq!(exist(), [false, false]);
+}

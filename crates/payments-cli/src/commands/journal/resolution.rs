@@ -9,9 +9,11 @@ use serde::Serialize;
 
 use super::show;
 use crate::failure::Failure;
+use crate::report::advice::shell_word;
 use crate::report::intent::IntentObject;
 use crate::report::processed::{Effect, Processed};
 use crate::report::text;
+use crate::settings::JournalPlace;
 use crate::style::{Style, for_terminal};
 
 /// A verdict of which the id is still the text that a person wrote.
@@ -132,16 +134,24 @@ impl<'a> ResolvedIntent<'a> {
     }
 }
 
-/// The person who does it: the named one, or the login name from the environment.
+/// The person who does it: the named one, or the login name.
 pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
-    let login_name = || {
-        ["USER", "LOGNAME", "USERNAME"]
-            .iter()
-            .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
-    };
     by.or_else(login_name)
         .filter(|name| !name.trim().is_empty())
         .ok_or_else(|| Failure::usage("the login name is not known; nothing was changed: give --by NAME"))
+}
+
+fn login_name() -> Option<String> {
+    ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
+}
+
+/// What a command that is ready to paste needs where no variable names the journal, and where no login name is known.
+pub(super) fn needed_options(place: &JournalPlace) -> (String, &'static str) {
+    let journal = || format!(" --journal {}", shell_word(&for_terminal(&place.to_string())));
+    let journal = place.needs_an_option().then(journal).unwrap_or_default();
+    (journal, if person(None).is_ok() { "" } else { " --by NAME" })
 }
 
 #[cfg(test)]

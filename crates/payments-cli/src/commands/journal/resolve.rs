@@ -38,13 +38,13 @@ pub(super) async fn run(
     let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
         asked;
     let ResolutionOptions { processed, rejected, not_processed: _, from } = resolution;
-    if options.dry_run && from.is_none() {
+    if options.dry_run && from.is_empty() {
         let message = "without --from this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::usage(message).into());
     }
     let by = person(by)?;
-    if let Some(path) = from {
-        return resolve_file::run(options, place, output, &path, ids_are_not_cards, &by).await;
+    if !from.is_empty() {
+        return resolve_file::run(options, place, output, &from, ids_are_not_cards, &by).await;
     }
     if unverified && processed.is_none() {
         let message = "--unverified is for --processed; nothing was changed: leave it out";

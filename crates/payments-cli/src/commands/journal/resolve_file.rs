@@ -3,19 +3,21 @@
 mod check;
 mod rows;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::mem;
-use std::path::Path;
+use std::path::PathBuf;
 
 use payments_core::Client;
-use payments_journal::Journal;
+use payments_journal::{Journal, StateName};
 use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
 
 use self::check::{Check, CheckedRow, look_up};
 use self::rows::Row;
-use super::resolution::{self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needs_service};
-use super::{CommandError, READ};
+use super::resolution::{
+    self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needed_options, needs_service,
+};
+use super::{CommandError, READ, for_each_page};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::Prepared;
@@ -38,15 +40,17 @@ pub(super) async fn run(
     mut options: ClientOptions,
     place: &JournalPlace,
     output: Output,
-    path: &Path,
+    paths: &[PathBuf],
     ids_are_not_cards: bool,
     by: &str,
 ) -> Result<ExitCode, CommandError> {
     let is_dry_run = mem::take(&mut options.dry_run);
-    let file = RowFile::read(path, Role::Resolutions, place)?;
-    let mut problems = Problems::of(file.name.clone(), Role::Resolutions);
-    let (mut rows, left_alone) = rows::read(&file, &mut problems);
-    drop(file);
+    let files = paths.iter().map(|path| RowFile::read(path, Role::Resolutions, place));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let name = if let [file] = &*files { file.name.clone() } else { None };
+    let mut problems = Problems::of(name, Role::Resolutions);
+    let (mut rows, left_alone) = rows::read(&files, &mut problems);
+    drop(files);
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
     let (client, settings, keys) = if rows.iter().any(Row::is_looked_up) {
         let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
@@ -80,12 +84,13 @@ pub(super) async fn run(
     let (rows, say_nothing) = interrupt.or_signal(checking).await.map_err(nothing_was_changed)??;
     problems.refuse()?;
     let mut result = if is_dry_run {
-        FileResult { is_dry_run, resolved: rows, left_alone: 0, failure: None }
+        FileResult { is_dry_run, resolved: rows, left_alone: 0, still_unknown: None, failure: None }
     } else {
         write(&journal, rows, &keys.mask(by), service, &mut interrupt).await
     };
     result.left_alone = left_alone + say_nothing;
-    result.show(output)
+    result.still_unknown = still_unknown(&journal, &result).await;
+    result.show(output, place)
 }
 
 /// The intents that were resolved, or would be, and the failure if not all of them were.
@@ -94,7 +99,24 @@ struct FileResult {
     /// Each with its intent after it was resolved, or in a dry run with its present state.
     resolved: Vec<CheckedRow>,
     left_alone: u64,
+    /// The keys that are unknown afterwards; `None` if the journal could not be read again.
+    still_unknown: Option<IntentSum>,
     failure: Option<Failure>,
+}
+
+/// In a dry run, those that would be unknown afterwards.
+async fn still_unknown(journal: &Journal, result: &FileResult) -> Option<IntentSum> {
+    let about_newest = result.resolved.iter().filter(|CheckedRow { row, intent, .. }| {
+        result.is_dry_run && row.attempt.is_none_or(|number| number == intent.attempts)
+    });
+    let would_be_resolved: HashSet<_> = about_newest.map(|row| &row.intent.key).collect();
+    let mut sum = IntentSum::default();
+    let counted = for_each_page(journal, &[StateName::Unknown], |intents| {
+        let left = intents.iter().filter(|intent| !would_be_resolved.contains(&intent.key));
+        left.for_each(|intent| sum.add(intent));
+        Ok(())
+    });
+    counted.await.is_ok().then_some(sum)
 }
 
 /// What the file says about the key, and what the service's record shows, for a person who compares them.
@@ -131,7 +153,7 @@ async fn write(
             break;
         }
         let CheckedRow { row, verdict, intent, .. } = &checked;
-        let Row { line, key, note, attempt, .. } = row;
+        let Row { place, key, note, attempt, .. } = row;
         let resolution = resolution::resolution(verdict.clone(), by, note.clone());
         let resolution = match attempt.filter(|number| *number != intent.attempts) {
             Some(number) => resolution.of_attempt(number),
@@ -164,7 +186,7 @@ async fn write(
                 let message = error.to_string();
                 // True of this row only.
                 let why = message.strip_suffix("; nothing was changed").unwrap_or(&message);
-                left.push(format!("line {line}, {key}: {why}"));
+                left.push(format!("{place}, {key}: {why}"));
                 if let Some(error) = error.store_error() {
                     stop = Some(Failure::of_store(error));
                     break;
@@ -183,7 +205,7 @@ async fn write(
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
     });
-    FileResult { is_dry_run: false, resolved, left_alone: 0, failure }
+    FileResult { is_dry_run: false, resolved, left_alone: 0, still_unknown: None, failure }
 }
 
 impl FileResult {
@@ -197,7 +219,7 @@ impl FileResult {
         sums
     }
 
-    fn show(self, output: Output) -> Result<ExitCode, CommandError> {
+    fn show(self, output: Output, place: &JournalPlace) -> Result<ExitCode, CommandError> {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
         let second_charges: Vec<_> = second_charges.collect();
@@ -212,9 +234,10 @@ impl FileResult {
             dry_run: self.is_dry_run.then_some(true),
             resolved: self.sums(),
             left_alone: self.left_alone,
+            still_unknown: self.still_unknown,
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
-        let written = super::write(what, output, &document, |_| self.lines());
+        let written = super::write(what, output, &document, |_| self.lines(place));
         for warning in &second_charges {
             stderr::warn(warning);
         }
@@ -232,12 +255,12 @@ impl FileResult {
         }
     }
 
-    /// A line for each key, then the sums.
-    fn lines(&self) -> String {
+    /// A line for each key, then the sums, and what to do next.
+    fn lines(&self, place: &JournalPlace) -> String {
         let mut text =
             if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
         text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
-        let sums = self.sums();
+        let (sums, still) = (self.sums(), if self.is_dry_run { "would still be" } else { "still" });
         let rejected = sums.get("rejected").map(|sum| format!("as rejected: {}; ", sum.shown()));
         let (done, processed) =
             (if self.is_dry_run { "would be resolved" } else { "resolved" }, sums["processed"].shown());
@@ -251,12 +274,30 @@ impl FileResult {
             text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
         }
         let has_records = self.resolved.iter().any(|row| row.record.is_some());
-        text + match (has_records, self.is_dry_run) {
+        text += match (has_records, self.is_dry_run) {
             (true, true) => COMPARE_FIRST,
             (true, false) => COMPARE,
             (false, true) => "run it without --dry-run\n",
             (false, false) => "",
+        };
+        match self.still_unknown {
+            None => {}
+            Some(IntentSum { count: 0, .. }) => text.extend([format!("{still} unknown: no key\n")]),
+            Some(sum) => {
+                let (journal, by) = needed_options(place);
+                text.extend([
+                    format!(
+                        "{still} unknown: {}; write what you find out about them into this file:\n",
+                        sum.shown()
+                    ),
+                    format!(
+                        "  payments journal export --state unknown --format csv{journal} > unknown.csv\n"
+                    ),
+                    format!("  payments journal resolve --from unknown.csv{journal}{by}\n"),
+                ]);
+            }
         }
+        text
     }
 }
 
@@ -273,5 +314,7 @@ struct Document<'a> {
     dry_run: Option<bool>,
     resolved: BTreeMap<&'static str, IntentSum>,
     left_alone: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    still_unknown: Option<IntentSum>,
     intents: Vec<ResolvedIntent<'a>>,
 }

@@ -10,12 +10,15 @@ use payments_journal::{
 use payments_model::{Amount, mask};
 use serde::Serialize;
 
+use super::new_files::{Written, still_unknown};
 use super::processor_report::ProcessorReport;
 use crate::card_like_ids::is_like_a_card;
+use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, timestamp};
-use crate::report::advice::shell_word;
+use crate::report::advice::{journal_command, shell_word};
 use crate::report::intent_history::in_words;
+use crate::settings::JournalPlace;
 use crate::style::{Style, Tone, for_terminal};
 
 pub(super) fn lines_of(lines: &[u64]) -> String {
@@ -36,8 +39,13 @@ pub(super) struct Document<'a> {
     foreign: Vec<Row<'a>>,
     other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
-    /// The file of `--out`.
+    /// The file of `--out`, if it was written.
     out: Option<String>,
+    /// The file of `--rest`, if it was written.
+    rest: Option<String>,
+    /// The keys that are or would be in it.
+    #[serde(skip)]
+    still_unknown: Vec<&'a IntentKey>,
 }
 
 /// A key as its attempt was compared.
@@ -145,7 +153,7 @@ impl Row<'_> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(found: &'a Reconciliation, report: &'a ProcessorReport, out: Option<String>) -> Self {
+    pub(super) fn of(found: &'a Reconciliation, report: &'a ProcessorReport, written: Written) -> Self {
         let by_line: HashMap<u64, &ReportRow> = report.rows.iter().map(|row| (row.line, row)).collect();
         let row = |lines: &[u64]| {
             let first = lines.first().and_then(|line| by_line.get(line));
@@ -213,11 +221,13 @@ impl<'a> Document<'a> {
             foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
             other_merchants: others.collect(),
             unreadable: unreadable.collect(),
-            out,
+            out: written.out,
+            rest: written.rest,
+            still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
         }
     }
 
-    pub(super) fn lines(&self, style: Style) -> String {
+    pub(super) fn lines(&self, style: Style, place: &JournalPlace) -> String {
         let mut text = Sections { text: String::new(), style };
         let keys = |count: usize| counted(count as u64, "key");
         let rows = |count: usize| counted(count as u64, "row");
@@ -275,20 +285,53 @@ impl<'a> Document<'a> {
         if text.is_empty() {
             text.push_str("nothing is unknown, and every charge is explained\n");
         }
-        let is_proposed =
-            !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
-        match &self.out {
-            _ if !is_proposed => {}
-            Some(out) => {
-                let shown = for_terminal(out);
-                let file = shell_word(&shown);
-                let _ = writeln!(text, "read {shown}, then: payments journal resolve --from {file}");
-            }
-            None => text.push_str("--out FILE.csv writes what was found for `resolve --from`\n"),
-        }
+        self.write_next_step(&mut text, place);
         text
     }
+
+    fn write_next_step(&self, text: &mut String, place: &JournalPlace) {
+        let is_proposed =
+            !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
+        if is_proposed && self.out.is_none() {
+            text.push_str("--out FILE.csv writes what was found for `resolve --from`\n");
+        }
+        let (journal, by) = needed_options(place);
+        if let (Some(first), None) = (self.still_unknown.first(), &self.rest) {
+            let options = format!(" --not-processed --note TEXT{journal}{by}");
+            let command = match &*self.still_unknown {
+                [_] => journal_command("resolve", first, &options),
+                _ => format!("payments journal resolve KEY{options}"),
+            };
+            text.extend([
+                "only with proof that a payment was not made, because its key is then sent again:\n",
+                &format!("  {}\n", for_terminal(&command)),
+                "--rest FILE.csv writes all that stay unknown, to be filled in for `resolve --from`\n",
+            ]);
+        }
+        let files: Vec<_> = self.out.iter().chain(&self.rest).map(|name| for_terminal(name)).collect();
+        if files.is_empty() {
+            return;
+        }
+        if self.rest.is_some() {
+            text.push_str(FILL_IN);
+        }
+        let what = match (&self.out, &self.rest) {
+            (Some(out), Some(rest)) => format!("read {}, fill in {}", for_terminal(out), for_terminal(rest)),
+            (Some(out), None) => format!("read {}", for_terminal(out)),
+            _ => format!("fill in {}", files.concat()),
+        };
+        let from: String = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
+        let _ = writeln!(text, "{what}, then:\n  payments journal resolve{from}{journal}{by}");
+    }
 }
+
+/// How a person fills in the file of `--rest`.
+const FILL_IN: &str = "\
+    each row that you find something out about needs a Verdict and a Note:
+  processed      with its TransactionId
+  rejected       it was declined or failed
+  not processed  only with proof: the key is then sent again
+";
 
 impl Open<'_> {
     /// The key and why it stays unknown, then the rows that may be it.

@@ -53,7 +53,7 @@ impl Check<'_> {
         let (mut checked, mut left_alone) = (Vec::new(), 0);
         for row in rows {
             if self.api_keys.is_in(row.key.as_str()) {
-                problems.push(Problem::new(row.line, "Key", NO_API_KEY));
+                problems.push(row.problem_without_key("Key", NO_API_KEY));
                 continue;
             }
             let found = self.journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
@@ -69,7 +69,7 @@ impl Check<'_> {
                 continue;
             };
             for (field, rule) in mismatches(&row, &intent) {
-                problems.push(Problem::new(row.line, field, rule).of(&row.key));
+                problems.push(row.problem(field, rule));
             }
             checked.push(CheckedRow { row, verdict, intent, record: None });
         }
@@ -80,9 +80,9 @@ impl Check<'_> {
     fn verdict(&self, row: &Row, found: Option<&Intent>) -> Result<Option<Verdict>, Problem> {
         // A key that is in the journal was accepted before. No other problem may show the key of this row.
         if found.is_none() && self.is_like_a_card(row.key.as_str()) {
-            return Err(Problem::new(row.line, "Key", card_like_ids::refusal("Key")));
+            return Err(row.problem_without_key("Key", card_like_ids::refusal("Key")));
         }
-        let problem = |field, rule: String| Problem::new(row.line, field, rule).of(&row.key);
+        let problem = |field, rule: String| row.problem(field, rule);
         if let Some(rule) = row.verdict.id().and_then(|id| self.secret_rule(id, found)) {
             return Err(problem("TransactionId", rule));
         }
@@ -187,8 +187,8 @@ impl Check<'_> {
             let service = intent.service.as_deref().or(self.service).unwrap_or_default();
             let named = named.entry((intent.is_void(), id)).or_default();
             if let Some((_, first)) = named.iter().find(|(first, _)| may_be_one(first, service)) {
-                let rule = format!("is the same as in line {}", first.line);
-                problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+                let rule = format!("is the same as in {}", first.place);
+                problems.push(row.problem("TransactionId", rule));
             }
             named.push((service, row));
         }
@@ -203,7 +203,7 @@ impl Check<'_> {
                     .find(|(service, _)| may_be_one(service, other.service.as_deref().unwrap_or_default()))
                 {
                     let rule = format!("already belongs to {}", other.key);
-                    problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+                    problems.push(row.problem("TransactionId", rule));
                 }
             }
             Ok(())
@@ -330,15 +330,15 @@ pub(super) async fn look_up(
             }
         };
         let rule = if matches!(verdict, Verdict::Rejected(_)) { rule + MAY_BE_EMPTY } else { rule };
-        problems.push(Problem::new(row.line, "TransactionId", rule).of(&row.key));
+        problems.push(row.problem("TransactionId", rule));
     }
 }
 
 /// Whatever the response, the file is not the cause, and running it again is safe.
 fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
-    let Row { line, key, .. } = row;
+    let Row { place, key, .. } = row;
     let failure = hints::failure(error, settings).for_purpose(Purpose::FindTransaction);
     let message =
-        format!("line {line}, {key}: the transaction could not be looked up: {error}; nothing was changed");
+        format!("{place}, {key}: the transaction could not be looked up: {error}; nothing was changed");
     Failure { outcome: FailedOutcome::NotProcessed, ..failure.with_message(message) }
 }

@@ -1,6 +1,8 @@
 //! The rows of a file of resolutions.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 
 use payments_journal::{Intent, IntentKey, IntentState};
 use payments_model::Amount;
@@ -9,15 +11,30 @@ use payments_model::unversioned::printable_field_name;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::csv_file::Table;
-use crate::own_files::{PROPOSALS, is_only_of_an_export, plain};
+use crate::own_files::{PROPOSALS, SEARCHED_BY, is_only_of_an_export, plain};
 use crate::problem::Problem;
 use crate::report::intent::{self, exported_transaction};
 use crate::report::problems::Problems;
 use crate::row_file::RowFile;
 
+/// Where a row is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The file, if there are several.
+    file: Option<Box<str>>,
+    line: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}", self.line)?;
+        self.file.iter().try_for_each(|file| write!(f, " of {file}"))
+    }
+}
+
 /// A row of the file: what a person found out.
 pub(super) struct Row {
-    pub(super) line: u64,
+    pub(super) place: Place,
     pub(super) key: IntentKey,
     pub(super) verdict: TypedVerdict,
     /// Whether a person says so: in the column Verdict, or with an id in a file that a person wrote. An export has the ids that
@@ -38,6 +55,19 @@ pub(super) struct Row {
 }
 
 impl Row {
+    /// A problem of the row, without its key.
+    pub(super) fn problem_without_key(
+        &self,
+        field: &'static str,
+        rule: impl Into<Cow<'static, str>>,
+    ) -> Problem {
+        Problem { file: self.place.file.clone(), ..Problem::new(self.place.line, field, rule) }
+    }
+
+    pub(super) fn problem(&self, field: &'static str, rule: impl Into<Cow<'static, str>>) -> Problem {
+        self.problem_without_key(field, rule).of(&self.key)
+    }
+
     /// Whether its transaction is looked up: also the declined one that it names, which must be the key's own.
     pub(super) fn is_looked_up(&self) -> bool {
         self.verdict.id().is_some()
@@ -72,10 +102,30 @@ impl Row {
     }
 }
 
-/// The valid rows that say something, and how many say nothing.
-pub(super) fn read(file: &RowFile, problems: &mut Problems) -> (Vec<Row>, u64) {
+/// The valid rows of all files that say something, and how many say nothing.
+pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64) {
+    let (mut rows, mut left_alone, mut places) = (Vec::new(), 0, HashMap::new());
+    for (number, file) in (1..).zip(files) {
+        let name = || file.name.clone().unwrap_or_else(|| format!("file {number}")).into_boxed_str();
+        let name = (files.len() > 1).then(name);
+        problems.enter(name.clone());
+        let (found, says_nothing) = read_one(file, name, &mut places, problems);
+        rows.extend(found);
+        left_alone += says_nothing;
+    }
+    problems.enter(None);
+    (rows, left_alone)
+}
+
+/// The same of one of them. `places` has the keys of all.
+fn read_one(
+    file: &RowFile,
+    name: Option<Box<str>>,
+    places: &mut HashMap<IntentKey, Place>,
+    problems: &mut Problems,
+) -> (Vec<Row>, u64) {
     let separator = file.separator();
-    let (mut rows, mut left_alone, mut lines) = (Vec::new(), 0, HashMap::new());
+    let (mut rows, mut left_alone) = (Vec::new(), 0);
     let mut table = match file.table(separator) {
         Ok(table) => table,
         Err(problem) => {
@@ -86,12 +136,13 @@ pub(super) fn read(file: &RowFile, problems: &mut Problems) -> (Vec<Row>, u64) {
     let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
-        let first = *lines.entry(key.clone()).or_insert(line);
-        if first != line {
-            let rule = format!("is the same as in line {first}");
+        let place = Place { file: name.clone(), line };
+        let first = places.entry(key.clone()).or_insert_with(|| place.clone());
+        if *first != place {
+            let rule = format!("is the same as in {first}");
             problems.push(Problem::new(line, "Key", rule).of(&key));
         }
-        match columns.row(&table, &key) {
+        match columns.row(&table, place, &key) {
             Ok(Some(row)) => rows.push(row),
             Ok(None) => left_alone += 1,
             Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
@@ -136,8 +187,7 @@ impl Columns {
         };
         let verdicts = columns_of(&|heading| is_in(&["Verdict"], heading));
         // Under any other heading could be the id of a payment that was made. A file that only says that nothing was charged needs none.
-        let is_proposal = |heading: &str| is_in(&PROPOSALS, heading);
-        let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_proposal(heading));
+        let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_in(&PROPOSALS, heading));
         let required = [("Key", true), ("TransactionId", needs_id), ("Note", true)].map(&mut column);
         let seen = [("Attempt", false), ("Revision", false)].map(&mut column);
         let has = |name: &str| headings.iter().any(|heading| heading == name);
@@ -147,12 +197,14 @@ impl Columns {
         let are_ours = is_exported || seen.iter().all(Option::is_some);
         let ours =
             [("Service", false), ("BegunAt", false)].map(|it| if are_ours { column(it) } else { None });
-        // In an exported file the amount shows if the cells of several rows were mixed up.
-        let amount = headings.iter().position(|heading| is_exported && plain(heading) == "amount");
+        // In a file of this command the amount shows if the cells of several rows were mixed up.
+        let amount = headings.iter().position(|heading| are_ours && plain(heading) == "amount");
         let amount = amount.map(|index| ("amount", index));
         let is_member = |heading: &str| is_in(&intent::names(), heading);
+        let is_ours =
+            |heading: &str| is_in(&PROPOSALS, heading) || (are_ours && is_in(&SEARCHED_BY, heading));
         let foreign =
-            columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_proposal(heading) }));
+            columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
         let [key, id, note] = required;
         let is_complete = key.is_some() && note.is_some() && (id.is_some() || !needs_id);
         let places = required.into_iter().chain(seen).chain(ours).chain([amount]).flatten().collect();
@@ -224,7 +276,7 @@ impl Columns {
     }
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
-    fn row(&self, table: &Table<'_>, key: &IntentKey) -> Result<Option<Row>, Broken> {
+    fn row(&self, table: &Table<'_>, place: Place, key: &IntentKey) -> Result<Option<Row>, Broken> {
         let note = self.cell(table, "Note")?.filter(|text| !text.trim().is_empty());
         let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
         let text = |name| {
@@ -244,10 +296,10 @@ impl Columns {
         let (service, begun_at) = (text("Service")?, text("BegunAt")?);
         let is_found = word.is_none() && verdict.id().is_some();
         let against = if is_found { self.against(table)? } else { None };
-        let (line, key) = (table.line(), key.clone());
+        let key = key.clone();
         let is_decided = word.is_some() || !self.is_exported;
         Ok(Some(Row {
-            line,
+            place,
             key,
             verdict,
             is_decided,

@@ -1,0 +1,168 @@
+//! The files of `--out` and `--rest`: what was found, and the unknown keys that were not.
+
+use std::collections::HashSet;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use payments_journal::{Proposal, ReconciledAttempt, Reconciliation, StateName, Subject};
+use payments_model::TransactionId;
+
+use super::document::lines_of;
+use super::processor_report::ProcessorReport;
+use crate::args::reconcile::ReconcileArguments;
+use crate::csv_file;
+use crate::failure::Failure;
+use crate::files::{self, FileIdentity};
+use crate::format::timestamp;
+use crate::own_files::{PROPOSALS, SEARCHED_BY};
+use crate::report::intent_history::in_words;
+use crate::settings::JournalPlace;
+
+/// The names of the files that were written.
+pub(super) struct Written {
+    pub(super) out: Option<String>,
+    pub(super) rest: Option<String>,
+}
+
+/// Writes each file that is asked for and has rows; after a failure neither is left.
+pub(super) fn write(
+    found: &Reconciliation,
+    report: &ProcessorReport,
+    place: &JournalPlace,
+    asked: &ReconcileArguments,
+) -> Result<Written, Failure> {
+    let out = asked.out.as_deref().map(|path| NewFile {
+        option: "out",
+        path,
+        headings: PROPOSALS.to_vec(),
+        rows: found.all_proposals().map(|it| proposed(it, found, report).to_vec()).collect(),
+    });
+    let rest = asked.rest.as_deref().map(|path| NewFile {
+        option: "rest",
+        path,
+        headings: [&PROPOSALS[..], &SEARCHED_BY].concat(),
+        rows: still_unknown(found).map(|attempt| unfilled(attempt, found)).collect(),
+    });
+    let both = [&out, &rest].into_iter().flatten();
+    both.clone().try_for_each(|file| file.check(place, asked))?;
+    if let (Some(out), Some(rest)) = (&out, &rest)
+        && FileIdentity::of(out.path) == FileIdentity::of(rest.path)
+    {
+        return Err(Failure::usage("--out and --rest name the same file; nothing was changed: name two"));
+    }
+    let mut created = Vec::new();
+    let written = both
+        .filter(|new| !new.rows.is_empty())
+        .try_for_each(|new| {
+            created.push((new.create()?, new));
+            Ok(())
+        })
+        .and_then(|()| created.iter().try_for_each(|(file, new)| new.fill(file)));
+    if let Err(failure) = written {
+        // What is left of it would keep the next run from writing it.
+        created.iter().for_each(|(_, new)| drop(fs::remove_file(new.path)));
+        return Err(failure);
+    }
+    let [out, rest] = [out, rest].map(|new| new.filter(|new| !new.rows.is_empty()).map(|new| new.name()));
+    Ok(Written { out, rest })
+}
+
+/// The unknown keys of which nothing is proposed. What is proposed about an earlier attempt is resolved first: the key changes by it.
+pub(super) fn still_unknown(found: &Reconciliation) -> impl Iterator<Item = &ReconciledAttempt> {
+    let proposed: HashSet<_> = found.all_proposals().map(|proposal| &proposal.attempt.key).collect();
+    let undecided = found.undecided.iter().map(|open| &open.attempt).chain(&found.missing);
+    undecided.filter(move |attempt| attempt.state == StateName::Unknown && !proposed.contains(&attempt.key))
+}
+
+fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorReport) -> [String; 8] {
+    let name = report.name.as_deref().unwrap_or("the report");
+    let note = format!("{name}, {}", lines_of(&proposal.lines));
+    let id = proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned();
+    cells(&proposal.attempt, found, [id, in_words(&proposal.verdict), note])
+}
+
+/// A person fills in the verdict, the id and the note.
+fn unfilled(attempt: &ReconciledAttempt, found: &Reconciliation) -> Vec<String> {
+    let request = &attempt.request;
+    let [mut card_ending, mut token_id, mut voids] = [const { String::new() }; 3];
+    match &request.subject {
+        Subject::Card { last_four } => card_ending.clone_from(last_four),
+        Subject::Token(id) => id.as_str().clone_into(&mut token_id),
+        Subject::Transaction(id) => id.as_str().clone_into(&mut voids),
+        _ => {}
+    }
+    let amount = request.amount.map(|amount| amount.to_string()).unwrap_or_default();
+    let searched_by = [amount, request.reference.clone().unwrap_or_default(), card_ending, token_id, voids];
+    cells(attempt, found, [const { String::new() }; 3]).into_iter().chain(searched_by).collect()
+}
+
+/// In the order of [`PROPOSALS`].
+fn cells(
+    attempt: &ReconciledAttempt,
+    found: &Reconciliation,
+    [id, verdict, note]: [String; 3],
+) -> [String; 8] {
+    let ReconciledAttempt { key, attempt: number, revision, begun_at, request, .. } = attempt;
+    // The service of a key whose entry was lost is not known.
+    let service = found.service.clone().filter(|_| request.subject != Subject::Lost).unwrap_or_default();
+    let [number, revision] = [number.to_string(), revision.to_string()];
+    [key.to_string(), number, revision, id, verdict, note, service, timestamp(*begun_at)]
+}
+
+/// A file that does not exist yet.
+struct NewFile<'a> {
+    option: &'static str,
+    path: &'a Path,
+    headings: Vec<&'static str>,
+    rows: Vec<Vec<String>>,
+}
+
+impl NewFile<'_> {
+    fn name(&self) -> String {
+        files::shown_name(self.path).unwrap_or_else(|| format!("the file of --{}", self.option))
+    }
+
+    fn refused(&self, why: &str) -> Failure {
+        let Self { option, path, .. } = self;
+        let file = format!("the file of --{option}{}", files::name_in_brackets(path));
+        let message = format!("{file} {why}; nothing was changed: {}", files::FIX_THE_FILE);
+        Failure::invalid(format!("{option}_file"), message)
+    }
+
+    fn check(&self, place: &JournalPlace, asked: &ReconcileArguments) -> Result<(), Failure> {
+        if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
+            return Err(self.refused("is the journal or the report"));
+        }
+        Ok(())
+    }
+
+    fn create(&self) -> Result<File, Failure> {
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
+        }
+        options.open(self.path).map_err(|error| {
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                self.refused("exists, and somebody may have written into it")
+            } else {
+                self.refused("cannot be written").with_cause(&error)
+            }
+        })
+    }
+
+    fn fill(&self, mut file: &File) -> Result<(), Failure> {
+        let mut fill = || {
+            let mut bytes = csv_file::record(&self.headings)?;
+            for row in &self.rows {
+                bytes.extend(csv_file::record(row)?);
+            }
+            file.write_all(&bytes)?;
+            file.sync_all()
+        };
+        fill().map_err(|error| self.refused("could not be written completely").with_cause(&error))
+    }
+}
