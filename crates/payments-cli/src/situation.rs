@@ -21,6 +21,8 @@ pub(crate) enum Situation {
     OtherService,
     /// The key contains an API key, so it is not shown.
     SecretInKey,
+    /// The report to reconcile with cannot be used.
+    Report,
     /// The call panicked, or its runtime ended, so nothing says what became of it.
     Internal,
 }

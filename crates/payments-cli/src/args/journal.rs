@@ -197,12 +197,12 @@ pub(crate) struct ResolutionOptions {
     pub(crate) processed: Option<String>,
 
     /// It was declined or failed at the service: no run sends it again. Requires --note
-    #[arg(long, value_name = "TRANSACTION_ID", num_args = 0..=1, require_equals = true, requires_all = ["key", "note"])]
+    #[arg(long, value_name = "TRANSACTION_ID", num_args = 0..=1, require_equals = true, requires = "key")]
     #[allow(clippy::option_option, reason = "the option may be absent, or have no id, or have one")]
     pub(crate) rejected: Option<Option<String>>,
 
     /// It was not processed: the key may be sent again. Requires --note
-    #[arg(long, requires_all = ["key", "note"])]
+    #[arg(long, requires = "key")]
     pub(crate) not_processed: bool,
 
     /// CSV file with the columns Key, TransactionId, Verdict and Note: resolve many, after all of them are looked up; may be repeated

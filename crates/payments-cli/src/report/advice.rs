@@ -30,6 +30,8 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         _ => Tone::Error,
     };
     let heading = match (failure.outcome, failure.advice.purpose, failure.situation) {
+        // What is compared with it never changes.
+        (Invalid, KeepJournal, Report) => "INVALID REPORT",
         (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
         (NotProcessed, KeepJournal, _) if failure.advice.done != Done::Nothing => {
             "PARTLY DONE, it is safe to run it again"
@@ -81,7 +83,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Unknown, _, NoJournal) => {
             "NOT SENT NOW, and without its journal nothing tells whether an earlier call has paid: find it"
         }
-        (Unknown, _, Plain | NotFound | SecretInKey | Internal) => {
+        (Unknown, _, Plain | NotFound | SecretInKey | Internal | Report) => {
             let has_key = failure.note.is_some();
             let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
                 // The command is below.

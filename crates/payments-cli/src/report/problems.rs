@@ -7,6 +7,7 @@ use crate::files;
 use crate::format::counted;
 use crate::problem::Problem;
 use crate::purpose::Purpose;
+use crate::situation::Situation;
 
 /// The purpose of a file, which decides its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,8 +84,14 @@ impl Role {
 
     /// The same, where something else helps than another file.
     pub(crate) fn refused_until(self, why: &str, what_helps: &str) -> Failure {
-        let (kind, file, _) = self.words();
-        Failure::invalid(kind, format!("{file}{why}; {}: {what_helps}", self.nothing_done()))
+        let (_, file, _) = self.words();
+        self.failure(format!("{file}{why}; {}: {what_helps}", self.nothing_done()))
+    }
+
+    fn failure(self, message: String) -> Failure {
+        let (kind, ..) = self.words();
+        let situation = if self == Self::Report { Situation::Report } else { Situation::Plain };
+        Failure { situation, ..Failure::invalid(kind, message) }
     }
 }
 
@@ -106,7 +113,7 @@ pub(crate) const MOST_KEPT: usize = 10_000;
 impl Problems {
     /// No problems yet, for the file with this name.
     pub(crate) fn of(file: Option<String>, role: Role) -> Self {
-        Self { kept: Vec::new(), count: 0, file, role }
+        Self { kept: Vec::new(), count: 0, file, current: None, role }
     }
 
     /// The next problems are in this one of several files.
@@ -159,9 +166,8 @@ impl Problems {
         };
         let (problems, nothing_done) = (counted(count, "problem"), role.nothing_done());
         let message = format!("the {file} {problems}; {nothing_done}: fix it, then run it again");
-        let (kind, ..) = role.words();
         let violations = kept.into();
-        let failure = Failure::invalid(kind, message).for_purpose(role.purpose());
+        let failure = role.failure(message).for_purpose(role.purpose());
         Err(Failure { violations, violation_count: Some(violation_count), ..failure })
     }
 }

@@ -255,7 +255,7 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
 
     let text = workspace.resolving(&file).text().exits(0);
     let wrong = ": if it is not the payment of the key, resolve that key again with --replace\n";
-    assert_eq!(text.stdout, format!("{lines}{sums}{wrong}"));
+    assert_eq!(text.stdout, format!("{lines}{sums}{wrong}still unknown: no key\n"));
     begins(&text.stderr, "WARNING: two was sent less than 24 hours ago");
     assert_eq!(workspace.shown("one", "state"), "resolved");
 
@@ -267,7 +267,7 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
     let dry = trial(file).text().exits(0).stdout;
     assert!(dry.ends_with(&format!("would be {sums}run it without --dry-run\n")), "{dry}");
     let done = workspace.resolving(file).text().exits(0).stdout;
-    assert!(done.ends_with(&format!("\n{sums}")), "{done}");
+    assert!(done.ends_with(&format!("\n{sums}still unknown: no key\n")), "{done}");
 }
 
 #[test]

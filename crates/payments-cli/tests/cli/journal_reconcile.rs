@@ -427,15 +427,30 @@ fn missing_columns_and_words_are_asked_for() {
             "--charged-status ok",
             "the report has no column that is known to be the id; several columns that may be the amount: Amount, Gross; no column \
              that is known to be the time; no column that is known to be the status; its headings are Nr, Amount, Gross, Datum, \
-             Card; recognized: last-four=Card; nothing was changed: say which is which with --column id=HEADING, --column \
-             amount=HEADING, --column time=HEADING, --column status=HEADING",
+             Card; recognized: last-four=Card; nothing was changed: say which is which with payments journal reconcile ",
+        ),
+        (
+            "Nr,Amount,Gross,Datum,Card",
+            "--charged-status ok",
+            "report.csv --charged-status ok --column id=HEADING --column amount=HEADING --column time=HEADING --column status=HEADING",
+        ),
+        // The words of the status with the unknown columns.
+        (
+            "Id,Amount,Reference,Settlement Date,Status\nt,1,r,2026-11-01,Settled\nt,1,r,2026-11-01,Declined\nu,1,r,x,Settled",
+            "",
+            "the report has no column that is known to be the time (\"Settlement Date\" may be days later: if it is the only one, give \
+             --within too); a status with the words Declined (1), Settled (2); its headings are",
+        ),
+        (
+            "Id,Amount,Reference,Settlement Date,Status\nt,1,r,2026-11-01,Settled",
+            "",
+            "report.csv --column 'time=Settlement Date' --charged-status WORD,…",
         ),
         (
             "A",
             "--column time=B",
-            "no column of the name that --column time gives; neither references nor last four digits; its headings are A; \
-             recognized: none of them; nothing was changed: say which is which with --column id=HEADING, --column \
-             amount=HEADING, --column time=HEADING, --column reference=HEADING or --column last-four=HEADING",
+            "no column of the name that --column time gives; neither references nor last four digits, of which it needs one; its headings \
+             are A; recognized: none of them; nothing was changed: say which is which with payments journal reconcile ",
         ),
         (header, "--column id=Nr", "no column of the name that --column id gives"),
         (header, "--charged-status ok", "has no column that is known to be the status"),
@@ -458,6 +473,46 @@ fn missing_columns_and_words_are_asked_for() {
         workspace.reconcile(header, options).failed(2);
     }
     workspace.journals(format!("reconcile {journal}")).failed(2);
+}
+
+/// These say when the payment was made; a settlement can be days later.
+#[test]
+fn time_is_known_by_its_heading_and_the_last_name_of_a_column_counts() {
+    let workspace = Workspace::open();
+    let (id, time) = (workspace.lost("invoice-21", "10.50"), now());
+    let report = |heading: &str| format!("Id,Amount,Reference,{heading}\n{id},10.50,invoice-21,{time}\n");
+    for heading in ["Processed At", "ProcessedAt", "processed_at", "Processed", "Posted", "Posted At"] {
+        assert_eq!(found(&workspace.reconcile(report(heading), "")).len(), 1, "{heading}");
+    }
+    for heading in ["Settled At", "Settlement Date"] {
+        let named = format!("--column 'time={heading}'");
+        workspace.refused(report(heading), "", &[&named]);
+        let ended = workspace.reconcile(report(heading), &format!("--column time=Mistyped {named}"));
+        assert_eq!(found(&ended).len(), 1, "{heading}");
+    }
+    workspace.refused(report("Date").replace("Id,", "Id,Posted,"), "", &["may be the time: Posted, Date"]);
+}
+
+#[test]
+fn unreadable_cells_of_a_column_are_one_line_with_an_example_and_a_remedy() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let mut report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    for _ in 0..35 {
+        report += "t2,10.50,other,4111111111111111 Uhr\n";
+    }
+    report += "t3,10,50,other,x,\n";
+    let text = workspace.reconcile(&report, "--output text").stdout;
+    has(
+        &text,
+        [
+            "CANNOT BE READ: 36 rows\n  time: 35 rows in the column Date, such as line 3: ************1111 Uhr\n    \
+          write it as 2026-11-01 or 2026-11-01T08:00:00+01:00, or name another column: --column time=HEADING\n  \
+          line 38  the row has ",
+        ],
+    );
+    let refused = workspace.reconcile("Id,Amount\n", "--output text").exits(2);
+    assert!(refused.stderr.starts_with("INVALID REPORT (exit code 2)\n"), "{refused:?}");
 }
 
 #[test]
@@ -561,25 +616,25 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
 fn rest_has_what_a_person_searches_by() {
     let workspace = Workspace::open();
     workspace.arm(Fault::response_lost(payments_core::OperationName::Transaction));
-    workspace.creating("=card").stdin(crate::support::CARD_PAYMENT).end().exits(5);
+    workspace.creating("@card").stdin(crate::support::CARD_PAYMENT).end().exits(5);
     let (running, gate) = workspace.in_flight("now");
     let rest = workspace.path("rest.csv");
     let report = "Id,Amount,Reference,Date\n";
     let document = workspace.reconcile(report, &format!("--rest {rest}")).quiet(5).json();
     assert_eq!((&document["rest"], &document["out"]), (&json!(rest), &json!(null)));
     let written = workspace.read("rest.csv");
-    let begun = workspace.shown("=card", "begun_at");
+    let begun = workspace.shown("@card", "begun_at");
     let service = workspace.sandbox.base_url();
-    has(&written, [format!("\n'=card,1,2,,,,{service},{},", begun.as_str().unwrap())]);
+    has(&written, [format!("\n'@card,1,2,,,,{service},{},", begun.as_str().unwrap())]);
     assert_eq!(written.lines().count(), 2, "{written}");
-    let ending = workspace.shown("=card", "card_ending");
+    let ending = workspace.shown("@card", "card_ending");
     has(&written, [format!(",{},,\n", ending.as_str().unwrap())]);
     let filled = written.replace(",1,2,,,,", ",1,2,,not processed,in no report,");
     workspace.write("rest.csv", filled);
     workspace.journals(format!("resolve --from {rest}")).exits(0);
     gate.release();
     running.end().exits(0);
-    assert_eq!(workspace.shown("=card", "resolved_as"), "not_processed");
+    assert_eq!(workspace.shown("@card", "resolved_as"), "not_processed");
 }
 
 #[test]

@@ -77,6 +77,10 @@ fn key_resolved_as_not_processed_is_sent_again() {
     let resolve = || workspace.run("journal resolve lost --not-processed --note 'the books say so'");
     let without_user = ["USER", "LOGNAME", "USERNAME"].iter().fold(resolve(), |run, name| run.env(name, ""));
     without_user.end().refused("--by NAME");
+    // Both that are missing, at once.
+    let run = workspace.run("journal resolve lost --not-processed");
+    let run = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
+    has(run.end().refusal(), ["--note is missing or empty", "say how you know", "give --by NAME"]);
     let resolved = resolve().text();
     begins(&resolved.stdout, "RESOLVED (NOT PROCESSED)\n");
     has(&resolved.stdout, ["the key may be sent again"]);

@@ -42,9 +42,9 @@ pub(super) async fn run(
         let message = "without --from this command takes no --dry-run; nothing was changed: to see the intent, run payments journal show";
         return Err(Failure::usage(message).into());
     }
-    let by = person(by)?;
+    let by = person(by);
     if !from.is_empty() {
-        return resolve_file::run(options, place, output, &from, ids_are_not_cards, &by).await;
+        return resolve_file::run(options, place, output, &from, ids_are_not_cards, &by?).await;
     }
     if unverified && processed.is_none() {
         let message = "--unverified is for --processed; nothing was changed: leave it out";
@@ -54,9 +54,13 @@ pub(super) async fn run(
     let note = note.filter(|text| !text.trim().is_empty());
     if processed.is_none() && note.is_none() {
         let what = if rejected.is_some() { "rejected" } else { "not processed" };
-        let message = format!("--note is empty; nothing was changed: say how you know that it was {what}");
+        let by = if by.is_err() { ", and give --by NAME: the login name is not known" } else { "" };
+        let message = format!(
+            "--note is missing or empty; nothing was changed: say how you know that it was {what}{by}"
+        );
         return Err(Failure::usage(message).into());
     }
+    let by = by?;
     let is_looked_up = processed.is_some() && !unverified;
     let verdict = match (processed, rejected) {
         (Some(id), _) => TypedVerdict::Processed(id),

@@ -260,7 +260,7 @@ impl FileResult {
         let mut text =
             if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
         text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
-        let (sums, still) = (self.sums(), if self.is_dry_run { "would still be" } else { "still" });
+        let sums = self.sums();
         let rejected = sums.get("rejected").map(|sum| format!("as rejected: {}; ", sum.shown()));
         let (done, processed) =
             (if self.is_dry_run { "would be resolved" } else { "resolved" }, sums["processed"].shown());
@@ -280,16 +280,13 @@ impl FileResult {
             (false, true) => "run it without --dry-run\n",
             (false, false) => "",
         };
-        match self.still_unknown {
+        match self.still_unknown.filter(|_| !self.is_dry_run) {
             None => {}
-            Some(IntentSum { count: 0, .. }) => text.extend([format!("{still} unknown: no key\n")]),
+            Some(IntentSum { count: 0, .. }) => text.push_str("still unknown: no key\n"),
             Some(sum) => {
-                let (journal, by) = needed_options(place);
+                let ((journal, by), sum) = (needed_options(place), sum.shown());
                 text.extend([
-                    format!(
-                        "{still} unknown: {}; write what you find out about them into this file:\n",
-                        sum.shown()
-                    ),
+                    format!("still unknown: {sum}; write what you find out about them into this file:\n"),
                     format!(
                         "  payments journal export --state unknown --format csv{journal} > unknown.csv\n"
                     ),

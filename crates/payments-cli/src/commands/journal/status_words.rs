@@ -7,7 +7,6 @@ use payments_model::mask;
 
 use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
-use crate::report::problems::Role;
 use crate::style::for_terminal;
 
 /// Of a payment that was made and given back, or will be.
@@ -244,21 +243,19 @@ impl<'a> StatusWords<'a> {
         }
     }
 
-    /// Refuses a report with a status column if the person has not said which words mean that the money moved. `seen` has the
-    /// words of the column and how often each occurs.
-    pub(super) fn require_charged(&self, seen: &BTreeMap<String, u64>) -> Result<(), Failure> {
-        if !self.charged.is_empty() {
-            return Ok(());
-        }
-        let shown = seen.iter().take(MOST_WORDS).map(|(word, count)| {
-            let word = if word.is_empty() { "(empty)".to_owned() } else { for_terminal(&mask(word, &[])) };
-            format!("{word} ({count})")
-        });
-        let shown = shown.collect::<Vec<_>>().join(", ");
-        let why = format!(" has a status with the words {shown}");
-        Err(Role::Report
-            .refused_until(&why, "say with --charged-status which of them mean that the money moved"))
+    /// Whether a person has said which words mean that the money moved.
+    pub(super) const fn has_charged(&self) -> bool {
+        !self.charged.is_empty()
     }
+}
+
+/// The words of a status column, and how often each occurs.
+pub(super) fn shown(seen: &BTreeMap<String, u64>) -> String {
+    let shown = seen.iter().take(MOST_WORDS).map(|(word, count)| {
+        let word = if word.is_empty() { "(empty)".to_owned() } else { for_terminal(&mask(word, &[])) };
+        format!("{word} ({count})")
+    });
+    format!("a status with the words {}", shown.collect::<Vec<_>>().join(", "))
 }
 
 /// More are not helpful, and are no status.

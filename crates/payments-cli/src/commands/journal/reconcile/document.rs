@@ -1,6 +1,6 @@
 //! What was found by comparing a report with the journal, as JSON and as text.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use payments_journal::{
@@ -11,7 +11,7 @@ use payments_model::{Amount, mask};
 use serde::Serialize;
 
 use super::new_files::{Written, still_unknown};
-use super::processor_report::ProcessorReport;
+use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
 use crate::card_like_ids::is_like_a_card;
 use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words;
@@ -39,6 +39,8 @@ pub(super) struct Document<'a> {
     foreign: Vec<Row<'a>>,
     other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
+    #[serde(skip)]
+    unreadable_columns: &'a BTreeMap<&'static str, UnreadableColumn>,
     /// The file of `--out`, if it was written.
     out: Option<String>,
     /// The file of `--rest`, if it was written.
@@ -221,6 +223,7 @@ impl<'a> Document<'a> {
             foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
             other_merchants: others.collect(),
             unreadable: unreadable.collect(),
+            unreadable_columns: &report.unreadable_columns,
             out: written.out,
             rest: written.rest,
             still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
@@ -274,11 +277,14 @@ impl<'a> Document<'a> {
             }),
             "is this the report of the right merchant?",
         );
-        let unreadable = self.unreadable.iter();
+        // Of the same column there are often as many as rows.
+        let columns = self.unreadable_columns.iter().flat_map(|(part, column)| column.lines(part));
+        let others = self.unreadable.iter().filter(|row| !row.why.starts_with(OF_A_COLUMN));
+        let others = others.map(|row| format!("line {}  {}", row.line, for_terminal(row.why)));
         text.write(
             Tone::Warning,
             &format!("CANNOT BE READ: {}", rows(self.unreadable.len())),
-            unreadable.map(|row| format!("line {}  {}", row.line, for_terminal(row.why))),
+            columns.chain(others),
             "",
         );
         let mut text = text.text;
@@ -332,6 +338,25 @@ const FILL_IN: &str = "\
   rejected       it was declined or failed
   not processed  only with proof: the key is then sent again
 ";
+
+impl UnreadableColumn {
+    /// What cannot be read, and what helps.
+    fn lines(&self, part: &str) -> [String; 2] {
+        let Self { heading, rows, line, example } = self;
+        let example = if example.is_empty() { String::new() } else { format!(": {}", for_terminal(example)) };
+        let (rows, heading) = (counted(*rows, "row"), for_terminal(heading));
+        let what = format!("{part}: {rows} in the column {heading}, such as line {line}{example}");
+        let (form, field) = match part {
+            "id" => ("write the id of a transaction", "id"),
+            "amount" => ("write it as 10.50", "amount"),
+            "time" => ("write it as 2026-11-01 or 2026-11-01T08:00:00+01:00", "time"),
+            "last four digits" => ("write them as 4242", "last-four"),
+            "reference" => ("write it as it was sent", "reference"),
+            _ => ("write one of its words", "status"),
+        };
+        [what, format!("  {form}, or name another column: --column {field}=HEADING")]
+    }
+}
 
 impl Open<'_> {
     /// The key and why it stays unknown, then the rows that may be it.

@@ -1,10 +1,11 @@
 //! The report of a processor: its columns and rows.
 
 use std::collections::BTreeMap;
+use std::env;
 
 use payments_journal::{ReportCell, ReportRow, RowStatus};
-use payments_model::TransactionId;
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
+use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
@@ -12,9 +13,11 @@ use crate::card_like_ids::{self, is_like_a_card};
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::csv_file::Table;
 use crate::failure::Failure;
+use crate::report::advice::shell_word;
 use crate::report::problems::Role;
 use crate::row_file::RowFile;
 use crate::settings::JournalPlace;
+use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
 #[derive(Default)]
@@ -27,6 +30,19 @@ pub(super) struct ProcessorReport {
     pub(super) against: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
     pub(super) unreadable: BTreeMap<u64, String>,
+    /// The columns with cells that cannot be read, by what they show of a payment.
+    pub(super) unreadable_columns: BTreeMap<&'static str, UnreadableColumn>,
+}
+
+/// A column with cells that cannot be read, for a person.
+pub(super) struct UnreadableColumn {
+    /// The heading, if there is such a column.
+    pub(super) heading: String,
+    pub(super) rows: u64,
+    /// The first of them.
+    pub(super) line: u64,
+    /// What it has, masked; empty if it is a time that does not exist.
+    pub(super) example: String,
 }
 
 /// Headings that are understood without `--column`, in lower case and without white space and signs. A status has many.
@@ -35,8 +51,32 @@ const KNOWN: [&[&str]; 5] = [
     &["amount", "gross", "grossamount"],
     &["reference", "referenceno", "referencenumber", "merchantreference", "order", "orderid", "ordernumber"],
     &["card", "cardnumber", "last4", "lastfour", "card4", "cardending", "cardlast4", "cardlastfour"],
-    &["date", "time", "created", "createdat", "datetime", "timestamp", "transactiondate"],
+    &[
+        "date",
+        "time",
+        "created",
+        "createdat",
+        "datetime",
+        "timestamp",
+        "transactiondate",
+        "processed",
+        "processedat",
+        "posted",
+        "postedat",
+    ],
 ];
+
+/// Of a time after the payment was made, often days. A row would be outside of the time of its own key, so a person must name it.
+const LATER_TIMES: [&str; 6] =
+    ["settled", "settledat", "settlement", "settlementdate", "settlementtime", "payoutdate"];
+
+impl UnreadableColumn {
+    fn new(heading: &str, line: u64, example: &str) -> Self {
+        let heading = printable_field_name(heading).to_string();
+        let example = mask(example, &[]).chars().take(LONGEST_EXAMPLE).collect();
+        Self { heading, rows: 0, line, example }
+    }
+}
 
 impl ProcessorReport {
     pub(super) fn read(
@@ -48,7 +88,11 @@ impl ProcessorReport {
         let table = file.table(file.separator());
         let mut table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
-        let columns = columns(table.headings(), &asked.columns, words)?;
+        let (columns, mut unclear) = columns(table.headings(), &asked.columns, words);
+        if !unclear.is_empty() {
+            unclear.add_status(&mut table, columns[STATUS], words);
+            return Err(unclear.refused(table.headings()));
+        }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
         while let Some(read) = table.next() {
@@ -91,27 +135,57 @@ impl ProcessorReport {
                 }
                 let unreadable = unreadable_parts(&row, time.as_ref());
                 if !unreadable.is_empty() {
-                    this.unreadable.insert(line, format!("cannot be read: {}", unreadable.join(", ")));
+                    let parts: Vec<_> = unreadable.iter().map(|(part, _)| *part).collect();
+                    this.unreadable.insert(line, format!("{OF_A_COLUMN}{}", parts.join(", ")));
+                }
+                for (part, field) in unreadable {
+                    this.add_unreadable(part, &table, columns[field]);
                 }
             }
             this.rows.push(row);
             times.push(time);
         }
-        if columns[STATUS].is_some() {
-            words.require_charged(&seen_words)?;
+        if columns[STATUS].is_some() && !words.has_charged() {
+            let why = format!(" has {}", status_words::shown(&seen_words));
+            let what_helps = "say with --charged-status which of them mean that the money moved";
+            let what_helps = format!("{what_helps}: {}", command_with(&[CHARGED_STATUS.to_owned()]));
+            return Err(Role::Report.refused_until(&why, &what_helps));
         }
         let order = order(&times, asked.dates)?;
+        let time_heading = columns[TIME].map(|index| table.headings()[index].clone()).unwrap_or_default();
         for (row, time) in this.rows.iter_mut().zip(times) {
             if let Some(time) = time {
                 row.time = time.between(order, asked.zone).map_or(ReportCell::Unreadable, ReportCell::Read);
             }
-            if row.time == ReportCell::Unreadable {
-                this.unreadable.entry(row.line).or_insert_with(|| "cannot be read: time".to_owned());
+            if row.time == ReportCell::Unreadable && !this.unreadable.contains_key(&row.line) {
+                this.unreadable.insert(row.line, format!("{OF_A_COLUMN}time"));
+                let counted = this.unreadable_columns.entry("time");
+                counted.or_insert_with(|| UnreadableColumn::new(&time_heading, row.line, "")).rows += 1;
             }
         }
         Ok(this)
     }
+
+    /// Counts a cell of the row that was read last.
+    fn add_unreadable(&mut self, part: &'static str, table: &Table<'_>, column: Option<usize>) {
+        let Some(index) = column else { return };
+        let counted = self.unreadable_columns.entry(part).or_insert_with(|| {
+            let cell = table.cell(index).map_or("(not UTF-8)", str::trim);
+            let example = if cell.is_empty() { "(empty)" } else { cell };
+            UnreadableColumn::new(&table.headings()[index], table.line(), example)
+        });
+        counted.rows += 1;
+    }
 }
+
+/// How the reason of a row begins that is counted with its column.
+pub(super) const OF_A_COLUMN: &str = "cannot be read: ";
+
+/// Chosen by this command: no time and no amount is longer.
+const LONGEST_EXAMPLE: usize = 40;
+
+/// The place of the time among the columns.
+const TIME: usize = 4;
 
 /// The place of the status among the columns.
 const STATUS: usize = 5;
@@ -166,16 +240,17 @@ fn report_row(
     (row, read_text(&time).and_then(Written::parse))
 }
 
-fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<&'static str> {
+/// The parts of the row that cannot be read, each with the place of its column in [`FIELDS`].
+fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<(&'static str, usize)> {
     let parts = [
-        ("id", matches!(row.id, ReportCell::Read(_))),
-        ("amount", matches!(row.amount, ReportCell::Read(_))),
-        ("time", time.is_some()),
-        ("reference", row.reference != ReportCell::Unreadable),
-        ("last four digits", row.last_four != ReportCell::Unreadable),
-        ("status", row.status != RowStatus::Unreadable),
+        ("id", 0, matches!(row.id, ReportCell::Read(_))),
+        ("amount", 1, matches!(row.amount, ReportCell::Read(_))),
+        ("time", TIME, time.is_some()),
+        ("reference", 2, row.reference != ReportCell::Unreadable),
+        ("last four digits", 3, row.last_four != ReportCell::Unreadable),
+        ("status", STATUS, row.status != RowStatus::Unreadable),
     ];
-    parts.into_iter().filter_map(|(part, is_read)| (!is_read).then_some(part)).collect()
+    parts.into_iter().filter_map(|(part, field, is_read)| (!is_read).then_some((part, field))).collect()
 }
 
 fn parsed<T>(cell: &ReportCell<String>, parse: impl FnOnce(&str) -> ReportCell<T>) -> ReportCell<T> {
@@ -208,20 +283,72 @@ fn order(times: &[Option<Written>], asked: Option<DateOrder>) -> Result<DateOrde
     }
 }
 
-/// Where the columns are, in the order of [`FIELDS`]. A report without one that is needed, or with several that may be one, is
-/// refused with everything that is unclear about it.
+/// Everything that a person must say about a report.
+#[derive(Default)]
+struct Unclear {
+    why: Vec<String>,
+    /// The columns that are known, as `--column` names them.
+    recognized: Vec<String>,
+    /// The options that say what is unclear.
+    options: Vec<String>,
+}
+
+impl Unclear {
+    const fn is_empty(&self) -> bool {
+        self.why.is_empty()
+    }
+
+    /// Adds the words of the status, if nobody has said what they mean. A row that cannot be read has none.
+    fn add_status(&mut self, table: &mut Table<'_>, status: Option<usize>, words: StatusWords<'_>) {
+        let Some(status) = status.filter(|_| !words.has_charged()) else { return };
+        let mut seen = BTreeMap::<String, u64>::new();
+        while let Some(read) = table.next() {
+            if let (Ok(()), ReportCell::Read(word)) = (read, cell(table, status)) {
+                *seen.entry(word).or_default() += 1;
+            }
+        }
+        self.why.push(status_words::shown(&seen));
+        self.options.push(CHARGED_STATUS.to_owned());
+    }
+
+    fn refused(self, headings: &[String]) -> Failure {
+        let Self { why, recognized, options } = self;
+        let headings: Vec<_> =
+            headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
+        let recognized =
+            if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
+        let (why, headings) = (why.join("; "), headings.join(", "));
+        let why = format!(" has {why}; its headings are {headings}; recognized: {recognized}");
+        Role::Report.refused_until(&why, &format!("say which is which with {}", command_with(&options)))
+    }
+}
+
+/// The option that a report with a status needs.
+const CHARGED_STATUS: &str = "--charged-status WORD,…";
+
+/// This command as it was given, with more options.
+fn command_with(options: &[String]) -> String {
+    let given = env::args_os().skip(1).map(|it| for_terminal(&mask(&it.to_string_lossy(), &[])));
+    let given = given.map(|it| shell_word(&it).into_owned());
+    let words: Vec<_> =
+        ["payments".to_owned()].into_iter().chain(given).chain(options.iter().cloned()).collect();
+    words.join(" ")
+}
+
+/// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several
+/// may be one.
 fn columns(
     headings: &[String],
     named: &[(String, String)],
     words: StatusWords<'_>,
-) -> Result<[Option<usize>; 6], Failure> {
+) -> ([Option<usize>; 6], Unclear) {
     let plain =
         |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
     let shown = |index: usize| printable_field_name(&headings[index]).to_string();
-    let (mut columns, mut unclear, mut recognized, mut to_name) =
-        ([None; 6], Vec::new(), Vec::new(), Vec::new());
+    let (mut columns, mut unclear) = ([None; 6], Unclear::default());
+    let later = headings.iter().position(|heading| LATER_TIMES.contains(&&*plain(heading)));
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
-        let asked = named.iter().find(|(name, _)| name == field).map(|(_, heading)| heading);
+        let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
         let is_it = |heading: &String| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => match KNOWN.get(number) {
@@ -234,33 +361,40 @@ fn columns(
             "status" => !words.is_empty(),
             _ => ["id", "amount", "time"].contains(&field),
         };
-        unclear.push(match (&*found, asked) {
+        let mut option = format!("--column {field}=HEADING");
+        unclear.why.push(match (&*found, asked) {
             ([index], _) => {
                 *column = Some(*index);
-                recognized.push(format!("{field}={}", shown(*index)));
+                unclear.recognized.push(format!("{field}={}", shown(*index)));
                 continue;
             }
             ([], None) if !is_needed => continue,
-            ([], None) => format!("no column that is known to be the {field}"),
+            ([], None) => {
+                let later = later.filter(|_| field == "time");
+                if let Some(index) = later {
+                    let heading = for_terminal(&mask(headings[index].trim(), &[]));
+                    option = format!("--column {}", shell_word(&format!("time={heading}")));
+                }
+                let later = later.map(|index| {
+                    let heading = shown(index);
+                    format!(" ({heading} may be days later: if it is the only one, give --within too)")
+                });
+                format!("no column that is known to be the {field}{}", later.unwrap_or_default())
+            }
             ([], Some(_)) => format!("no column of the name that --column {field} gives"),
             _ => {
                 let found = found.iter().map(|index| shown(*index)).collect::<Vec<_>>().join(", ");
                 format!("several columns that may be the {field}: {found}")
             }
         });
-        to_name.push(format!("--column {field}=HEADING"));
+        // In a command that was given with the wrong name, the last one counts.
+        unclear.options.push(option);
     }
     let [_, _, reference, last_four, ..] = columns;
-    let is_asked_for = |field: &str| to_name.iter().any(|it| it.contains(field));
-    if reference.or(last_four).is_none() && !is_asked_for("reference") && !is_asked_for("last-four") {
-        unclear.push("neither references nor last four digits".to_owned());
-        to_name.push("--column reference=HEADING or --column last-four=HEADING".to_owned());
+    let is_asked_for = |field: &str| unclear.options.iter().any(|it| it.contains(field));
+    if reference.or(last_four).is_none() && !is_asked_for("reference=") && !is_asked_for("last-four=") {
+        unclear.why.push("neither references nor last four digits, of which it needs one".to_owned());
+        unclear.options.push("--column reference=HEADING".to_owned());
     }
-    if unclear.is_empty() {
-        return Ok(columns);
-    }
-    let headings = (0..headings.len()).map(shown).collect::<Vec<_>>().join(", ");
-    let recognized = if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
-    let why = format!(" has {}; its headings are {headings}; recognized: {recognized}", unclear.join("; "));
-    Err(Role::Report.refused_until(&why, &format!("say which is which with {}", to_name.join(", "))))
+    (columns, unclear)
 }
