@@ -326,7 +326,8 @@ impl<'a> Document<'a> {
             (Some(out), None) => format!("read {}", for_terminal(out)),
             _ => format!("fill in {}", files.concat()),
         };
-        let from: String = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
+        let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
+        let from = from.concat();
         let _ = writeln!(text, "{what}, then:\n  payments journal resolve{from}{journal}{by}");
     }
 }

@@ -61,7 +61,9 @@ pub(super) fn write(
         .and_then(|()| created.iter().try_for_each(|(file, new)| new.fill(file)));
     if let Err(failure) = written {
         // What is left of it would keep the next run from writing it.
-        created.iter().for_each(|(_, new)| drop(fs::remove_file(new.path)));
+        for (_, new) in &created {
+            let _ = fs::remove_file(new.path);
+        }
         return Err(failure);
     }
     let [out, rest] = [out, rest].map(|new| new.filter(|new| !new.rows.is_empty()).map(|new| new.name()));
@@ -155,7 +157,7 @@ impl NewFile<'_> {
     }
 
     fn fill(&self, mut file: &File) -> Result<(), Failure> {
-        let mut fill = || {
+        let mut write = || {
             let mut bytes = csv_file::record(&self.headings)?;
             for row in &self.rows {
                 bytes.extend(csv_file::record(row)?);
@@ -163,6 +165,6 @@ impl NewFile<'_> {
             file.write_all(&bytes)?;
             file.sync_all()
         };
-        fill().map_err(|error| self.refused("could not be written completely").with_cause(&error))
+        write().map_err(|error| self.refused("could not be written completely").with_cause(&error))
     }
 }

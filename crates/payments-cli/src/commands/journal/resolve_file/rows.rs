@@ -109,7 +109,7 @@ pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64
         let name = || file.name.clone().unwrap_or_else(|| format!("file {number}")).into_boxed_str();
         let name = (files.len() > 1).then(name);
         problems.enter(name.clone());
-        let (found, says_nothing) = read_one(file, name, &mut places, problems);
+        let (found, says_nothing) = read_one(file, name.as_deref(), &mut places, problems);
         rows.extend(found);
         left_alone += says_nothing;
     }
@@ -120,7 +120,7 @@ pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64
 /// The same of one of them. `places` has the keys of all.
 fn read_one(
     file: &RowFile,
-    name: Option<Box<str>>,
+    name: Option<&str>,
     places: &mut HashMap<IntentKey, Place>,
     problems: &mut Problems,
 ) -> (Vec<Row>, u64) {
@@ -136,7 +136,7 @@ fn read_one(
     let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
-        let place = Place { file: name.clone(), line };
+        let place = Place { file: name.map(Into::into), line };
         let first = places.entry(key.clone()).or_insert_with(|| place.clone());
         if *first != place {
             let rule = format!("is the same as in {first}");
