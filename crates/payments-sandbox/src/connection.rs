@@ -73,7 +73,12 @@ impl ClientConnection {
         // The socket has the reason of the end, unless the client ended the connection.
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
-            None => return,
+            None => {
+                self.report_last().await;
+                // An error means that the client left first.
+                let _ = self.socket.close().await;
+                return;
+            }
             Some(End::Unreadable(status)) => {
                 self.report_last().await;
                 (Reply::Response(self.site.unreadable(status)), true)
@@ -84,31 +89,27 @@ impl ClientConnection {
         let _handling = self.activity.handle_request();
         let mut socket = self.socket.clone();
         let seen = symptom::write(reply, has_body, &mut socket, &self.shutdown).await;
-        self.report_newest(Some(&seen)).await;
-        // An error means that the client left first.
+        if let Some(mut answered) = self.newest.lock().await.take() {
+            self.site.report(&mut answered, Some(&seen));
+        }
         let _ = symptom::end(&seen, has_body, socket, &self.shutdown).await;
     }
 
-    /// Reports the last response, if the client had closed its side of the connection before it was written, or did not
-    /// accept it.
+    /// Reports the last response: as lost if it was not completely written, or if its client had closed its side of the
+    /// connection before and then refused it. Whether any other client reads what was written cannot be known.
     async fn report_last(&self) {
-        if self.newest.lock().await.as_ref().is_some_and(|last| !last.is_reported) {
+        let Some(mut last) = self.newest.lock().await.take() else { return };
+        if !last.is_reported {
             sleep(TIME_TO_REFUSE).await;
         }
-        self.report_newest(self.socket.is_broken().then_some(&Reply::Closed)).await;
-    }
-
-    /// Reports the newest request once, unless it was reported and the client saw nothing `instead`.
-    async fn report_newest(&self, instead: Option<&Reply>) {
-        if let Some(mut newest) = self.newest.lock().await.take() {
-            self.site.report(&mut newest, instead);
-        }
+        let is_lost = self.socket.has_unwritten() || (!last.is_reported && self.socket.is_broken());
+        self.site.report(&mut last, is_lost.then_some(&Reply::Closed));
     }
 
     async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
         let Self { client, socket, activity, site, shutdown, processing, newest } = self;
         // hyper has written the response before it reads another request.
-        self.report_newest(None).await;
+        self.report_last().await;
         let (head, body) = request.into_parts();
         let admin = site.admin_at(head.uri.path());
         let largest = if admin.is_some() { admin::LARGEST_BODY } else { MAX_BODY_BYTES };
@@ -136,6 +137,7 @@ impl ClientConnection {
                     site.report(&mut answered, None);
                 }
                 *newest.lock().await = Some(answered);
+                socket.expect_response();
                 Ok(response.map(full))
             }
             reply => {

@@ -26,6 +26,8 @@ struct Shared {
     end: Option<End>,
     /// Whether a write failed.
     is_broken: bool,
+    /// Whether hyper has a response that is not written yet, or only in part.
+    has_unwritten: bool,
 }
 
 /// What to do with the connection after hyper has released it.
@@ -55,7 +57,19 @@ impl Stream for TlsStream<TcpStream> {
 
 impl Socket {
     pub(crate) fn new(stream: impl Stream + 'static, activity: Arc<Activity>) -> Self {
-        Self(Arc::new(Mutex::new(Shared { stream: Box::new(stream), activity, end: None, is_broken: false })))
+        let stream = Box::new(stream);
+        let shared = Shared { stream, activity, end: None, is_broken: false, has_unwritten: false };
+        Self(Arc::new(Mutex::new(shared)))
+    }
+
+    /// Called before hyper gets a response to write.
+    pub(crate) fn expect_response(&self) {
+        self.lock().has_unwritten = true;
+    }
+
+    /// Whether a part of that response is not written. hyper flushes only what it has written completely.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        self.lock().has_unwritten
     }
 
     pub(crate) fn end_with(&self, end: End) {
@@ -78,6 +92,11 @@ impl Socket {
         let mut shared = self.lock();
         shared.is_broken |= !matches!(shared.stream.tcp().take_error(), Ok(None));
         shared.is_broken
+    }
+
+    /// Closes the sending side. Over TLS this writes to the client, which resets the connection if it is gone.
+    pub(crate) async fn close(&self) -> io::Result<()> {
+        poll_fn(|context| Pin::new(&mut self.lock().stream).poll_shutdown(context)).await
     }
 
     /// Makes the connection end with a TCP reset.
@@ -149,15 +168,17 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.lock().stream).poll_flush(context)
+        let mut shared = self.lock();
+        let flushed = Pin::new(&mut shared.stream).poll_flush(context);
+        if matches!(flushed, Poll::Ready(Ok(()))) {
+            shared.has_unwritten = false;
+        }
+        flushed
     }
 
-    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let mut shared = self.lock();
-        if matches!(shared.end, Some(End::Unreadable(_))) {
-            return Poll::Ready(Ok(()));
-        }
-        Pin::new(&mut shared.stream).poll_shutdown(context)
+    /// Does nothing, so that hyper leaves it to [`Socket::close`], when it is known whether the client accepted the last response.
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }
 

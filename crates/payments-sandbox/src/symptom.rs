@@ -6,7 +6,7 @@ use http::Response;
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use payments_core::Timer as _;
 use payments_fake::Reply;
-use tokio::io::{AsyncWriteExt as _, copy, sink};
+use tokio::io::{copy, sink};
 use tokio::time::timeout;
 
 use crate::shutdown::Shutdown;
@@ -54,7 +54,7 @@ pub(crate) async fn end(
 ) -> io::Result<()> {
     match reply {
         Reply::Response(_) => {
-            socket.shutdown().await?;
+            socket.close().await?;
             // Closing a connection with unread bytes resets it, and the client would lose the response.
             let _ = timeout(LINGER, until_closed(&mut socket, shutdown)).await;
             Ok(())
@@ -69,7 +69,7 @@ pub(crate) async fn end(
             until_closed(&mut socket, shutdown).await;
             Ok(())
         }
-        _ => socket.shutdown().await,
+        _ => socket.close().await,
     }
 }
 

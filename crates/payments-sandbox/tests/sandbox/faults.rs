@@ -3,6 +3,7 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
+use http::StatusCode;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{Fault, FaultKind, Phase, RequestEffect};
@@ -253,6 +254,33 @@ fn a_client_that_leaves_before_its_response_is_sent_saw_nothing() {
         }
         drop(client);
         assert_eq!(left(&sandbox, &log), (None, Some("close"), true), "{how}");
+    }
+}
+
+#[test]
+fn a_response_that_was_written_completely_stays_recorded_as_seen() {
+    for how in ["closes", "resets", "closes its side before it reads"] {
+        let (sandbox, log) = logging(Sandbox::builder());
+        let mut client = RawClient::connect(&sandbox);
+        client.pay("");
+        assert_eq!(client.response().status(), 200);
+        // Two requests at once.
+        let pipelined = client.payment("").repeat(2);
+        client.send(&pipelined);
+        if how.starts_with("closes its side") {
+            client.close_sending_side();
+        }
+        assert_eq!([client.response().status(), client.response().status()], [200, 200], "{how}");
+        if how == "resets" {
+            client.reset_on_drop();
+        }
+        drop(client);
+        let gateway = sandbox.gateway().clone();
+        sandbox.shutdown().unwrap();
+        let seen: Vec<_> = log.iter().map(|exchange| (exchange.status, exchange.symptom)).collect();
+        let records = gateway.requests();
+        let recorded: Vec<_> = records.iter().map(|request| (request.status, request.symptom)).collect();
+        assert_eq!((&seen, &recorded), (&vec![(Some(StatusCode::OK), None); 3], &seen), "{how}");
     }
 }
 

@@ -1,13 +1,13 @@
 //! The sandbox over https.
 
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::Fault;
-use payments_sandbox::Sandbox;
+use payments_fake::{Fault, FaultKind};
+use payments_sandbox::{Exchange, Sandbox};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::Instant;
@@ -46,13 +46,17 @@ async fn connect(
     TlsConnector::from(Arc::new(config)).connect(ServerName::try_from(name).unwrap(), socket).await
 }
 
-async fn pay(client: &mut TlsStream<TcpStream>, sandbox: &Sandbox) -> (Vec<u8>, io::Result<usize>) {
+/// A payment with one more header.
+fn payment(sandbox: &Sandbox, header: &str) -> String {
     let (key, length) = (sandbox.api_key(), TOKEN_PAYMENT.len());
-    let request = format!(
+    format!(
         "POST /api/v1/public/token-transaction HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n\
-         content-type: application/json\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{TOKEN_PAYMENT}"
-    );
-    client.write_all(request.as_bytes()).await.unwrap();
+         content-type: application/json\r\ncontent-length: {length}\r\n{header}\r\n\r\n{TOKEN_PAYMENT}"
+    )
+}
+
+async fn pay(client: &mut TlsStream<TcpStream>, sandbox: &Sandbox) -> (Vec<u8>, io::Result<usize>) {
+    client.write_all(payment(sandbox, "connection: close").as_bytes()).await.unwrap();
     let mut response = Vec::new();
     let end = client.read_to_end(&mut response).await;
     (response, end)
@@ -84,6 +88,89 @@ async fn faults_are_inside_the_encrypted_stream_and_a_reset_below_it() {
     let (nothing, end) = pay(&mut client, &sandbox).await;
     assert_eq!((nothing.len(), end.unwrap_err().kind()), (0, io::ErrorKind::ConnectionReset));
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+/// How a client ends its connection.
+#[derive(Clone, Copy, Debug)]
+enum Leaving {
+    /// With TLS's own notice first, as most clients do.
+    Closing,
+    /// Without it.
+    Dropping,
+    /// With the notice and the end of its sending side, before it reads the last response.
+    HalfClosing,
+    /// Before its last response is sent.
+    BeforeTheResponse,
+}
+
+/// Reads the response to a payment, which has no more bytes after its JSON object.
+async fn read_response(client: &mut TlsStream<TcpStream>) {
+    let mut response = Vec::new();
+    while !response.ends_with(b"}}") {
+        let mut piece = [0; 1024];
+        let length = client.read(&mut piece).await.unwrap();
+        assert!(length > 0, "the response is incomplete");
+        response.extend(&piece[..length]);
+    }
+    assert!(response.starts_with(b"HTTP/1.1 200 OK"));
+}
+
+#[tokio::test]
+async fn the_record_and_the_log_say_what_a_client_saw_however_it_leaves() {
+    use Leaving::{BeforeTheResponse, Closing, Dropping, HalfClosing};
+    for leaving in [Closing, Dropping, HalfClosing, BeforeTheResponse] {
+        for earlier in [0, 2] {
+            let (sender, log) = mpsc::channel();
+            let builder = Sandbox::builder().tls();
+            let sandbox =
+                builder.on_exchange(move |exchange: &Exchange| sender.send(exchange.clone()).unwrap());
+            let sandbox = sandbox.start().await.unwrap();
+            let authority = sandbox.ca_certificate_pem().unwrap();
+            let trusted = CertificateDer::from_pem_slice(authority.as_bytes()).unwrap();
+            let mut client = connect(&sandbox, trusted, "localhost").await.unwrap();
+            for _ in 0..earlier {
+                client.write_all(payment(&sandbox, "accept: */*").as_bytes()).await.unwrap();
+                read_response(&mut client).await;
+            }
+            let header = match leaving {
+                Closing | Dropping => "accept: */*",
+                HalfClosing | BeforeTheResponse => "sandbox-fault: after_commit=delay;delay_ms=100",
+            };
+            client.write_all(payment(&sandbox, header).as_bytes()).await.unwrap();
+            if matches!(leaving, HalfClosing) {
+                client.shutdown().await.unwrap();
+            }
+            if matches!(leaving, BeforeTheResponse) {
+                while sandbox.gateway().requests().len() <= earlier {
+                    tokio::task::yield_now().await;
+                }
+            } else {
+                read_response(&mut client).await;
+            }
+            if matches!(leaving, Closing) {
+                client.shutdown().await.unwrap();
+            }
+            drop(client);
+            // An idle connection has no time to end by itself when the sandbox stops.
+            while matches!(leaving, BeforeTheResponse)
+                && sandbox.gateway().requests()[earlier].symptom.is_none()
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let gateway = sandbox.gateway().clone();
+            sandbox.shutdown().await.unwrap();
+            let records = gateway.requests();
+            let logged: Vec<_> = log.try_iter().collect();
+            assert_eq!((records.len(), logged.len()), (earlier + 1, earlier + 1), "{leaving:?}");
+            for (index, (record, exchange)) in records.iter().zip(&logged).enumerate() {
+                let is_lost = index == earlier && matches!(leaving, BeforeTheResponse);
+                let saw = if is_lost { (None, Some(FaultKind::Close)) } else { (Some(200), None) };
+                assert_eq!((record.status.map(|status| status.as_u16()), record.symptom), saw, "{leaving:?}");
+                assert_eq!((exchange.status, exchange.symptom), (record.status, record.symptom));
+                assert_eq!(exchange.moved_without_response(), is_lost, "{leaving:?}");
+            }
+        }
+    }
 }
 
 #[tokio::test]
