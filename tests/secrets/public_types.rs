@@ -398,6 +398,10 @@ fn fake(transcript: &Transcript, canaries: &Canaries) {
     let delayed = gateway.handle(SystemTime::UNIX_EPOCH, request);
     assert!(matches!(delayed, Reply::Delayed { .. }), "{delayed:?}");
     transcribe!(transcript, delayed);
+    let request = card_payment(canaries).request(&gateway.endpoint()).unwrap();
+    let core = gateway.core();
+    let (_, record) = block_on(core.respond(request, gateway.clock(), std::future::pending()));
+    transcribe!(transcript, record.unwrap());
     let document = format!(r#"{{"tokens":[{{"TokenId":"tok_own","CardNumber":"{}"}}]}}"#, canaries.card());
     transcribe!(transcript, Fixtures::from_json(&document).unwrap());
     let document = format!(

@@ -263,17 +263,15 @@ impl FakeGateway {
     /// `skip` and `times` are, and only if no armed fault fires. Like an armed one, it does not fire `after_commit` or `late`
     /// if the service refuses the request.
     pub fn handle(&self, now: SystemTime, request: Request<Bytes>) -> Reply {
-        let (reply, number) = match self.core.process(now, self.core.receive(request)) {
-            Processed::Done(reply, number) => (reply, number),
-            Processed::Held(by, held) => {
-                let reply = match self.core.process_held(now, &held) {
-                    Reply::Response(response) => Reply::Delayed { by, response },
-                    reply => reply,
-                };
-                (reply, Some(held.number))
-            }
+        let (reply, record) = match self.core.process(now, self.core.receive(request)) {
+            Processed::NeverArrived => return Reply::Refused,
+            Processed::Done(reply, record) => (reply, record),
+            Processed::Held(by, held) => match self.core.process_held(now, held) {
+                (Reply::Response(response), record) => (Reply::Delayed { by, response }, record),
+                other => other,
+            },
         };
-        self.core.record_reply(number, &reply);
+        record.set_reply(&reply);
         reply
     }
 }

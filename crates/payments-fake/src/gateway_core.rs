@@ -21,7 +21,7 @@ use crate::decision::{self, Consequence, Decision};
 use crate::fault::{FaultKind, Phase};
 use crate::gate::Gates;
 use crate::randomness::Randomness;
-use crate::recorded_request::{Done, RecordedRequest, RequestLog};
+use crate::recorded_request::{Done, OpenRecord, RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
@@ -38,15 +38,16 @@ pub struct GatewayCore {
 
 /// What became of a request.
 pub(crate) enum Processed {
-    /// It has its reply. It is recorded under this number, unless it never arrived.
-    Done(Reply, Option<u64>),
+    /// It never arrived, so it is not recorded.
+    NeverArrived,
+    Done(Reply, OpenRecord),
     /// It waits this long before it is [processed](GatewayCore::process_held).
-    Held(Duration, Box<HeldRequest>),
+    Held(Duration, HeldRequest),
 }
 
 pub(crate) struct HeldRequest {
-    request: ParsedRequest,
-    pub(crate) number: u64,
+    request: Box<ParsedRequest>,
+    record: OpenRecord,
     /// The number of resets when it arrived.
     epoch: u64,
 }
@@ -103,34 +104,35 @@ impl GatewayCore {
             state.faults.fire(operation, is_refused).or_else(requested)
         });
         if fault.as_ref().is_some_and(|fault| fault.kind() == FaultKind::Refuse) {
-            // The request never arrived, so there is nothing to record.
-            return Processed::Done(Reply::Refused, None);
+            return Processed::NeverArrived;
         }
         recorded.received_at = now;
         recorded.fault.clone_from(&fault);
-        let number;
-        (number, _evicted) = state.requests.push(recorded);
+        let record = OpenRecord::new(recorded);
+        _evicted = state.requests.push(record.clone());
         if let Some(Fault { kind: FaultKind::Delay { by }, phase: Phase::BeforeCommit, .. }) = fault {
-            return Processed::Held(by, Box::new(HeldRequest { request, number, epoch: state.epoch }));
+            let request = Box::new(request);
+            return Processed::Held(by, HeldRequest { request, record, epoch: state.epoch });
         }
         state.randomness = randomness;
-        Processed::Done(state.apply(now, decision, number, fault.as_ref()), Some(number))
+        Processed::Done(state.apply(now, decision, &record, fault.as_ref()), record)
     }
 
     /// Processes a held request after its pause. It is decided anew, because the service may have changed. After a reset, it is
     /// closed without an effect.
-    pub(crate) fn process_held(&self, now: SystemTime, held: &HeldRequest) -> Reply {
+    pub(crate) fn process_held(&self, now: SystemTime, held: HeldRequest) -> (Reply, OpenRecord) {
+        let HeldRequest { request, record, epoch } = held;
         let mut state = self.state();
-        if state.epoch != held.epoch {
-            return Reply::Closed;
+        if state.epoch != epoch {
+            return (Reply::Closed, record);
         }
         let GatewayState { stores, randomness, .. } = &mut *state;
-        let decision = decision::decide(now, &held.request, &self.settings, stores, randomness);
-        state.apply(now, decision, held.number, None)
+        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        (state.apply(now, decision, &record, None), record)
     }
 
     /// [`FakeGateway::handle`](crate::FakeGateway::handle) at the gateway's time of day, waiting at its gates, and using `timer`
-    /// for held requests and delayed responses. The reply is never [`Reply::Delayed`]. Also returns the number of the request if
+    /// for held requests and delayed responses. The reply is never [`Reply::Delayed`]. Also returns the record of the request, if
     /// it is recorded.
     ///
     /// Dropping the future means that the client has gone: a request that is not committed by then never is. So does
@@ -141,7 +143,7 @@ impl GatewayCore {
         request: Request<Bytes>,
         timer: &dyn Timer,
         given_up: impl Future<Output = ()>,
-    ) -> (Reply, Option<u64>) {
+    ) -> (Reply, Option<OpenRecord>) {
         let mut given_up = pin!(given_up);
         let received = self.receive(request);
         let operation = received.0.operation;
@@ -149,16 +151,13 @@ impl GatewayCore {
         if before(given_up.as_mut(), gates).await.is_none() {
             return (Reply::Closed, None);
         }
-        let (reply, number) = match self.process(self.settings.now(), received) {
-            Processed::Done(reply, number) => (reply, number),
-            Processed::Held(by, held) => {
-                let number = Some(held.number);
-                if before(given_up, timer.sleep(by)).await.is_none() {
-                    self.record_reply(number, &Reply::Closed);
-                    return (Reply::Closed, number);
-                }
-                (self.process_held(self.settings.now(), &held), number)
-            }
+        let (reply, record) = match self.process(self.settings.now(), received) {
+            Processed::NeverArrived => return (Reply::Refused, None),
+            Processed::Done(reply, record) => (reply, record),
+            Processed::Held(by, held) => match before(given_up, timer.sleep(by)).await {
+                Some(()) => self.process_held(self.settings.now(), held),
+                None => (Reply::Closed, held.record),
+            },
         };
         self.pass_gates(operation, Phase::AfterCommit).await;
         let reply = match reply {
@@ -168,20 +167,8 @@ impl GatewayCore {
             }
             reply => reply,
         };
-        self.record_reply(number, &reply);
-        (reply, number)
-    }
-
-    /// Records what the client of a request saw, if the request is recorded.
-    pub fn record_reply(&self, number: Option<u64>, reply: &Reply) {
-        if let Some(number) = number {
-            self.state().requests.update(number, |request| request.set_reply(reply));
-        }
-    }
-
-    /// The recorded request with this number, if it is still stored.
-    pub fn recorded(&self, number: u64) -> Option<RecordedRequest> {
-        self.state().requests.with_number(number).cloned()
+        record.set_reply(&reply);
+        (reply, Some(record))
     }
 
     /// The method and the path of a request, without its query, for a log. Card numbers, the accepted keys and the key of the
@@ -221,8 +208,7 @@ pub(crate) struct GatewayState {
 
 /// An effect that a fault holds back.
 struct LateEffect {
-    /// The number of its request.
-    number: u64,
+    record: OpenRecord,
     tenant: usize,
     effect: Effect,
 }
@@ -255,15 +241,20 @@ impl GatewayState {
     pub(crate) fn deliver_late(&mut self, now: SystemTime) -> usize {
         let late = std::mem::take(&mut self.late);
         let count = late.len();
-        for LateEffect { number, tenant, effect } in late {
-            let done = self.stores[tenant].commit(now, effect);
-            self.requests.update(number, |request| request.set_done(done));
+        for LateEffect { record, tenant, effect } in late {
+            record.set_done(self.stores[tenant].commit(now, effect));
         }
         count
     }
 
     /// Applies the effect, then chooses the symptom. Neither depends on the other.
-    fn apply(&mut self, now: SystemTime, decision: Decision, number: u64, fault: Option<&Fault>) -> Reply {
+    fn apply(
+        &mut self,
+        now: SystemTime,
+        decision: Decision,
+        record: &OpenRecord,
+        fault: Option<&Fault>,
+    ) -> Reply {
         let Decision { mut response, consequence } = decision;
         let Self { stores, randomness, .. } = self;
         let header =
@@ -280,7 +271,7 @@ impl GatewayState {
             }
             (Consequence::Commit { tenant, effect }, Phase::Late) => {
                 let transaction_id = Some(effect.transaction_id().clone());
-                self.late.push(LateEffect { number, tenant, effect });
+                self.late.push(LateEffect { record: record.clone(), tenant, effect });
                 Done { effect: RequestEffect::Late, transaction_id, reason: None }
             }
         };
@@ -288,7 +279,7 @@ impl GatewayState {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
-        self.requests.update(number, |request| request.set_done(done));
+        record.set_done(done);
         reply
     }
 }

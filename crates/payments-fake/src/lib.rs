@@ -130,6 +130,7 @@ pub mod unversioned {
     pub use crate::fault::fault_from_value;
     pub use crate::fixtures::all_fixtures;
     pub use crate::gateway_core::GatewayCore;
+    pub use crate::recorded_request::OpenRecord;
     pub use crate::request::PATH_PREFIX;
 
     /// The successful responses of the service.

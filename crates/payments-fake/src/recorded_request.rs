@@ -1,6 +1,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use http::header::AUTHORIZATION;
@@ -133,16 +134,6 @@ impl RecordedRequest {
         }
     }
 
-    /// Records what the service did.
-    pub(crate) fn set_done(&mut self, done: Done) {
-        (self.effect, self.transaction_id, self.reason) = (done.effect, done.transaction_id, done.reason);
-    }
-
-    /// Records what the client sees.
-    pub(crate) fn set_reply(&mut self, reply: &Reply) {
-        (self.status, self.symptom) = (reply.status(), reply.symptom());
-    }
-
     /// The amount in the request, if it can be read.
     pub fn amount(&self) -> Option<Amount> {
         self.field("Amount")?.parse().ok()
@@ -224,44 +215,65 @@ impl fmt::Debug for RecordedRequest {
     }
 }
 
-/// The newest requests, up to the capacity, with consecutive numbers.
+/// A recorded request that is not finished: what becomes of it is known to whoever holds it, even if the gateway has
+/// forgotten it meanwhile.
+#[derive(Clone)]
+pub struct OpenRecord(Arc<Mutex<RecordedRequest>>);
+
+impl OpenRecord {
+    pub(crate) fn new(request: RecordedRequest) -> Self {
+        Self(Arc::new(Mutex::new(request)))
+    }
+
+    /// The request as it is now.
+    pub fn to_request(&self) -> RecordedRequest {
+        self.lock().clone()
+    }
+
+    /// Records what the client saw.
+    pub fn set_reply(&self, reply: &Reply) {
+        let mut request = self.lock();
+        (request.status, request.symptom) = (reply.status(), reply.symptom());
+    }
+
+    /// Records what the service did.
+    pub(crate) fn set_done(&self, Done { effect, transaction_id, reason }: Done) {
+        let mut request = self.lock();
+        (request.effect, request.transaction_id, request.reason) = (effect, transaction_id, reason);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, RecordedRequest> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Shows only the request line.
+impl fmt::Debug for OpenRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.lock().fmt(f)
+    }
+}
+
+/// The newest requests, up to the capacity.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
-    requests: VecDeque<RecordedRequest>,
+    requests: VecDeque<OpenRecord>,
     capacity: usize,
-    /// The number of the newest request.
-    newest: u64,
 }
 
 impl RequestLog {
     pub(crate) const fn new(capacity: usize) -> Self {
-        Self { requests: VecDeque::new(), capacity, newest: 0 }
+        Self { requests: VecDeque::new(), capacity }
     }
 
-    /// Stores the request with the next number. Returns the request that was evicted, so that the caller can drop it after
-    /// the gateway's lock is released.
-    pub(crate) fn push(&mut self, request: RecordedRequest) -> (u64, Option<RecordedRequest>) {
-        self.newest += 1;
+    /// Stores the request. Returns the one that was evicted, so that the caller can drop it after the gateway's lock is released.
+    pub(crate) fn push(&mut self, request: OpenRecord) -> Option<OpenRecord> {
         self.requests.push_back(request);
-        let oldest = if self.requests.len() > self.capacity { self.requests.pop_front() } else { None };
-        (self.newest, oldest)
-    }
-
-    /// Changes a request, if it is still stored.
-    pub(crate) fn update(&mut self, number: u64, change: impl FnOnce(&mut RecordedRequest)) {
-        if let Some(request) = self.with_number(number) {
-            change(request);
-        }
-    }
-
-    pub(crate) fn with_number(&mut self, number: u64) -> Option<&mut RecordedRequest> {
-        let behind = usize::try_from(self.newest.checked_sub(number)?).ok()?;
-        let index = self.requests.len().checked_sub(behind + 1)?;
-        self.requests.get_mut(index)
+        if self.requests.len() > self.capacity { self.requests.pop_front() } else { None }
     }
 
     pub(crate) fn all(&self) -> Vec<RecordedRequest> {
-        self.requests.iter().cloned().collect()
+        self.requests.iter().map(OpenRecord::to_request).collect()
     }
 
     pub(crate) fn clear(&mut self) {

@@ -1,7 +1,6 @@
 //! The page at `/_sandbox/ui`, and the event stream that keeps it up to date.
 
 use std::future::ready;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,7 +12,7 @@ use http::header::{
 };
 use http_body_util::{BodyExt as _, Either, StreamBody};
 use hyper::body::Frame;
-use payments_fake::unversioned::GatewayCore;
+use payments_fake::unversioned::OpenRecord;
 use ring::rand::{SystemRandom, generate};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -57,10 +56,10 @@ pub(crate) struct Feed {
     shutdown: Shutdown,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) enum Event {
-    /// The request with this number is recorded, with what its client saw.
-    Request(u64),
+    /// The request is recorded, with what its client saw.
+    Request(OpenRecord),
     /// The ledger, the faults or the clock may have changed.
     Change,
 }
@@ -77,20 +76,19 @@ impl Feed {
 
     /// Server-sent events from now until the shutdown: `request` with a recorded request, or `change`. A reader that is too
     /// slow misses requests and gets a `change` instead, so that it reads the list again.
-    pub(crate) fn events(&self, service: Arc<GatewayCore>) -> Response<Body> {
-        let events = unfold((self.events.subscribe(), service), async |(mut events, service)| {
+    pub(crate) fn events(&self) -> Response<Body> {
+        let events = unfold(self.events.subscribe(), async |mut events| {
             let text = match timeout(HEARTBEAT, events.recv()).await {
-                // Its JSON is one line: line breaks in strings are escaped. `None` if it is no longer stored.
-                Ok(Ok(Event::Request(number))) => service
-                    .recorded(number)
-                    .map(|request| format!("event: request\ndata: {}\n\n", request.to_json())),
-                Ok(Ok(Event::Change) | Err(RecvError::Lagged(_))) => None,
+                // Its JSON is one line: line breaks in strings are escaped.
+                Ok(Ok(Event::Request(record))) => {
+                    format!("event: request\ndata: {}\n\n", record.to_request().to_json())
+                }
+                Ok(Ok(Event::Change) | Err(RecvError::Lagged(_))) => "event: change\ndata: {}\n\n".to_owned(),
                 Ok(Err(RecvError::Closed)) => return None,
                 // Writing detects a reader that left without closing the connection.
-                Err(_) => Some(":\n\n".to_owned()),
+                Err(_) => ":\n\n".to_owned(),
             };
-            let text = text.unwrap_or_else(|| "event: change\ndata: {}\n\n".to_owned());
-            Some((Bytes::from(text), (events, service)))
+            Some((Bytes::from(text), events))
         });
         // The first bytes show the reader at once that the stream is open.
         let opened = once(ready(Bytes::from_static(b": open\n\n")));

@@ -8,7 +8,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Request, Response, StatusCode};
 use payments_fake::Reply;
-use payments_fake::unversioned::{ErrorEnvelope, GatewayCore};
+use payments_fake::unversioned::{ErrorEnvelope, GatewayCore, OpenRecord};
 use tokio::task::{spawn_blocking, yield_now};
 
 use crate::activity::IdleClose;
@@ -39,8 +39,7 @@ pub(crate) struct Site {
 
 /// A request to the service that has its reply.
 pub(crate) struct Answered {
-    /// The number of its record.
-    number: Option<u64>,
+    record: Option<OpenRecord>,
     /// The exchange for the log, if it is logged.
     exchange: Option<Box<Exchange>>,
     pub(crate) is_reported: bool,
@@ -88,7 +87,7 @@ impl Site {
         let begun = Instant::now();
         let logged = self.on_exchange.is_some().then(|| self.service.loggable(&request));
         let mut processing = pin!(self.process(request, shutdown, given_up));
-        let (mut reply, number) = tokio::select! {
+        let (mut reply, record) = tokio::select! {
             biased;
             processed = &mut processing => processed,
             () = ready(()) => {
@@ -115,26 +114,27 @@ impl Site {
             exchange.set_reply(&reply);
             Box::new(exchange)
         });
-        (reply, Answered { number, exchange, is_reported: false })
+        (reply, Answered { record, exchange, is_reported: false })
     }
 
     /// Reports what the client of a request saw, unless it was reported: its reply, or this instead.
     pub(crate) fn report(&self, answered: &mut Answered, instead: Option<&Reply>) {
-        let Answered { number, exchange, is_reported } = answered;
-        if let Some(reply) = instead {
-            self.service.record_reply(*number, reply);
-        } else if *is_reported {
+        let Answered { record, exchange, is_reported } = answered;
+        if let (Some(reply), Some(record)) = (instead, &record) {
+            record.set_reply(reply);
+        }
+        if *is_reported && instead.is_none() {
             return;
         }
         *is_reported = true;
-        if let Some(number) = *number {
-            self.feed.send(Event::Request(number));
+        if let Some(record) = record {
+            self.feed.send(Event::Request(record.clone()));
         }
         if let (Some(tell), Some(mut exchange)) = (&self.on_exchange, exchange.take()) {
             if let Some(reply) = instead {
                 exchange.set_reply(reply);
             }
-            exchange.recorded = number.and_then(|number| self.service.recorded(number));
+            exchange.recorded = record.as_ref().map(OpenRecord::to_request);
             tell(&exchange);
         }
     }
@@ -161,13 +161,13 @@ impl Site {
         response
     }
 
-    /// The reply, and the number of the request if it is recorded.
+    /// The reply, and the record of the request if it is recorded.
     async fn process(
         &self,
         mut request: Request<Bytes>,
         shutdown: &Shutdown,
         given_up: impl Future<Output = ()>,
-    ) -> (Reply, Option<u64>) {
+    ) -> (Reply, Option<OpenRecord>) {
         if !self.has_service {
             let msg = "Path not found: this port is for /_sandbox alone";
             let error = ErrorEnvelope::new(StatusCode::NOT_FOUND, msg);

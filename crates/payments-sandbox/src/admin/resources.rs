@@ -51,7 +51,7 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/clock", &[], |admin, _| shown(admin.clock()?)),
     (Method::POST, "/clock", &[], Admin::set_clock),
     (Method::GET, "/ui", &[], |_, _| Ok(page::page())),
-    (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events(admin.gateway.core()))),
+    (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events())),
 ];
 
 #[allow(clippy::needless_pass_by_value, reason = "for map_err")]

@@ -3,10 +3,10 @@
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{Fault, FaultKind, Phase, RequestEffect};
+use payments_fake::{FakeGateway, Fault, FaultKind, Phase, RequestEffect};
 use payments_sandbox::unversioned::fault_from_header;
 use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, SandboxBuilder};
 use serde_json::json;
@@ -293,6 +293,45 @@ fn a_client_that_leaves_in_the_middle_of_a_drip_saw_half_a_response() {
     client.read_exactly(16);
     drop(client);
     assert_eq!(left(&sandbox, &log), (Some(200), Some("truncate"), true));
+}
+
+#[test]
+fn the_log_has_a_charge_that_the_gateway_no_longer_records() {
+    for fault in ["drip;bytes=16;delay_ms=50", "delay;delay_ms=50"] {
+        for how in ["evicted", "cleared", "reset", "never kept"] {
+            let settings = FakeGateway::builder().recorded_requests(usize::from(how != "never kept"));
+            let (sandbox, log) = logging(Sandbox::builder().fresh_gateway(settings));
+            let gateway = sandbox.gateway();
+            let mut client = RawClient::connect(&sandbox);
+            client.pay(&format!("Sandbox-Fault: after_commit={fault}\r\n"));
+            while gateway.ledger().entries().is_empty() {
+                std::thread::yield_now();
+            }
+            match how {
+                "evicted" => assert_eq!(RawClient::connect(&sandbox).look_up(), 200),
+                "cleared" => gateway.clear_requests(),
+                "reset" => gateway.reset(),
+                _ => {}
+            }
+            let is_drip = fault.starts_with("drip");
+            if is_drip {
+                drop(client);
+            } else {
+                assert_eq!(client.response().status(), 200, "{how}");
+            }
+            let exchange = loop {
+                let exchange = log.recv_timeout(Duration::from_secs(30)).unwrap();
+                if exchange.method == Method::POST {
+                    break exchange;
+                }
+            };
+            let recorded = exchange.recorded.as_ref().unwrap();
+            assert_eq!(recorded.effect, RequestEffect::Charged, "{how}");
+            assert_eq!(recorded.operation, Some(OperationName::TokenTransaction));
+            let status = recorded.status.map(|status| status.as_u16());
+            assert_eq!((status, exchange.moved_without_response()), (Some(200), is_drip), "{fault} {how}");
+        }
+    }
 }
 
 #[test]
