@@ -73,6 +73,7 @@ macro_rules! __contracts_of {
             reset_during_the_request_is_unknown,
             an_early_answer_is_an_answer_or_unknown,
             a_connection_closed_at_once_is_an_error,
+            a_failed_call_sends_nothing_afterwards,
         }
     };
     (lookups $callback:ident $arguments:tt) => {

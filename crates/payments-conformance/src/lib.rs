@@ -99,6 +99,11 @@
 //! journal records every request that arrives, whole or in part. Whatever the situation, a request in the journal must not
 //! be reported as [`NotProcessed`](payments_core::Delivery::NotProcessed) and must not be in the journal twice.
 //!
+//! A transport may also send in the background, after its call has failed or was dropped. Every contract with such a call
+//! watches for 100 ms more, in the stack's own runtime, and
+//! [`a_failed_call_sends_nothing_afterwards`](contracts::lost_answers::a_failed_call_sends_nothing_afterwards) for three
+//! seconds. A copy that is sent later goes unnoticed.
+//!
 //! # What it does not do
 //!
 //! It does not prove that a transport is correct: it checks for known mistakes that can lose money. It does not test speed.

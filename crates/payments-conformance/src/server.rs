@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
 
+use futures_timer::Delay;
 use rustls::ServerConfig;
 
 use crate::Journal;
@@ -86,12 +87,12 @@ impl Server {
     }
 
     /// Waits briefly until every script has ended. A connection that the client keeps open is not an error.
-    pub(crate) fn wait_until_idle(&self) {
+    pub(crate) async fn until_idle(&self) {
         for _ in 0..100 {
             if self.state.running.load(Ordering::SeqCst) == 0 {
                 return;
             }
-            thread::sleep(Duration::from_millis(2));
+            Delay::new(Duration::from_millis(2)).await;
         }
     }
 

@@ -12,7 +12,7 @@ use crate::journal::counted;
 use crate::secrets;
 use crate::server::Server;
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::MEDIUM;
+use crate::situations::{MEDIUM, pause};
 use crate::test_request::{AMPLE, TestRequest};
 use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
 use crate::{AnyStack, Journal, Setup};
@@ -33,6 +33,8 @@ pub(crate) struct TestRun<'a> {
 struct CallRecord {
     id: String,
     delivery: Option<Delivery>,
+    /// Whether it ended with a response.
+    has_response: bool,
     /// `None` until the call has ended.
     summary: Option<String>,
 }
@@ -96,7 +98,7 @@ impl<'a> TestRun<'a> {
         let id = charge.id.clone();
         let call = cancel_on(signal, self.call(charge)).await;
         if call.is_none() {
-            self.finish_record(&id, None, format!("{id} was dropped by its caller"));
+            self.finish_record(&id, None, false, format!("{id} was dropped by its caller"));
         }
         call.transpose()
     }
@@ -105,12 +107,12 @@ impl<'a> TestRun<'a> {
     pub(crate) async fn call(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
         let (id, total) = (charge.id.clone(), charge.total);
         let request = charge.into_transport_request();
-        self.calls().push(CallRecord { id: id.clone(), delivery: None, summary: None });
+        self.calls().push(CallRecord { id: id.clone(), delivery: None, has_response: false, summary: None });
         let started = self.stack.now();
         let result = self.transport.send(request).await;
         let call =
             CompletedCall { id, result, took: self.stack.now().saturating_duration_since(started), total };
-        self.finish_record(&call.id, call.delivery(), call.summary());
+        self.finish_record(&call.id, call.delivery(), call.result.is_ok(), call.summary());
         secrets::must_hold_no_secret(&call.result)?;
         Ok(call)
     }
@@ -222,15 +224,20 @@ impl<'a> TestRun<'a> {
     /// Checks the general rules: nothing is sent twice, and no request of which the server read a byte is reported as not
     /// processed.
     ///
-    /// Drops the transport first, then waits for what it may still do in the background.
+    /// After a call without a response it first watches what the transport does in the background, then drops it and waits
+    /// until the server has read what was sent.
     pub(crate) fn finish(self) -> Result<(), Violation> {
         if let Some(debug) = self.transport.debug() {
             secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
-        let Self { transport, server, journal, calls, .. } = self;
+        let Self { stack, transport, server, journal, calls, .. } = self;
+        let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if calls.iter().any(|call| !call.has_response) {
+            stack.block_on(pause(WATCHED));
+        }
         drop(transport);
         if let Some(server) = server {
-            server.wait_until_idle();
+            stack.block_on(server.until_idle());
         }
         let transmissions = journal.transmissions();
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
@@ -241,7 +248,6 @@ impl<'a> TestRun<'a> {
             );
             return Err(Violation::general(found, SENT_TWICE));
         }
-        let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         let only = only_sender(&calls, &journal.unfinished());
         let false_claim = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
@@ -268,11 +274,11 @@ impl<'a> TestRun<'a> {
         CallLog(self.calls().iter().map(|call| (call.id.clone(), summary(call))).collect())
     }
 
-    fn finish_record(&self, id: &str, delivery: Option<Delivery>, summary: String) {
+    fn finish_record(&self, id: &str, delivery: Option<Delivery>, has_response: bool, summary: String) {
         let mut calls = self.calls();
         // Searched from the end, because it is among the last of many calls.
         if let Some(call) = calls.iter_mut().rev().find(|call| call.id == id) {
-            (call.delivery, call.summary) = (delivery, Some(summary));
+            (call.delivery, call.has_response, call.summary) = (delivery, has_response, Some(summary));
         }
     }
 }
@@ -321,6 +327,10 @@ impl CallLog {
 /// How many calls are listed besides those that are named.
 const SHOWN: usize = 10;
 
+/// How long a run with a failed or dropped call watches for what is sent in the background. Many contracts do so;
+/// `a_failed_call_sends_nothing_afterwards` watches for longer.
+const WATCHED: Duration = Duration::from_millis(100);
+
 /// How long a call may run past its deadline before it counts as hung: far above the noise of a slow machine.
 const GRACE: Duration = Duration::from_secs(4);
 
@@ -333,7 +343,8 @@ mod tests {
 
     #[test]
     fn a_single_byte_belongs_to_the_only_call() {
-        let call = |id: &str| CallRecord { id: id.to_owned(), delivery: None, summary: None };
+        let call =
+            |id: &str| CallRecord { id: id.to_owned(), delivery: None, has_response: false, summary: None };
         let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
         let beginning = [b"P".to_vec()];
         assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));

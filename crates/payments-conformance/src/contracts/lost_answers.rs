@@ -1,10 +1,12 @@
 //! The request was read but the response never arrived: the situation in which a charge is sent twice or lost.
 
+use std::time::Duration;
+
 use crate::connection::Connection;
 use crate::contract::{Contract, Harness};
 use crate::journal::counted;
 use crate::script::Act;
-use crate::situations::{LARGE, after, send_and, unknown_and_once};
+use crate::situations::{LARGE, MEDIUM, SHORT_WITH_CONNECT, after, pause, send_and, unknown_and_once};
 use crate::violation::{Violation, ensure};
 use crate::{AnyStack, Verdict};
 
@@ -174,6 +176,34 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &dyn AnyStack) -> Verdict 
         })
     })
 }
+
+/// The server reads three payments: it closes the connection of the first, resets that of the second, and never responds to the
+/// third, which ends with its deadline.
+///
+/// For three seconds after that, nothing may be sent: no request again from a task or a thread that outlives the call.
+pub fn a_failed_call_sends_nothing_afterwards(stack: &dyn AnyStack) -> Verdict {
+    let name = "a_failed_call_sends_nothing_afterwards";
+    let why = "the caller has been told that the payment may be charged. A copy that follows in the background charges the \
+               card a second time, and nobody learns of it";
+    Contract::scripted(name, why).check(stack, |harness| {
+        let what =
+            "reads three requests; it closes the connection, resets the connection, and never responds";
+        harness.with_script(what, [Act::Close, Act::Reset, Act::Silence], |run| {
+            let mut failed = Vec::new();
+            for total in [MEDIUM, MEDIUM, SHORT_WITH_CONNECT] {
+                let call = run.send(run.charge().total(total))?;
+                call.must_fail()?;
+                failed.push(call.id);
+            }
+            // In the stack's runtime, which may be what sends.
+            run.block_on(pause(AFTERWARDS))?;
+            failed.iter().try_for_each(|id| run.must_have_arrived_at_most_once(id))
+        })
+    })
+}
+
+/// How long the server watches for another copy of a request whose call has failed.
+const AFTERWARDS: Duration = Duration::from_secs(3);
 
 /// Checks that a payment is `Unknown` if the server responds to it with this act, on a new and on a reused connection.
 fn is_unknown_after(harness: &Harness<'_>, what: &str, act: &Act) -> Result<(), Violation> {

@@ -85,7 +85,7 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> 
                 let second = Server::start_on(listener, harness.security(), run.journal.clone(), script);
                 let charge = run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
                 let call = run.send(charge)?;
-                second.wait_until_idle();
+                run.block_on(second.until_idle())?;
                 unknown_and_once(run, &call)?;
                 let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
                 let connections = counted(run.journal.connections(), "connection");

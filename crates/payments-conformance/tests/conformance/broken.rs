@@ -77,6 +77,14 @@ flaws! {
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
+        a_failed_call_sends_nothing_afterwards,
+    ],
+    /// Sends a payment again, in the background, two and a half seconds after its call has failed.
+    ResendsInBackground breaks [a_failed_call_sends_nothing_afterwards] and by chance [
+        // They may still run by then.
+        five_thousand_payments_arrive_at_most_once,
+        a_close_that_crosses_a_request_is_told_honestly,
+        what_is_logged_shows_no_secret,
     ],
     /// Offers HTTP/2 in the TLS handshake, as clients with default features do.
     OffersHttp2 breaks over tls [http2_is_not_spoken_unasked],
@@ -100,6 +108,7 @@ flaws! {
         a_lost_lookup_is_not_repeated,
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
+        a_failed_call_sends_nothing_afterwards,
     ],
     /// Reports an unreadable response as not processed.
     ReportsGarbageAsNotProcessed always_breaks [
@@ -298,6 +307,7 @@ flaws! {
         an_alternative_service_is_not_used,
         the_next_address_is_not_tried_after_the_request,
         what_is_logged_shows_no_secret,
+        a_failed_call_sends_nothing_afterwards,
     ],
     /// Mixes up responses after many calls.
     MixesUpResponses breaks [
@@ -426,6 +436,7 @@ const SLOW: &[&str] = &[
     "a_handshake_after_the_deadline_sends_nothing",
     "a_request_cut_by_the_deadline_is_never_completed",
     "a_tls_failure_within_the_body_is_no_response",
+    "a_failed_call_sends_nothing_afterwards",
 ];
 
 /// Contracts that are only sometimes broken are not checked.

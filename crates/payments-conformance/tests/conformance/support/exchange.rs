@@ -3,6 +3,7 @@ use std::fmt::Write as _;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpStream, ToSocketAddrs};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -83,6 +84,17 @@ impl Exchange {
             self.started = Instant::now();
         }
         let result = self.run_at_once(state);
+        let is_unknown = matches!(&result, Err(error) if error.delivery() == Delivery::Unknown);
+        if is_unknown && self.tries == 1 && self.has(Flaw::ResendsInBackground) {
+            let (shared, request) = (Arc::clone(&self.shared), self.request.clone());
+            let again = Self { shared, request, tries: 1, was_reused: false, ..self };
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(2500));
+                let again = Self { started: Instant::now(), ..again };
+                drop(again.run(&Mutex::default()));
+            });
+            return result;
+        }
         if self.has(Flaw::WaitsForConnectionWithoutDeadline) {
             *self.shared.in_use.0.lock().unwrap() -= 1;
             self.shared.in_use.1.notify_one();
@@ -384,7 +396,7 @@ impl Exchange {
                 let kind = if is_timeout(&error) { Kind::Timeout } else { Kind::Tls };
                 if self.has(Flaw::SendsAfterLateHandshake) && is_timeout(&error) {
                     let (head, body) = self.serialized();
-                    std::thread::spawn(move || {
+                    thread::spawn(move || {
                         tcp.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
                         let mut stream = StreamOwned::new(client, tcp);
                         drop(stream.write_all(&head).and_then(|()| stream.write_all(&body)));
@@ -432,7 +444,7 @@ impl Exchange {
                     Err(error) if self.has(Flaw::WritesAfterDeadline) && is_timeout(&error) => {
                         let (mut socket, rest) = (stream.wire.socket().try_clone()?, part.to_vec());
                         socket.set_write_timeout(None)?;
-                        std::thread::spawn(move || drop(socket.write_all(&rest)));
+                        thread::spawn(move || drop(socket.write_all(&rest)));
                         return Err(error);
                     }
                     Err(error) => return Err(error),
