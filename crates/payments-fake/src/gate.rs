@@ -63,7 +63,7 @@ impl Gate {
 
 impl Drop for Gate {
     fn drop(&mut self) {
-        self.latch.change(|state| state.open = true);
+        self.latch.open();
     }
 }
 
@@ -90,6 +90,10 @@ impl Latch {
         self.change(|state| state.held += 1);
         let held = Held(self);
         poll_fn(|context| held.0.wait_until(context.waker(), |state| state.open)).await;
+    }
+
+    fn open(&self) {
+        self.change(|state| state.open = true);
     }
 
     fn wait_until(&self, waker: &Waker, is_reached: impl Fn(&State) -> bool) -> Poll<()> {
@@ -135,6 +139,11 @@ impl Gates {
         let latch = Arc::new(Latch { operation, phase, state: Mutex::default() });
         self.0.push(Arc::clone(&latch));
         Gate { latch }
+    }
+
+    /// Opens every gate. Their owners may still exist.
+    pub(crate) fn open_all(&mut self) {
+        self.0.drain(..).for_each(|latch| latch.open());
     }
 
     /// The oldest closed gate for a request of this operation, if there is one.

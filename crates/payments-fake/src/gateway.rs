@@ -284,6 +284,11 @@ impl FakeGateway {
         Self { core: Arc::clone(&self.core), _fault_check: None }
     }
 
+    /// Opens every gate, for a server that must end now.
+    pub fn open_gates(&self) {
+        self.core.gates().open_all();
+    }
+
     /// What answers a server's requests.
     pub fn core(&self) -> Arc<GatewayCore> {
         Arc::clone(&self.core)

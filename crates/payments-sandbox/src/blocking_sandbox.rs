@@ -9,9 +9,9 @@ use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
 ///
-/// Dropping it shuts it down gracefully, as [`shutdown`](Self::shutdown) does, without its error. It waits at most one second
-/// (chosen by this SDK) for a client that has not finished its request or read its response. A request at a
-/// [gate](payments_fake::Gate) is in flight: release it first.
+/// Dropping it opens every [gate](payments_fake::Gate) of the gateway, and then shuts it down gracefully, as
+/// [`shutdown`](Self::shutdown) does, without its error. It waits at most one second (chosen by this SDK) for a client that has
+/// not finished its request or read its response.
 #[derive(Debug)]
 pub struct BlockingSandbox {
     info: Arc<SandboxInfo>,
@@ -91,6 +91,8 @@ impl SandboxBuilder {
 
 impl Drop for BlockingSandbox {
     fn drop(&mut self) {
+        // A gate that outlives this sandbox would let a failed test hang.
+        self.info.gateway.open_gates();
         // A drop cannot return the error.
         let _ = self.stop();
     }

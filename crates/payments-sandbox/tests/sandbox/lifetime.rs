@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -47,7 +48,7 @@ fn a_graceful_stop_finishes_requests_in_flight() {
     paying.post("/token-transaction", TOKEN_PAYMENT);
     block_on(gate.arrived());
 
-    let stopping = thread::spawn(move || drop(sandbox));
+    let stopping = thread::spawn(move || sandbox.shutdown().unwrap());
     assert_eq!(idle.read_to_end(), (Vec::new(), End::Closed), "an idle connection is closed at once");
     assert!(paying.is_silent() && !stopping.is_finished(), "a request in flight is waited for");
     gate.release();
@@ -55,6 +56,28 @@ fn a_graceful_stop_finishes_requests_in_flight() {
     assert_eq!(paying.read_to_end(), (Vec::new(), End::Closed));
     stopping.join().unwrap();
     gateway.ledger().assert_charged_once(Amount::from_cents(10_50));
+}
+
+#[test]
+fn a_drop_does_not_wait_for_a_gate() {
+    for is_after_commit in [false, true] {
+        let sandbox = BlockingSandbox::start().unwrap();
+        let gateway = sandbox.gateway().clone();
+        let operation = OperationName::TokenTransaction;
+        let gate =
+            if is_after_commit { gateway.gate_after_commit(operation) } else { gateway.gate(operation) };
+        let mut paying = RawClient::connect(&sandbox);
+        paying.post("/token-transaction", TOKEN_PAYMENT);
+        block_on(gate.arrived());
+        let (dropped, wait) = mpsc::channel();
+        thread::spawn(move || {
+            drop(sandbox);
+            dropped.send(()).unwrap();
+        });
+        wait.recv_timeout(Duration::from_secs(30)).expect("the drop ends although the gate is closed");
+        assert_eq!(paying.response().status(), 200);
+        drop(gate);
+    }
 }
 
 #[test]
