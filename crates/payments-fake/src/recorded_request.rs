@@ -45,7 +45,8 @@ pub struct RecordedRequest {
     pub method: Method,
     /// The path, without the query.
     pub path: String,
-    /// The headers. Those whose name suggests a key, a token or a cookie have the value `[redacted]`.
+    /// The headers. The values of known harmless ones are kept, such as `user-agent`, `traceparent` and `idempotency-key`; all
+    /// others are `[redacted]`. A name that may itself hold a secret is masked, or `redacted`.
     pub headers: HeaderMap,
     fields: RedactedFields,
     /// The length of the received body in bytes. A server may cut a body that is too long to accept.
@@ -121,7 +122,7 @@ impl RecordedRequest {
             operation,
             method: redaction.method(&method),
             path: redaction.path(uri.path()),
-            headers: redaction.headers(headers),
+            headers: redaction.headers(&headers),
             fields: members.map(|members| redaction.fields(members)).unwrap_or_default(),
             body_length,
             received_at: SystemTime::UNIX_EPOCH,
@@ -215,8 +216,8 @@ impl fmt::Debug for RecordedRequest {
     }
 }
 
-/// A recorded request that is not finished: what becomes of it is known to whoever holds it, even if the gateway has
-/// forgotten it meanwhile.
+/// A recorded request that is not finished. Each holder can read what became of it, even if the gateway has removed it
+/// meanwhile.
 #[derive(Clone)]
 pub struct OpenRecord(Arc<Mutex<RecordedRequest>>);
 
