@@ -1,15 +1,17 @@
 use std::env;
-use std::io::{self, Write as _};
+use std::io::{self, Read, Write as _};
 use std::panic::resume_unwind;
-use std::process::Command;
-use std::thread;
-use std::time::Duration;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use std::{process, thread};
 
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
+use crate::contract_list::names;
 use crate::test_request::TestRequest;
-use crate::violation::Violation;
+use crate::violation::{HANGS, Violation};
 use crate::{AnyStack, Journal, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
@@ -22,8 +24,22 @@ pub(crate) struct Child {
 
 impl Child {
     /// The contract that this process was started for. It checks no other contract.
+    ///
+    /// # Panics
+    ///
+    /// If the environment was not set by the kit: every other contract would pass unchecked.
     pub(crate) fn contract() -> Option<String> {
-        env::var(CONTRACT).ok()
+        let set = [CONTRACT, BASE_URL, AUTHORITY].map(|name| env::var(name).ok());
+        match set {
+            [None, None, None] => None,
+            [Some(contract), Some(_), Some(_)] if names().iter().any(|(_, name)| *name == contract) => {
+                Some(contract)
+            }
+            _ => panic!(
+                "{CONTRACT}, {BASE_URL} and {AUTHORITY} are for processes that the kit starts: remove them from the \
+                 environment"
+            ),
+        }
     }
 
     /// The parameters from the parent, if this process was started for this contract.
@@ -41,29 +57,59 @@ impl Child {
     ///
     /// Only a test created by [`contract_tests!`](crate::contract_tests) can start itself again. Any other program would
     /// run with the arguments of a test harness and could, for example, send payments.
-    pub(crate) fn test() -> Option<String> {
+    fn test() -> Option<String> {
         thread::current().name().and_then(|name| name.strip_prefix(OF_A_TEST)).map(str::to_owned)
     }
 
-    /// Why a contract does not apply in a program that cannot start a child process.
-    pub(crate) const NEEDS_A_TEST: &str =
-        "it needs a separate process, which only a test created by `contract_tests!` can start";
+    /// Why a contract cannot be checked in this program, if it needs a child process.
+    pub(crate) fn cannot_be_started() -> Option<&'static str> {
+        let reason = "it needs a separate process, which only a test created by `contract_tests!` can start";
+        Self::test().is_none().then_some(reason)
+    }
 
-    /// The command that runs only this test, for this contract, in another process.
-    pub(crate) fn command(
-        contract: &str,
-        test: &str,
-        base_url: &str,
-        setup: &Setup,
-    ) -> Result<Command, Violation> {
+    /// The command that runs only the test of this thread, for this contract, in another process.
+    pub(crate) fn command(contract: &str, base_url: &str, setup: &Setup) -> Result<Command, Violation> {
+        let test = Self::test().expect("the contract applies only in a test");
         let mut child = Command::new(env::current_exe().map_err(|error| Self::cannot_start(&error))?);
         // The test may be marked `#[ignore]`.
-        child.args([test, "--exact", "--nocapture", "--include-ignored"]);
+        child.args([&*test, "--exact", "--nocapture", "--include-ignored"]);
         child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem());
         if setup.wants_http2() {
             child.env(HTTP2, "1");
         }
+        child.stdout(Stdio::piped()).stderr(Stdio::piped());
         Ok(child)
+    }
+
+    /// Waits for the end of a process, and returns what it wrote to stdout and to stderr. A process that hangs is killed.
+    pub(crate) fn output(mut child: process::Child) -> Result<[String; 2], Violation> {
+        let read = |pipe: Option<Box<dyn Read + Send>>| {
+            let (sender, written) = mpsc::channel();
+            thread::spawn(move || {
+                let mut bytes = Vec::new();
+                // What was read before an error counts.
+                let _ = pipe.map(|mut pipe| pipe.read_to_end(&mut bytes));
+                let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
+            });
+            written
+        };
+        let stdout = read(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+        let stderr = read(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+        let started = Instant::now();
+        while child.try_wait().map_err(|error| Self::cannot_start(&error))?.is_none() {
+            if started.elapsed() > LONGEST {
+                let _ = child.kill().and_then(|()| child.wait());
+                let found = format!("the process of the call had not ended after {LONGEST:.0?}");
+                let text = |written: &mpsc::Receiver<String>| {
+                    written.recv_timeout(Duration::from_secs(1)).unwrap_or_default()
+                };
+                let said = format!("{}\n{}", text(&stdout), text(&stderr));
+                return Err(Violation::general(found, HANGS).detail("the process", said.trim()));
+            }
+            thread::sleep(Duration::from_millis(5));
+        }
+        // A process that it has started may still hold the pipes.
+        Ok([stdout, stderr].map(|written| written.recv_timeout(LONGEST).unwrap_or_default()))
     }
 
     /// What the child process prints. Its exit code says nothing: the test may expect that the contract is broken.
@@ -98,6 +144,9 @@ pub fn run_as_test(place: &str, contract: impl FnOnce() + Send) {
         }
     });
 }
+
+/// How long a child process may run: longer than all of its calls together.
+const LONGEST: Duration = Duration::from_mins(1);
 
 /// The prefix of a test thread's name. Only the kit gives a thread such a name.
 const OF_A_TEST: &str = "payments-conformance test ";

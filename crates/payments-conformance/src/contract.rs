@@ -20,6 +20,10 @@ pub(crate) struct Contract {
     needs: Vec<Ability>,
     tested: Option<Ability>,
     exclusive: bool,
+    /// Why the contract does not apply to the stack, besides a missing ability.
+    inapplicable: Option<String>,
+    /// Whether it starts another process.
+    starts_a_child: bool,
 }
 
 /// Locked during every check: exclusively by contracts that measure the memory of the process, shared by all others.
@@ -33,7 +37,15 @@ impl Contract {
 
     /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
     pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, needs: Vec::new(), tested: None, exclusive: false }
+        Self {
+            name,
+            why,
+            needs: Vec::new(),
+            tested: None,
+            exclusive: false,
+            inapplicable: None,
+            starts_a_child: false,
+        }
     }
 
     /// A contract that needs a real server with TLS.
@@ -56,6 +68,16 @@ impl Contract {
         Self { exclusive: true, ..self }
     }
 
+    /// A contract that does not apply to the stack if there is a reason.
+    pub(crate) fn unless(self, reason: Option<&str>) -> Self {
+        Self { inapplicable: reason.map(str::to_owned), ..self }
+    }
+
+    /// A contract that starts its own test again, as a child process.
+    pub(crate) fn starting_a_child(self) -> Self {
+        Self { starts_a_child: true, ..self }
+    }
+
     /// Checks the contract over every scheme that the stack supports.
     pub(crate) fn check(
         self,
@@ -67,9 +89,14 @@ impl Contract {
             let reason = format!("this process was started for {contract}");
             return Verdict::not_applicable(self.name, reason);
         }
-        if let Some(reason) = self.needs.iter().find_map(|ability| abilities.missing(*ability)) {
+        let missing = self.needs.iter().find_map(|ability| abilities.missing(*ability));
+        if let Some(reason) = missing.or(self.inapplicable.as_deref()) {
             let verdict = Verdict::not_applicable(self.name, reason.to_owned());
             return verdict.with_deviation(abilities.deviation_of(self.name));
+        }
+        if let Some(reason) = Child::cannot_be_started().filter(|_| self.starts_a_child) {
+            // It applies to the stack in another program, so a declared deviation is not wrong.
+            return Verdict::not_applicable(self.name, reason.to_owned());
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {

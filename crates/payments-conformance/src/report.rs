@@ -9,8 +9,9 @@ use crate::contract_list::{names, themes};
 /// [`contract_tests!`](crate::contract_tests), which creates a named test for each contract.
 ///
 /// This takes about half a minute each for http and https, mostly waiting for deadlines, and longer with HTTP/2, which
-/// has more contracts and deadlines. Contracts that need a separate process, such as the one about proxies, do not apply
-/// here: only a test created by [`contract_tests!`](crate::contract_tests) can start one.
+/// has more contracts and deadlines. Three contracts need a separate process and do not apply here, because only a test
+/// created by [`contract_tests!`](crate::contract_tests) can start one: `the_proxy_of_the_environment_is_ignored`,
+/// `an_answer_to_a_stopped_process_is_an_answer` and `what_is_logged_shows_no_secret`.
 pub fn check(stack: &dyn AnyStack) -> Report {
     check_only(stack, |_contract| true)
 }
@@ -177,7 +178,8 @@ impl Verdict {
         matches!(self.status, Status::Deviates { .. })
     }
 
-    /// Whether the contract was not checked because the stack has declared that it lacks a required ability.
+    /// Whether the contract was not checked: the stack lacks a required ability, or this program or system cannot check it. The
+    /// line of the verdict has the reason.
     pub fn is_not_applicable(&self) -> bool {
         matches!(self.status, Status::NotApplicable { .. })
     }

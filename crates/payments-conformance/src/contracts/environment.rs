@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
 use std::thread;
@@ -30,12 +30,9 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack, AMPLE);
     }
-    let Some(test) = Child::test() else {
-        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
-    };
     let why = "a variable set for another program must not decide who receives the API key and the card. Disable the \
                HTTP client's proxy detection";
-    Contract::new(name, why).check(stack, |harness| {
+    Contract::new(name, why).starting_a_child().check(stack, |harness| {
         let proxy = Server::start(Security::Plain, |connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n");
@@ -43,7 +40,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
             let setup = harness.setup(run.journal.clone(), None);
-            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
+            let mut child = Child::command(name, &run.base_url, &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);
@@ -51,12 +48,12 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             for name in ["no_proxy", "NO_PROXY", "REQUEST_METHOD"] {
                 child.env_remove(name);
             }
-            let output = child.output().map_err(|error| Child::cannot_start(&error))?;
+            let child = child.spawn().map_err(|error| Child::cannot_start(&error))?;
+            let [said, _] = Child::output(child)?;
             ensure!(
                 proxy.journal.connections() == 0,
                 "the transport connected to the proxy in the environment; it must ignore those variables"
             );
-            let said = String::from_utf8_lossy(&output.stdout);
             let requests = run.journal.requests();
             if requests != 1 {
                 let found = format!(
@@ -81,14 +78,9 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack, SHORT_WITH_CONNECT);
     }
-    let Some(test) = Child::test() else {
-        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
-    };
-    if cfg!(not(unix)) {
-        return Verdict::not_applicable(name, "this system has no signal that stops a process".to_owned());
-    }
+    let no_signal = cfg!(not(unix)).then_some("this system has no signal that stops a process");
     let why = "every payment that is in flight while a process is stopped becomes unknown, although its receipt is there";
-    Contract::new(name, why).check(stack, |harness| {
+    Contract::new(name, why).unless(no_signal).starting_a_child().check(stack, |harness| {
         let (arrived, stopped, answered) = (Signal::default(), Signal::default(), Signal::default());
         let script = {
             let (arrived, stopped, answered) = (arrived.clone(), stopped.clone(), answered.clone());
@@ -107,11 +99,11 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
         };
         harness.with_server("responds while the process is stopped", script, |run| {
             let setup = harness.setup(run.journal.clone(), None);
-            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
-            let child = child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+            let child = Child::command(name, &run.base_url, &setup)?.spawn();
             let child = child.map_err(|error| Child::cannot_start(&error))?;
+            let id = child.id();
             let signal = |name: &str| {
-                let kill = format!("kill -{name} {}", child.id());
+                let kill = format!("kill -{name} {id}");
                 Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success())
             };
             let has_arrived = arrived.wait(MEDIUM);
@@ -121,10 +113,9 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             // The deadline started before the request arrived.
             thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
             let continues = signal("CONT");
-            let output = child.wait_with_output().map_err(|error| Child::cannot_start(&error))?;
+            let [said, _] = Child::output(child)?;
             ensure!(is_stopped && continues, "cannot stop the process of the call");
             ensure!(has_arrived && is_answered, "the process of the call sent no request");
-            let said = String::from_utf8_lossy(&output.stdout);
             if !said.contains(Child::GOT_RESPONSE) {
                 let found = "the response that arrived while the process was stopped was lost";
                 return Err(Violation::new(found).detail("the process", said.trim()));

@@ -60,13 +60,9 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
     }
     let why = "logs are copied to places that are not secured for card data. A single DEBUG line, enabled to find another \
                problem, leaks the API key and every card charged meanwhile";
-    if let Some(reason) = stack.abilities().missing(Ability::Sockets) {
-        return Verdict::not_applicable(name, reason.to_owned());
-    }
-    let Some(test) = Child::test() else {
-        return Verdict::not_applicable(name, Child::NEEDS_A_TEST.to_owned());
-    };
-    Contract::scripted(name, why).check(stack, |harness| {
+    let abilities = stack.abilities();
+    let no_sockets = abilities.missing(Ability::Sockets);
+    Contract::scripted(name, why).unless(no_sockets).starting_a_child().check(stack, |harness| {
         let page = response(StatusCode::SERVICE_UNAVAILABLE, "<html>Service unavailable</html>");
         let mut redirect = response(StatusCode::TEMPORARY_REDIRECT, "");
         redirect.headers_mut().insert("location", http::HeaderValue::from_static("/elsewhere"));
@@ -88,12 +84,11 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
             let setup = harness.setup(run.journal.clone(), None);
-            let mut child = Child::command(name, &test, &run.base_url, &setup)?;
-            let output = child.env("SSLKEYLOGFILE", &key_log).output().map_err(|error| Child::cannot_start(&error))?;
+            let mut child = Child::command(name, &run.base_url, &setup)?;
+            let child = child.env("SSLKEYLOGFILE", &key_log).spawn();
+            let [said, logged] = Child::output(child.map_err(|error| Child::cannot_start(&error))?)?;
             let keys = fs::read(&key_log).unwrap_or_default();
             drop(fs::remove_file(&key_log));
-            let (said, logged) =
-                (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
             for (place, text) in [("stdout", &said), ("a log or stderr", &logged)] {
                 let secrets = [("card number", CARD_NUMBER), ("API key", API_KEY), ("customer's name", CUSTOMER)];
                 must_not_hold(place, text, &secrets)?;

@@ -1,7 +1,8 @@
 //! What does a stack created from a function do, and what does a report say outside of a test?
 
 use std::panic::resume_unwind;
-use std::thread;
+use std::process::Command;
+use std::{env, thread};
 
 use crate::support::{Flaw, PlainStack};
 use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only, stack};
@@ -33,6 +34,22 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
         let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
         assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
         assert!(report.to_string().contains("a test created by `contract_tests!`"), "{report}");
+    }
+}
+
+#[test]
+fn an_environment_that_the_kit_did_not_set_fails_every_test() {
+    let contract = "the_proxy_of_the_environment_is_ignored";
+    let [url, authority] = ["PAYMENTS_CONFORMANCE_CHILD_URL", "PAYMENTS_CONFORMANCE_CHILD_AUTHORITY"];
+    for variables in [
+        &[("PAYMENTS_CONFORMANCE_CHILD", contract)][..],
+        &[("PAYMENTS_CONFORMANCE_CHILD", "1"), (url, "http://127.0.0.1:1"), (authority, "PEM")],
+    ] {
+        let mut test = Command::new(env::current_exe().unwrap());
+        test.args(["correct::refused_is_not_processed", "--exact", "--nocapture"]);
+        let output = test.envs(variables.iter().copied()).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains("remove them from the environment"), "{said}");
     }
 }
 
