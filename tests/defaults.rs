@@ -80,7 +80,7 @@ fn links_lead_to_existing_sections() {
 }
 
 /// A clock that does not advance. Its sleeps end at once and are recorded.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct RecordingTimer {
     slept: Arc<Mutex<Vec<Duration>>>,
     clock: ManualClock,
@@ -114,7 +114,7 @@ fn pauses(retries: Option<u32>, jitter: u64) -> Vec<Duration> {
         Reply::Refused
     };
     let transport = FakeTransport::over(refuse, ManualClock::new());
-    let timer = RecordingTimer::default();
+    let timer = RecordingTimer { slept: Arc::default(), clock: ManualClock::new() };
     let mut client = Client::builder(FakeGateway::new().endpoint(), transport, timer.clone());
     client = client.random_source(ConstantSource(jitter));
     if let Some(retries) = retries {

@@ -51,6 +51,7 @@ type SleepKey = (Duration, u64);
 
 impl ManualClock {
     /// A clock that stands still until it is [advanced](Self::advance).
+    #[allow(clippy::new_without_default, reason = "a gateway's clock is automatic by default")]
     pub fn new() -> Self {
         Self::with_auto(false)
     }
@@ -117,12 +118,6 @@ impl ManualClock {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Default for ManualClock {
-    fn default() -> Self {
-        Self::new()
     }
 }
 

@@ -217,7 +217,9 @@ impl Fault {
     pub fn retry_after(mut self, text: &str) -> Self {
         let value = retry_after(text);
         assert!(value.is_some(), "retry_after {RETRY_AFTER_RULE}");
-        self.retry_after = value;
+        if matches!(self.kind, FaultKind::Status { .. } | FaultKind::Html { .. }) {
+            self.retry_after = value;
+        }
         self
     }
 
@@ -241,14 +243,14 @@ impl Fault {
     /// | `skip` | how many requests pass first | 0 |
     /// | `times` | how many times it fires | 1 |
     ///
-    /// Fields that a kind does not use are accepted, and so are `id`, `seen` and `fired`, which
-    /// [`ArmedFault::to_json`](crate::ArmedFault::to_json) writes.
+    /// A field that the kind does not use is refused. `id`, `seen` and `fired`, which
+    /// [`ArmedFault::to_json`](crate::ArmedFault::to_json) writes, are accepted.
     ///
     /// # Errors
     ///
     /// The first problem found.
     pub fn from_json(json: &str) -> Result<Self, DocumentError> {
-        document::read(json).map(FaultDocument::into)
+        document::read(json).map(|FaultDocument(fault)| fault)
     }
 
     /// The fault in its [JSON form](Self::from_json).
@@ -283,7 +285,7 @@ impl Fault {
 ///
 /// The first problem found.
 pub fn fault_from_value(json: Value) -> Result<Fault, DocumentError> {
-    document::read_from(json).map(FaultDocument::into)
+    document::read_from(json).map(|FaultDocument(fault)| fault)
 }
 
 /// For example `after_commit reset on transaction, from request 2, 3 times`.

@@ -14,12 +14,11 @@ use crate::fault::{
     retry_after,
 };
 
-/// A fault as a person may have written it. Members that its kind does not use are accepted, and so are those that
-/// [`ArmedFault::to_json`] adds.
+/// A fault as a person may have written it. The members that [`ArmedFault::to_json`] adds are accepted.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "some members are accepted and ignored")]
-pub(crate) struct FaultDocument {
+struct Members {
     operation: Target,
     phase: Phase,
     kind: Kind,
@@ -51,9 +50,34 @@ fn kind_names() -> impl Iterator<Item = &'static str> {
     FaultKind::all(0, Duration::ZERO, StatusCode::OK).into_iter().map(FaultKind::as_str)
 }
 
-impl From<FaultDocument> for Fault {
-    fn from(document: FaultDocument) -> Self {
-        let FaultDocument { operation: Target(operation), phase, kind: Kind(kind), .. } = document;
+/// A valid fault in a document. `Fault` itself has no `Deserialize`, because an error of serde alone may quote a value.
+pub(crate) struct FaultDocument(pub(crate) Fault);
+
+impl<'de> Deserialize<'de> for FaultDocument {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let members = Members::deserialize(deserializer)?;
+        members.unused().map_or_else(|| Ok(Self(members.into())), |rule| Err(D::Error::custom(rule)))
+    }
+}
+
+impl Members {
+    /// The rule for a member that has no meaning for the kind. Its author meant another kind.
+    fn unused(&self) -> Option<&'static str> {
+        let has = |kinds: &[&str]| kinds.contains(&self.kind.0);
+        let has_response = has(&["status", "html"]);
+        let rules = [
+            (self.bytes.is_some(), has(&["truncate", "drip"]), "must have bytes only for truncate or drip"),
+            (self.delay_ms.is_some(), has(&["delay", "drip"]), "must have delay_ms only for delay or drip"),
+            (self.status.is_some(), has_response, "must have status only for status or html"),
+            (self.retry_after.is_some(), has_response, "must have retry_after only for status or html"),
+        ];
+        rules.into_iter().find(|(is_set, is_used, _)| *is_set && !is_used).map(|(.., rule)| rule)
+    }
+}
+
+impl From<Members> for Fault {
+    fn from(document: Members) -> Self {
+        let Members { operation: Target(operation), phase, kind: Kind(kind), .. } = document;
         let bytes =
             document.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
         let millis = document.delay_ms.map_or(500, |SmallNumber(millis)| millis);

@@ -82,7 +82,7 @@ pub(crate) struct FixturesDocument {
 
 fn faults<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Fault>, D::Error> {
     let faults = Vec::<Object<FaultDocument>>::deserialize(deserializer)?;
-    Ok(faults.into_iter().map(|Object(fault)| fault.into()).collect())
+    Ok(faults.into_iter().map(|Object(FaultDocument(fault))| fault).collect())
 }
 
 /// A record in a document.

@@ -58,6 +58,9 @@ impl TransactionDocument {
         let transaction_type = self
             .transaction_type
             .map_or(TransactionTypeCode::SALE, |TypeCode(transaction_type)| transaction_type);
+        if self.voided && transaction_type != TransactionTypeCode::AUTH {
+            return Err("Voided must be false for a sale: only an authorization can be voided");
+        }
         let StatusCodes { sale, authorized, voided, declined } = StatusCodes::default();
         let status = match state {
             EntryState::Voided => voided,

@@ -155,7 +155,8 @@ fn cut(response: &Response<Bytes>, bytes: usize) -> Response<Bytes> {
 
 /// A transport that returns scripted responses in order, and records the requests.
 ///
-/// Use it for responses that the [`FakeGateway`](crate::FakeGateway) never sends. Clones are handles to the same script. A step
+/// Use it for responses and errors that the [`FakeGateway`](crate::FakeGateway) never sends. Each step is returned unchanged:
+/// unlike [`FakeTransport::over`], it keeps neither the deadlines nor the response cap. Clones are handles to the same script. A step
 /// that no request reached fails the test: the drop of the last handle panics, unless the thread is already panicking.
 ///
 /// ```

@@ -63,7 +63,7 @@ fn the_json_has_the_documented_names_and_counts() {
 }
 
 #[test]
-fn omitted_members_have_defaults_and_unused_members_are_accepted() {
+fn omitted_members_have_defaults_and_unused_members_are_refused() {
     let of = |kind: &str| {
         Fault::from_json(&json!({"operation": "any", "phase": "late", "kind": kind}).to_string()).unwrap()
     };
@@ -73,12 +73,42 @@ fn omitted_members_have_defaults_and_unused_members_are_accepted() {
     assert_eq!(of("truncate"), late().truncate(10));
     assert_eq!(of("drip"), late().drip(10, Duration::from_millis(500)));
     assert_eq!(of("delay"), late().delay(Duration::from_millis(500)));
-    let all = json!({
-        "operation": "void", "phase": "before_commit", "kind": "close", "status": 503, "retry_after": 7, "bytes": 0, "delay_ms": 1,
-        "skip": 4, "times": 5, "id": "fault_9", "seen": 1, "fired": 1,
+    let armed = json!({
+        "operation": "void", "phase": "before_commit", "kind": "close", "skip": 4, "times": 5, "id": "fault_9", "seen": 1,
+        "fired": 1,
     });
     let close = Fault::on(OperationName::Void).before_commit().close().skip(4).times(5).retry_after("7");
-    assert_eq!(Fault::from_json(&all.to_string()), Ok(close));
+    assert_eq!(Fault::from_json(&armed.to_string()), Ok(close.clone()));
+    assert_eq!(Fault::from_json(&close.to_json()), Ok(close), "a value that the kind ignores is not written");
+    for kind in [
+        "close",
+        "reset",
+        "stall",
+        "refuse",
+        "garbage",
+        "wrong_shape",
+        "status",
+        "html",
+        "truncate",
+        "drip",
+        "delay",
+    ] {
+        for (member, value, users) in [
+            ("status", 503, ["status", "html"]),
+            ("retry_after", 7, ["status", "html"]),
+            ("bytes", 1, ["truncate", "drip"]),
+            ("delay_ms", 1, ["delay", "drip"]),
+        ] {
+            let fault = json!({"operation": "any", "phase": "late", "kind": kind, member: value});
+            let read = Fault::from_json(&fault.to_string()).map_err(|error| error.to_string());
+            if users.contains(&kind) {
+                drop(read.unwrap());
+            } else {
+                let problem = format!("must have {member} only for {} or {}", users[0], users[1]);
+                assert!(read.unwrap_err().starts_with(&problem), "{fault}");
+            }
+        }
+    }
     let zero = json!({"operation": "any", "phase": "late", "kind": "drip", "bytes": 0, "delay_ms": 0});
     assert_eq!(Fault::from_json(&zero.to_string()), Ok(late().drip(1, Duration::ZERO)));
 }

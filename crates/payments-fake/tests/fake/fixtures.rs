@@ -214,9 +214,15 @@ fn the_error_for_a_wrong_part_names_its_place() {
         ("transactions", json!({"Status": {}}), ".Status", "must be a string"),
         (
             "transactions",
-            json!({"TransactionId": "txn_1", "Amount": 1, "Voided": true, "Declined": true}),
+            json!({"TransactionId": "txn_1", "Amount": 1, "TransactionType": 2, "Voided": true, "Declined": true}),
             "",
             "Voided must be false for a declined transaction",
+        ),
+        (
+            "transactions",
+            json!({"TransactionId": "txn_1", "Amount": 1, "TransactionType": 1, "Voided": true}),
+            "",
+            "Voided must be false for a sale: only an authorization can be voided",
         ),
         ("faults", json!({"phase": "late", "kind": "close"}), "", "missing field `operation`"),
         ("faults", json!({"operation": "any", "kind": "close"}), "", "missing field `phase`"),

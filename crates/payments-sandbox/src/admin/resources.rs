@@ -8,6 +8,7 @@ use payments_core::OperationName;
 use payments_fake::test_values::test_values_json;
 use payments_fake::unversioned::ErrorEnvelope;
 use payments_fake::{ArmedFault, DocumentError, Fault, RecordedRequest, Tenant};
+use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
 use serde_json::json;
 
@@ -28,10 +29,12 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::POST, "/save", &[], |admin, _| admin.save()),
     (Method::GET, "/state", &["api_key"], |admin, request| done(admin.tenant(request)?.state_json())),
     (Method::POST, "/customers", &["api_key"], |admin, request| {
-        done(admin.tenant(request)?.add_customer_json(request.body).map_err(invalid)?)
+        let added = admin.tenant(request)?.add_customer_json(request.body);
+        done(added.map_err(|error| invalid(request, r#"{"CustomerId":"cus_7"}"#, &error))?)
     }),
     (Method::POST, "/tokens", &["api_key"], |admin, request| {
-        done(admin.tenant(request)?.add_token_json(request.body).map_err(invalid)?)
+        let added = admin.tenant(request)?.add_token_json(request.body);
+        done(added.map_err(|error| invalid(request, r#"{"TokenId":"tok_7"}"#, &error))?)
     }),
     (Method::GET, "/requests", &["operation", "limit"], Admin::requests),
     (Method::DELETE, "/requests", &[], |admin, _| {
@@ -54,9 +57,12 @@ pub(super) const ROUTES: &[(Method, &str, &[&str], Handler)] = &[
     (Method::GET, "/events", &[], |admin, _| Ok(admin.feed.events())),
 ];
 
-#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
-fn invalid(error: DocumentError) -> ErrorEnvelope {
-    bad_request(error.to_string())
+/// Says what a body has to be if it is no JSON at all: the position alone helps nobody.
+fn invalid(request: &AdminRequest<'_>, example: &str, error: &DocumentError) -> ErrorEnvelope {
+    bad_request(match serde_json::from_str::<IgnoredAny>(request.body) {
+        Ok(_) => error.to_string(),
+        Err(_) => format!("the body must be a JSON object such as {example}: {error}"),
+    })
 }
 
 #[allow(clippy::unnecessary_wraps, reason = "every handler returns a result")]
@@ -150,7 +156,9 @@ impl Admin {
     }
 
     fn arm(&self, request: &AdminRequest<'_>) -> HandlerResult {
-        let id = self.gateway.arm(Fault::from_json(request.body).map_err(invalid)?);
+        const EXAMPLE: &str = r#"{"operation":"transaction","phase":"after_commit","kind":"close"}"#;
+        let fault = Fault::from_json(request.body).map_err(|error| invalid(request, EXAMPLE, &error))?;
+        let id = self.gateway.arm(fault);
         let armed = self.gateway.faults().into_iter().find(|fault| fault.id == id);
         done(armed.map_or_else(|| "{}".to_owned(), |fault| fault.to_json()))
     }

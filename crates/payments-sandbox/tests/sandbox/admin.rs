@@ -229,6 +229,11 @@ fn a_wrong_document_is_refused_with_its_problem() {
     ] {
         assert_eq!(client.refused("POST", path, body).0, 400, "{path} {body}");
     }
+    for (path, example) in [("/customers", "CustomerId"), ("/tokens", "TokenId"), ("/faults", "operation")] {
+        let (_, msg) = client.refused("POST", path, "nonsense");
+        let expected = format!("the body must be a JSON object such as {{\"{example}\":");
+        assert!(msg.starts_with(&expected) && msg.contains(" at line 1 column "), "{msg}");
+    }
     client.send_bytes(
         b"POST /_sandbox/tokens HTTP/1.1\r\nhost: localhost\r\ncontent-length: 2\r\n\r\n\xff\xfe",
     );
