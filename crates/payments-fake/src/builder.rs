@@ -17,6 +17,7 @@ impl FakeGatewayBuilder {
     pub(crate) fn new() -> Self {
         let settings = Settings {
             api_keys: Vec::new(),
+            tenants: Vec::new(),
             seed: None,
             choices: Choices::default(),
             clock: ManualClock::auto(),
@@ -30,15 +31,29 @@ impl FakeGatewayBuilder {
     /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own
     /// [`Tenant`](crate::Tenant): a separate ledger, tokens and customers. A key that was already added is ignored.
     ///
+    /// Several keys separated by commas belong to one tenant, such as the old key and the new one while you rehearse a
+    /// rotation:
+    ///
+    /// ```
+    /// use payments_fake::FakeGateway;
+    ///
+    /// let gateway = FakeGateway::builder().api_key("old_key,new_key").build();
+    /// assert_eq!((gateway.api_key(), gateway.tenants().count()), ("old_key", 1));
+    /// assert!(gateway.tenant("new_key").is_some());
+    /// ```
+    ///
     /// # Panics
     ///
     /// If no client could send the key: it is empty, or has anything but visible ASCII.
     #[track_caller]
     pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        let key = key.into();
-        assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
-        if !self.settings.api_keys.contains(&key) {
-            self.settings.api_keys.push(key);
+        let tenant = self.settings.tenant_count();
+        for key in key.into().split(',').map(str::to_owned) {
+            assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
+            if !self.settings.api_keys.contains(&key) {
+                self.settings.api_keys.push(key);
+                self.settings.tenants.push(tenant);
+            }
         }
         self
     }

@@ -104,7 +104,7 @@ impl FakeGateway {
 
     /// Every tenant, in the order of the builder's keys.
     pub fn tenants(&self) -> impl Iterator<Item = Tenant> {
-        (0..self.core.settings.api_keys.len()).map(|index| self.tenant_at(index))
+        (0..self.core.settings.tenant_count()).map(|index| self.tenant_at(index))
     }
 
     /// The tenant of the first key, and the only one unless the builder was given several keys.
@@ -118,7 +118,7 @@ impl FakeGateway {
 
     /// Adds the records of the fixtures to every tenant, except those whose ids it already has, and arms their faults.
     pub fn load(&self, fixtures: &Fixtures) {
-        self.core.state().load(0..self.core.settings.api_keys.len(), fixtures);
+        self.core.state().load(0..self.core.settings.tenant_count(), fixtures);
     }
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.

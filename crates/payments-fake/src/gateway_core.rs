@@ -55,7 +55,7 @@ pub(crate) struct HeldRequest {
 impl GatewayCore {
     pub(crate) fn new(settings: Settings) -> Self {
         let state = Mutex::new(GatewayState {
-            stores: settings.api_keys.iter().map(|_| Store::default()).collect(),
+            stores: (0..settings.tenant_count()).map(|_| Store::default()).collect(),
             randomness: Randomness::new(settings.seed.unwrap_or_default()),
             faults: ArmedFaults::default(),
             requests: RequestLog::new(settings.recorded_requests),

@@ -11,13 +11,13 @@ use crate::store::Store;
 use crate::transaction::WrittenTransaction;
 use crate::{DocumentError, Fixtures, Ledger, LedgerEntry, StoredToken, fixtures, test_values};
 
-/// The ledger, tokens and customers of one API key. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
+/// The ledger, tokens and customers of one API key, or of several that share them. See [`FakeGateway::tenant`](crate::FakeGateway::tenant).
 ///
 /// Other keys cannot see them. Faults, gates and recorded requests belong to the gateway and are shared.
 #[derive(Clone)]
 pub struct Tenant {
     pub(crate) core: Arc<GatewayCore>,
-    /// Its index among the builder's keys.
+    /// Its index among the tenants.
     pub(crate) index: usize,
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "ADDR:PORT", value_parser = address)]
     pub(crate) admin_listen: Option<SocketAddr>,
 
-    /// A key to accept; repeat it for more keys, each with its own ledger
+    /// A key to accept; keys joined by commas share a ledger, a repeated option has another
     #[arg(long = "api-key", value_name = "KEY", default_value = FakeGateway::API_KEY)]
     pub(crate) api_keys: Vec<String>,
 

@@ -37,7 +37,7 @@ pub(super) fn run(output: Output, arguments: SandboxArguments) -> ExitCode {
 
 /// The fixtures. Refuses a key that no client can send: the sandbox would return 401 for every request.
 fn checked(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
-    for key in &arguments.api_keys {
+    for key in arguments.api_keys.iter().flat_map(|keys| keys.split(',')) {
         ApiKey::new(key)?;
     }
     let Some(path) = &arguments.fixtures else { return Ok(Fixtures::default()) };

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::Method;
 use payments_core::OperationName;
 use payments_core::model::Amount;
-use payments_fake::{FakeGateway, Fault, Ledger, Reply};
+use payments_fake::{FakeGateway, Fault, Ledger, RecordedRequest, Reply};
 use serde_json::{Value, json};
 
 use crate::support::*;
@@ -42,6 +42,18 @@ fn the_records_of_one_key_are_invisible_to_another() {
     assert_eq!(first.tokens(), []);
     second.ledger().assert_charged_total(Amount::from_cents(11_50));
     assert_eq!(first.state_json(), FakeGateway::new().first_tenant().state_json());
+}
+
+#[test]
+fn keys_of_one_tenant_share_its_records() {
+    let gateway = FakeGateway::builder().api_key("old_key,new_key").api_key("other_key").build();
+    let (status, paid) = json(&gateway, with_key("old_key", card_request(&sale())));
+    assert_eq!((status, gateway.tenants().count()), (200, 2));
+    let id = paid["data"]["TransactionId"].as_str().unwrap();
+    let found = |key| json(&gateway, with_key(key, get(&format!("/transaction/{id}")))).0;
+    assert_eq!(["old_key", "new_key", "other_key", "old_key,new_key"].map(found), [200, 200, 404, 401]);
+    let text = gateway.requests().iter().map(RecordedRequest::to_json).collect::<String>();
+    assert!(!text.contains("old_key") && !text.contains("new_key"), "{text}");
 }
 
 #[test]
