@@ -21,6 +21,11 @@ use crate::wall_clock::WallClock;
 /// The prefix of every admin path. It is never under the base path of the service.
 pub(crate) const PREFIX: &str = "/_sandbox";
 
+/// The part of an admin path after the [`PREFIX`].
+pub(crate) fn path(path: &str) -> Option<&str> {
+    path.strip_prefix(PREFIX).filter(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// The limit of a request's body, chosen by this SDK.
 pub(crate) const LARGEST_BODY: usize = 1024 * 1024;
 
@@ -42,7 +47,7 @@ pub(crate) struct Admin {
 }
 
 impl Admin {
-    /// Responds to a request whose path begins with [`PREFIX`].
+    /// Responds to a request, of which the path may be another one if this port has no service.
     pub(crate) fn respond(&self, request: &Request<Bytes>) -> Response<Body> {
         self.handle(request)
             .unwrap_or_else(|refusal| refusal.response().map(|body| full([&*body, b"\n"].concat())))
@@ -64,7 +69,10 @@ impl Admin {
             let message = "use an IP address or localhost: another host name could be that of a web page";
             return Err(ErrorEnvelope::new(StatusCode::FORBIDDEN, message));
         }
-        let path = request.uri().path().strip_prefix(PREFIX).unwrap_or_default();
+        let Some(path) = path(request.uri().path()) else {
+            let message = "Path not found: this port is for /_sandbox alone";
+            return Err(ErrorEnvelope::new(StatusCode::NOT_FOUND, message));
+        };
         let here = || ROUTES.iter().filter(|(_, own, ..)| *own == path);
         // hyper sends only the head of the response to a HEAD.
         let wanted = if request.method() == Method::HEAD { &Method::GET } else { request.method() };

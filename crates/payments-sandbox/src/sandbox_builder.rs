@@ -21,7 +21,7 @@ use crate::page::Feed;
 use crate::sandbox::SandboxInfo;
 use crate::server;
 use crate::shutdown::Shutdown;
-use crate::site::{OnExchange, OnIdleClose, Site};
+use crate::site::{OnExchange, OnIdleClose, Port, Site};
 use crate::tls::Certificate;
 use crate::wall_clock::WallClock;
 
@@ -262,10 +262,10 @@ impl SandboxBuilder {
             base_url: base_url.clone(),
             feed: feed.clone(),
         };
+        let admin = Arc::new(admin);
         let site = Site {
+            port: Port::Service,
             service: gateway.core(),
-            has_service: true,
-            admin: Some(Arc::new(admin)),
             control_headers: self.control_headers,
             on_exchange: self.on_exchange,
             on_idle_close: self.on_idle_close,
@@ -276,11 +276,12 @@ impl SandboxBuilder {
         let mut serve = |listener, site| {
             servers.spawn(server::run(listener, tls.clone(), site, self.max_connections, shutdown.clone()));
         };
-        if let Some(admin_listener) = admin_listener {
-            serve(admin_listener, Site { has_service: false, ..site.clone() });
-            serve(listener, Site { admin: None, ..site });
-        } else {
-            serve(listener, site);
+        match admin_listener {
+            None => serve(listener, Site { port: Port::Both(admin), ..site }),
+            Some(admin_listener) => {
+                serve(admin_listener, Site { port: Port::Admin(admin), ..site.clone() });
+                serve(listener, site);
+            }
         }
         let admin_url = format!("{}{}", origin(scheme, admin_address), admin::PREFIX);
         let info = SandboxInfo {

@@ -20,14 +20,19 @@ use crate::exchange::Exchange;
 use crate::page::{Event, Feed};
 use crate::shutdown::Shutdown;
 
-/// What one port serves: the service, the admin interface or both.
+/// What one port serves.
+#[derive(Clone)]
+pub(crate) enum Port {
+    Service,
+    Admin(Arc<Admin>),
+    Both(Arc<Admin>),
+}
+
+/// One port, and what every port shares.
 #[derive(Clone)]
 pub(crate) struct Site {
+    pub(crate) port: Port,
     pub(crate) service: Arc<GatewayCore>,
-    /// Whether this port has the service.
-    pub(crate) has_service: bool,
-    /// The admin interface, if this port serves it.
-    pub(crate) admin: Option<Arc<Admin>>,
     /// Whether a request may ask for its own fault.
     pub(crate) control_headers: bool,
     pub(crate) on_exchange: Option<OnExchange>,
@@ -58,10 +63,13 @@ impl Site {
         }
     }
 
-    /// The admin interface, if a request to this path is for it.
+    /// The admin interface, if a request to this path is for it. On its own port every request is.
     pub(crate) fn admin_at(&self, path: &str) -> Option<&Arc<Admin>> {
-        let rest = path.strip_prefix(admin::PREFIX)?;
-        self.admin.as_ref().filter(|_| rest.is_empty() || rest.starts_with('/'))
+        match &self.port {
+            Port::Service => None,
+            Port::Admin(admin) => Some(admin),
+            Port::Both(admin) => Some(admin).filter(|_| admin::path(path).is_some()),
+        }
     }
 
     /// The admin interface's response.
@@ -168,11 +176,6 @@ impl Site {
         shutdown: &Shutdown,
         given_up: impl Future<Output = ()>,
     ) -> (Reply, Option<OpenRecord>) {
-        if !self.has_service {
-            let msg = "Path not found: this port is for /_sandbox alone";
-            let error = ErrorEnvelope::new(StatusCode::NOT_FOUND, msg);
-            return (Reply::Response(self.error(&error)), None);
-        }
         if self.control_headers {
             match requested_fault(request.headers()) {
                 Ok(Some(fault)) => _ = request.extensions_mut().insert(fault),

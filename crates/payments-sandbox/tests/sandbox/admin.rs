@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use payments_core::OperationName;
@@ -387,7 +388,10 @@ fn it_is_not_under_the_base_path_and_needs_no_key() {
 
 #[test]
 fn with_its_own_port_it_is_on_no_other() {
-    let (sandbox, mut service) = start_with(builder().admin_listen(any_port()));
+    let exchanges = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&exchanges);
+    let builder = builder().on_exchange(move |_| _ = count.fetch_add(1, Ordering::SeqCst));
+    let (sandbox, mut service) = start_with(builder.admin_listen(any_port()));
     let mut admin = RawClient::to(sandbox.admin_url(), sandbox.api_key()).unwrap();
     assert_eq!(admin.read("/health")["transactions"], 0);
     assert_eq!(admin.read("/health")["base_url"], sandbox.base_url());
@@ -402,6 +406,7 @@ fn with_its_own_port_it_is_on_no_other() {
     assert_eq!(response.json()["msg"], "Path not found: this port is for /_sandbox alone");
     assert!(response.header("x-request-id").is_some() && response.header("sandbox-version").is_some());
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
+    assert_eq!(exchanges.load(Ordering::SeqCst), 2, "only what was sent to the service");
 }
 
 #[test]

@@ -151,7 +151,7 @@ async fn the_record_and_the_log_say_what_a_client_saw_however_it_leaves() {
                 client.shutdown().await.unwrap();
             }
             drop(client);
-            // An idle connection has no time to end by itself when the sandbox stops.
+            // A shutdown would end the delay.
             while matches!(leaving, BeforeTheResponse)
                 && sandbox.gateway().requests()[earlier].symptom.is_none()
             {
