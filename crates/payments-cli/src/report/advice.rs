@@ -17,7 +17,7 @@ use crate::style::Tone;
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
-    use Situation::{
+    use Situation::{Report, 
         InProgress, Internal, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, SecretInKey,
     };
 
