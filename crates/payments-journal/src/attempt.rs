@@ -11,8 +11,8 @@ use payments_model::{TokenId, TransactionId};
 use crate::error::Cause;
 use crate::journal::Begun;
 use crate::{
-    AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest, Journal,
-    NewAttempt, StoreError, events,
+    Applied, AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest,
+    Journal, NewAttempt, StoreError, events,
 };
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
@@ -61,33 +61,14 @@ impl Call {
         end.is_open = matches!(found, Ok(Begun::Written(_)));
         match found? {
             Begun::Written(row) => end.row = Some(row),
-            Begun::Refused(found) => {
-                if !found.answers(&new.service) {
-                    let called = new.service;
-                    let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
-                    return Err(failed(Cause::OtherService { recorded, called, moved_nothing }));
-                }
-                let differences = found.differences(&new.request);
-                if !differences.is_empty() {
-                    return Err(failed(Cause::KeyReused(found, differences)));
-                }
-                let Some(transaction_id) = found.processed_as().cloned() else {
-                    return Err(failed(Cause::Recorded(found)));
-                };
-                return Ok(Journaled {
-                    transaction_id,
-                    response: None,
-                    write_error: None,
-                    same_transaction_as: None,
-                    second_charge: second_charge(found),
-                });
-            }
+            Begun::Refused(found) => return answer_of(found, new, None),
         }
         if !has_caller() {
             events::caller_left_before_send(key);
             end.ending = Ending::NotProcessed(Failure::of_kind(FailureKind::ABANDONED));
             // No caller receives this error.
-            return Err(failed(end.write().await.map_or_else(Cause::Store, |_| Cause::Lost)));
+            let (.., write_error) = end.write().await;
+            return Err(failed(write_error.map_or(Cause::Lost, Cause::Store)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(FailureKind::LOST));
         let result = AssertUnwindSafe(client.call(payment)).catch_unwind().await;
@@ -101,20 +82,47 @@ impl Call {
             // Even then the request may have been sent.
             Err(_) => Ending::Unknown(Failure::of_kind(FailureKind::PANIC)),
         };
-        let (same_transaction_as, second_charge, write_error) = match end.write().await {
-            Ok((row, same_transaction_as)) => (same_transaction_as, second_charge(row), None),
-            Err(error) => (None, None, Some(error)),
-        };
-        match result {
-            Ok(Ok(response)) => {
+        let (row, same_transaction_as, write_error) = end.write().await;
+        match (result, row) {
+            (Ok(Ok(response)), row) => {
                 let transaction_id = processed_as::<P>(&response);
-                let response = Some(response);
+                let (response, second_charge) = (Some(response), row.and_then(second_charge));
                 Ok(Journaled { transaction_id, response, write_error, same_transaction_as, second_charge })
             }
-            Ok(Err(error)) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
-            Err(_) => Err(Error::unrecorded(key.clone(), Cause::Panicked, write_error)),
+            // This call moved no money, but another attempt may have: one that ended late, or that a person was wrong about.
+            (Ok(Err(error)), Some(row)) if error.outcome() != Outcome::Unknown && !row.moved_nothing() => {
+                answer_of(row, new, Some(error))
+            }
+            (Ok(Err(error)), _) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
+            (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked, write_error)),
         }
     }
+}
+
+/// The answer of this row to a call that sent nothing, or that failed as `own` without moving money.
+fn answer_of<T>(found: Intent, new: NewAttempt, own: Option<payments_core::Error>) -> CallResult<T> {
+    let key = found.key.clone();
+    if !found.answers(&new.service) {
+        let called = new.service;
+        let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
+        let cause = Cause::OtherService { recorded, called, moved_nothing };
+        return Err(Error::of_another_attempt(key, cause, own));
+    }
+    let differences = found.differences(&new.request);
+    if !differences.is_empty() {
+        return Err(Error::of_another_attempt(key, Cause::KeyReused(found, differences), own));
+    }
+    let Some(transaction_id) = found.processed_as().cloned() else {
+        return Err(Error::of_another_attempt(key, Cause::Recorded(found), own));
+    };
+    let second_charge = second_charge(found);
+    Ok(Journaled {
+        transaction_id,
+        response: None,
+        write_error: None,
+        same_transaction_as: None,
+        second_charge,
+    })
 }
 
 /// A payment or void that was processed: by this call, or by an earlier one with the same key.
@@ -123,8 +131,9 @@ impl Call {
 pub struct Journaled<T> {
     /// The transaction. For a void, the one that the response names.
     pub transaction_id: TransactionId,
-    /// The service's response, if this call received it. `None` if an earlier call did, or if a person resolved the key: then
-    /// nothing was sent now, and the journal has only the id.
+    /// The service's response, if this call was processed. `None` if another attempt with the key was, or if a person resolved
+    /// the key: then this call moved no money, and the journal has only the id. As a rule it sent nothing. It may have been sent
+    /// and refused if the other attempt ended meanwhile, for example because a person was wrong about that one.
     pub response: Option<Success<T>>,
     /// Why the outcome could not be written, if it could not: the payment **was** processed, and its key stays unresolved. The
     /// journal tries again in the background, and before it begins anything new in this process. If that fails too, a later
@@ -148,7 +157,7 @@ pub struct Journaled<T> {
 }
 
 impl<T> Journaled<T> {
-    /// Whether nothing was sent now, because an earlier call with the same key was processed.
+    /// Whether another attempt with the key was processed, and not this call. See [`response`](Self::response).
     pub fn is_from_the_journal(&self) -> bool {
         self.response.is_none()
     }
@@ -179,11 +188,26 @@ impl PendingEnd<'_> {
         }
     }
 
-    async fn write(&mut self) -> Result<(Intent, Option<IntentKey>), StoreError> {
-        let written = self.journal.end(self.change()).await;
+    /// Returns the row, another intent with the same transaction, and why this end is not in the row.
+    async fn write(&mut self) -> (Option<Intent>, Option<IntentKey>, Option<StoreError>) {
+        let applied = self.journal.end(self.change()).await;
         self.is_open = false;
         self.log();
-        written.inspect_err(|error| events::not_recorded(self.key, &self.ending, error))
+        let changed = || {
+            StoreError::in_doubt(
+                "another process changed the intent while it was being sent, so the outcome was not written",
+            )
+        };
+        let (found, error) = match applied {
+            Ok(Applied::Written { row, same_transaction_as }) => {
+                return (Some(row), same_transaction_as, None);
+            }
+            Ok(Applied::Unchanged(found)) => (found, changed()),
+            Ok(Applied::Taken { .. }) => (None, changed()),
+            Err(error) => (None, error),
+        };
+        events::not_recorded(self.key, &self.ending, &error);
+        (found, None, Some(error))
     }
 
     fn log(&self) {

@@ -17,13 +17,15 @@ struct Inner {
     cause: Cause,
     /// Why the outcome could not be written.
     write_error: Option<StoreError>,
+    /// How this call failed, if it was sent and moved no money, and the cause is what another attempt has left meanwhile.
+    own: Option<payments_core::Error>,
 }
 
 #[derive(Debug)]
 pub(crate) enum Cause {
     /// This call was sent, or the client refused it.
     Call(payments_core::Error),
-    /// The state left by an earlier call with this key, which may still be sending. Nothing was sent now.
+    /// The state left by another call with this key, which may still be sending. This one moved no money.
     Recorded(Intent),
     KeyReused(Intent, Vec<&'static str>),
     /// The key belongs to the service `recorded`, or it is not known to which. The rest of its row says nothing about the service
@@ -53,7 +55,16 @@ impl Error {
     }
 
     pub(crate) fn unrecorded(key: IntentKey, cause: Cause, write_error: Option<StoreError>) -> Self {
-        Self(Box::new(Inner { key, cause, write_error }))
+        Self(Box::new(Inner { key, cause, write_error, own: None }))
+    }
+
+    /// Another attempt with the key decides. `own` is how this call failed, if it was sent.
+    pub(crate) fn of_another_attempt(
+        key: IntentKey,
+        cause: Cause,
+        own: Option<payments_core::Error>,
+    ) -> Self {
+        Self(Box::new(Inner { key, cause, write_error: None, own }))
     }
 
     /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Check it before
@@ -68,7 +79,8 @@ impl Error {
     /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written
     /// ([`is_store`](Self::is_store)), if the key names another request that may be processed
     /// ([`is_key_reused`](Self::is_key_reused)), or if it belongs to another service
-    /// ([`is_other_service`](Self::is_other_service)).
+    /// ([`is_other_service`](Self::is_other_service)). So is a call that was refused, if the journal learned meanwhile that an
+    /// earlier attempt, which a person had written off, may have paid.
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
@@ -82,13 +94,14 @@ impl Error {
         }
     }
 
-    /// Nothing was sent by this call, but another call is sending this intent at this moment: try again in a moment, with the same
+    /// This call moved no money, but another call is sending this intent at this moment: try again in a moment, with the same
     /// key. The intent may be [another request](Self::is_key_reused): ask this first, because no person has to look yet.
     pub fn is_in_progress(&self) -> bool {
         self.intent().is_some_and(|intent| intent.state == IntentState::Sending)
     }
 
-    /// Nothing was sent by this call: the key already names another request, which is [`intent`](Self::intent).
+    /// This call moved no money: the key already names another request, which is [`intent`](Self::intent). As a rule nothing was
+    /// sent now; see [`is_from_the_journal`](Self::is_from_the_journal).
     ///
     /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if that request is processed, in flight or unknown: do not pay the
     /// same thing another way. [`transaction_id`](Self::transaction_id) is the transaction that already paid it, if known. If
@@ -124,7 +137,9 @@ impl Error {
         matches!(self.0.cause, Cause::NoSuchIntent)
     }
 
-    /// Nothing was sent by this call: the outcome is that of an earlier call with the same key.
+    /// The outcome is that of another call with the same key, as the journal has recorded it. This one moved no money. As a rule it
+    /// sent nothing. It may have been sent and refused if the other one ended meanwhile, for example because a person was wrong
+    /// about that one; [`source`](StdError::source) is then how this call failed.
     pub fn is_from_the_journal(&self) -> bool {
         matches!(self.0.cause, Cause::Recorded(_)) && !self.is_in_progress()
     }
@@ -157,7 +172,7 @@ impl Error {
         &self.0.key
     }
 
-    /// The row because of which this call was not sent.
+    /// The row that decides, if another call with the key does.
     pub fn intent(&self) -> Option<&Intent> {
         match &self.0.cause {
             Cause::Recorded(intent) | Cause::KeyReused(intent, _) => Some(intent),
@@ -165,7 +180,7 @@ impl Error {
         }
     }
 
-    /// The client's error, if this call reached the client.
+    /// The client's error, if this call reached the client and the outcome is that of this call.
     pub fn call_error(&self) -> Option<&payments_core::Error> {
         let Cause::Call(error) = &self.0.cause else { return None };
         Some(error)
@@ -177,8 +192,9 @@ impl Error {
         Some(error)
     }
 
-    /// Why the outcome of this call could not be written, if it could not. [`outcome`](Self::outcome) is still right, but the
-    /// key stays unresolved: a later call with it sends nothing and reports that the outcome is unknown.
+    /// Why the outcome of this call could not be written, if it could not. [`outcome`](Self::outcome) is then that of this call
+    /// alone, because nobody knows what became of the row meanwhile. The key stays unresolved: a later call with it sends nothing
+    /// and reports that the outcome is unknown.
     pub fn write_error(&self) -> Option<&StoreError> {
         self.0.write_error.as_ref()
     }
@@ -235,21 +251,22 @@ impl Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, write_error } = &*self.0;
+        let Inner { key, cause, write_error, own } = &*self.0;
         let mut debug = f.debug_struct("Error");
         debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
         // A key that contains a secret is not shown.
         if !matches!(cause, Cause::SecretInKey) {
             debug.field("key", key);
         }
-        debug.field("cause", cause).field("write_error", write_error).finish()
+        debug.field("cause", cause).field("write_error", write_error).field("own", own).finish()
     }
 }
 
 /// In three parts: what happened, whether money can have moved, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, write_error } = &*self.0;
+        let Inner { key, cause, write_error, own } = &*self.0;
+        let now = if own.is_some() { "this call moved no money" } else { "nothing was sent now" };
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
             Cause::Call(error) if error.outcome() == Outcome::Rejected => {
@@ -262,22 +279,22 @@ impl fmt::Display for Error {
                 write_next_step(error.transaction_id(), error.search_by().unwrap_or("time"), f)
             }
             Cause::Call(error) => write!(f, "{key}: {error}"),
-            Cause::Recorded(intent) => write_recorded(intent, f),
+            Cause::Recorded(intent) => write_recorded(intent, now, f),
             Cause::KeyReused(intent, differences) => {
                 let differences = differences.join(" and a different ");
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
-                write_key_holder(intent, f)
+                write_key_holder(intent, now, f)
             }
             Cause::OtherService { recorded: None, called, .. } => write!(
                 f,
                 "the entry of {key} was lost, and a person has resolved it without its service, so it is not known whether that is true of \
-                 {called}; nothing was sent now: resolve it again with the base URL and merchant of its service"
+                 {called}; {now}: resolve it again with the base URL and merchant of its service"
             ),
             Cause::OtherService { recorded: Some(recorded), called, moved_nothing } => {
                 write!(
                     f,
                     "{key} belongs to another service: it was first used for {recorded}, and this call is for {called}; \
-                     nothing was sent now, and "
+                     {now}, and "
                 )?;
                 f.write_str(if *moved_nothing {
                     "it moved no money there: check base URL, merchant and journal; if that was a mistake, or the same service under \
@@ -332,14 +349,14 @@ const MAY_HAVE_PAID: &str =
     "nothing was sent now: an earlier call with this key may have paid, so call again with the same key";
 
 /// Describes the intent that already has the key.
-fn write_key_holder(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_key_holder(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let amount =
         intent.request.amount.map_or_else(String::new, |amount| format!(" (its amount is {amount})"));
     if let Some(id) = intent.processed_as() {
         let (done, id) = (if intent.is_void() { "voided" } else { "paid" }, id.as_str().escape_debug());
         return write!(
             f,
-            "nothing was sent now: that one is already {done} as transaction {id}{amount}, do not pay it another way; \
+            "{now}: that one is already {done} as transaction {id}{amount}, do not pay it another way; \
              use a new key only for a different payment"
         );
     }
@@ -354,7 +371,7 @@ fn write_key_holder(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result 
         IntentState::Sending => "is being sent at this moment: try again in a moment, and",
         _ => "may have been processed: resolve it first and",
     };
-    write!(f, "nothing was sent now, and that one{amount} {what} do not pay this under another key")
+    write!(f, "{now}, and that one{amount} {what} do not pay this under another key")
 }
 
 fn after_a_rejection(is_about_the_payment: bool) -> &'static str {
@@ -365,13 +382,12 @@ fn after_a_rejection(is_about_the_payment: bool) -> &'static str {
     }
 }
 
-fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn write_recorded(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let key = &intent.key;
     match &intent.state {
-        IntentState::Sending => write!(
-            f,
-            "{key} is being sent at this moment; nothing was sent now, it may be processed: try again in a moment"
-        ),
+        IntentState::Sending => {
+            write!(f, "{key} is being sent at this moment; {now}, it may be processed: try again in a moment")
+        }
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
             if let Some(resolution) = intent.decision_about(intent.attempts) {
@@ -384,11 +400,11 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 write!(f, ", {}", reason.escape_debug())?;
             }
             let advice = after_a_rejection(failure.is_about_the_payment(intent.request.operation()));
-            write!(f, "; nothing was sent now: fix the cause, then {advice}")
+            write!(f, "; {now}: fix the cause, then {advice}")
         }
         IntentState::Unknown(failure) => {
             write!(f, "the outcome of {key} is unknown since an earlier call ({})", failure.kind)?;
-            f.write_str("; nothing was sent now, it may have been processed: ")?;
+            write!(f, "; {now}, it may have been processed: ")?;
             for id in intent.second_charges() {
                 let id = id.as_str().escape_debug();
                 write!(
@@ -398,7 +414,7 @@ fn write_recorded(intent: &Intent, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             }
             write_next_step(failure.transaction_id.as_ref(), intent.request.search_by(), f)
         }
-        state => write!(f, "{key} is {}; nothing was sent now", state.name().as_str()),
+        state => write!(f, "{key} is {}; {now}", state.name().as_str()),
     }
 }
 
@@ -419,7 +435,7 @@ impl StdError for Error {
         match &self.0.cause {
             Cause::Call(error) => error.source(),
             Cause::Store(error) => error.source(),
-            _ => None,
+            _ => self.0.own.as_ref().map(|own| own as &(dyn StdError + 'static)),
         }
     }
 }

@@ -394,21 +394,12 @@ impl Journal {
         Ok(applied)
     }
 
-    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins. Returns the row, and
-    /// another intent with the same transaction.
-    pub(crate) async fn end(&self, change: Change) -> Result<(Intent, Option<IntentKey>), StoreError> {
-        let applied = self
-            .store
-            .apply(change.clone())
-            .await
-            .inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
+    /// Records how the attempt ended. If it cannot be written now, it is written before anything new begins.
+    pub(crate) async fn end(&self, change: Change) -> Result<Applied, StoreError> {
+        let applied = self.store.apply(change.clone()).await;
+        let applied = applied.inspect_err(|error| self.unwritten.add(&self.store, change, Some(error)))?;
         events::double_charge(&applied);
-        match applied {
-            Applied::Written { row, same_transaction_as } => Ok((row, same_transaction_as)),
-            Applied::Unchanged(_) | Applied::Taken { .. } => Err(StoreError::in_doubt(
-                "another process changed the intent while it was being sent, so the outcome was not written",
-            )),
-        }
+        Ok(applied)
     }
 
     pub(crate) fn store(&self) -> &dyn IntentStore {

@@ -10,6 +10,7 @@ mod gauges;
 mod intent_outcomes;
 mod keys;
 mod never_twice;
+mod overtaken;
 mod resolving;
 mod restored;
 mod scripted_store;

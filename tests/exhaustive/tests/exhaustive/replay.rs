@@ -9,13 +9,14 @@ use std::time::Duration;
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{
-    Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
 use payments_journal::internals::{self, Applied, Change, IntentStore, async_trait};
 use payments_journal::{
-    Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Purged, StateName, StoreError, Verdict,
+    Error, Intent, IntentKey, Journal, JournaledClient, MemoryStore, OwnerId, Purged, StateName, StoreError,
+    Verdict,
 };
 use tokio::sync::oneshot;
 
@@ -136,6 +137,8 @@ struct Process {
     client: JournaledClient,
     store: Gate<Reply>,
     network: Gate<How>,
+    /// What its last call returned, until it is checked.
+    failed: Arc<Mutex<Option<Error>>>,
 }
 
 impl Process {
@@ -146,20 +149,21 @@ impl Process {
         let endpoint = FakeGateway::new().endpoint();
         let transport = Network { gate: network.clone(), sent: sent.clone() };
         let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
-        Self { client: JournaledClient::new(client, journal), store, network }
+        Self { client: JournaledClient::new(client, journal), store, network, failed: Arc::default() }
     }
 
     async fn begin(&self, cents: i64, is_after_rejection: bool, reply: Reply) {
-        let client = self.client.clone();
+        let (client, failed) = (self.client.clone(), self.failed.clone());
         tokio::spawn(async move {
             let amount = Amount::from_cents(cents);
             let payment =
                 TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build().unwrap();
-            let _ = if is_after_rejection {
+            let result = if is_after_rejection {
                 client.after_rejection(&key()).process_token(&payment).await
             } else {
                 client.process_token(&key(), &payment).await
             };
+            *failed.lock().unwrap() = result.err();
         });
         settle().await;
         assert!(self.store.open(reply).await, "a call begins at the journal");
@@ -174,6 +178,13 @@ impl Process {
             settle().await;
             assert!(self.store.open(reply).await, "an end is kept until it is written");
         }
+    }
+}
+
+/// A call speaks of its key: if it says that no money has moved, so does the row that it has just read or written.
+fn check_answer(failed: Option<Error>, row: Option<&Intent>) {
+    if let Some(error) = failed.filter(|it| it.outcome() != Outcome::Unknown && it.write_error().is_none()) {
+        assert!(row.is_none_or(Intent::moved_nothing), "{error}, and the row: {row:?}");
     }
 }
 
@@ -203,6 +214,8 @@ async fn walk(seed: u64) -> Vec<Step> {
                     let cents = if is_same_request { recorded } else { 21_01 - recorded };
                     processes[sender].begin(cents, is_after_rejection, reply).await;
                     assert_eq!(sent.load(Ordering::SeqCst), allowed, "seed {seed}: {trace:#?}, {step:?}");
+                    let row = person.find(&self::key()).await.unwrap();
+                    check_answer(processes[sender].failed.lock().unwrap().take(), row.as_ref());
                 }
             }
         }
@@ -274,7 +287,11 @@ async fn walk(seed: u64) -> Vec<Step> {
         }
         state = next;
         let expected = state[Key::First].row.map(|row| model.rows.intent(row).state.name());
-        let row = person.find(&key()).await.unwrap().map(|intent| intent.state.name());
+        let row = person.find(&key()).await.unwrap();
+        for process in &processes {
+            check_answer(process.failed.lock().unwrap().take(), row.as_ref());
+        }
+        let row = row.map(|intent| intent.state.name());
         assert_eq!(row, expected, "seed {seed}: {trace:#?}");
         for (sender, is_there) in is_at_transport.iter_mut().enumerate() {
             match state.senders[sender].map(|call| call.phase) {

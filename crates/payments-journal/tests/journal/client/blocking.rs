@@ -13,6 +13,8 @@ mod after_rejection;
 mod intent_outcomes;
 #[path = "keys.rs"]
 mod keys;
+#[path = "overtaken.rs"]
+mod overtaken;
 #[path = "resolving.rs"]
 mod resolving;
 #[path = "restored.rs"]

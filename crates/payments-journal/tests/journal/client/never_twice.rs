@@ -2,19 +2,21 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::SystemTime;
 
-use payments_core::model::Amount;
+use payments_core::model::{Amount, TransactionId};
 use payments_core::{
     Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
+use payments_journal::internals::{Change, Ending, IntentStore as _};
 use payments_journal::{Intent, Journal, JournaledClient, MemoryStore, Resolution, StateName};
 use proptest::prelude::*;
 use responses::response;
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, key, payment_of};
+use crate::client::support::{self, TEN_FIFTY, begin_for, key, payment_of};
 
 /// What the network does with a request.
 #[derive(Clone, Copy, Debug)]
@@ -85,6 +87,11 @@ enum Event {
         polls: usize,
         network: Network,
     },
+    /// As `Pay`, once, while an earlier attempt is processed that a person has written off.
+    PayWhileAnEarlierOneIsProcessed {
+        by: usize,
+        network: Network,
+    },
     /// The process dies and restarts.
     Restart {
         of: usize,
@@ -120,6 +127,8 @@ fn event() -> impl Strategy<Value = Event> {
             .prop_map(|(by, polls, network)| Event::PayAndLeave { by, polls, network }),
         2 => (0..2_usize, 10_50..10_52_i64, network(), [store_step(), store_step(), store_step()])
             .prop_map(|(by, cents, network, store)| Event::PayAfterRejection { by, cents, network, store }),
+        2 => (0..2_usize, network())
+            .prop_map(|(by, network)| Event::PayWhileAnEarlierOneIsProcessed { by, network }),
         2 => (0..2_usize).prop_map(|of| Event::Restart { of }),
         1 => Just(Event::ResolveAsNotProcessed),
         1 => Just(Event::Reopen),
@@ -143,6 +152,18 @@ async fn start(shared: &MemoryStore, transport: &Counting) -> Process {
 async fn settle() {
     for _ in 0..100 {
         tokio::task::yield_now().await;
+    }
+}
+
+/// A call is about its key: if it says that no money has moved, the row that it has written says so too.
+#[track_caller]
+fn assert_says_what_the_row_says(result: &support::Result, row: Option<Intent>) {
+    if let Err(error) = result
+        && error.outcome() != Outcome::Unknown
+        && error.write_error().is_none()
+        && let Some(row) = row
+    {
+        assert!(row.moved_nothing(), "{error}, and the row: {:?}", row.state);
     }
 }
 
@@ -183,6 +204,9 @@ async fn play(events: Vec<Event>) {
                 }
                 let says_unpaid = results.iter().filter_map(|result| result.as_ref().err()).any(provably_not);
                 assert!(!(is_paid && says_unpaid), "a paid key is never reported as not processed");
+                if let [result] = &results[..] {
+                    assert_says_what_the_row_says(result, observer.find(&key()).await.unwrap());
+                }
             }
             Event::PayAfterRejection { by, cents, network, store } => {
                 let was_refused = matches!(*last_sent.lock().unwrap(), Some(Network::Declines));
@@ -194,7 +218,8 @@ async fn play(events: Vec<Event>) {
                     allowed = before + 1;
                 }
                 let payment = payment_of(Amount::from_cents(cents));
-                let _ = processes[by].client.after_rejection(&key()).process_token(&payment).await;
+                let result = processes[by].client.after_rejection(&key()).process_token(&payment).await;
+                assert_says_what_the_row_says(&result, observer.find(&key()).await.unwrap());
                 let is_sent = transmitted.load(Ordering::SeqCst) > before;
                 assert!(!is_sent || is_there, "there is no rejection to follow");
                 // Begun and not transmitted, so the next call may send it; its end may not be written yet.
@@ -221,6 +246,28 @@ async fn play(events: Vec<Event>) {
                 }
                 drop(call);
                 settle().await;
+            }
+            Event::PayWhileAnEarlierOneIsProcessed { by, network } => {
+                // What the journal has kept is written first.
+                processes[by].store.script.lock().unwrap().clear();
+                processes[by].client.journal().flush().await.unwrap();
+                let slow = shared.another_owner();
+                let Some(begun) = slow.apply(begin_for(&slow)).await.unwrap().written() else { continue };
+                transmitted.fetch_add(1, Ordering::SeqCst);
+                *last_sent.lock().unwrap() = Some(Network::LosesTheResponse);
+                // It is considered dead.
+                drop(slow);
+                observer.mark_crashed().await.unwrap();
+                let read = observer.find(&key()).await.unwrap().unwrap();
+                observer.resolve(&read, Resolution::not_processed("ada")).await.unwrap();
+                allowed = transmitted.load(Ordering::SeqCst) + 1;
+                *next.lock().unwrap() = network;
+                let store = &processes[by].store;
+                *store.script.lock().unwrap() = [Step::Made, Step::Overtaken].into();
+                let ending = Ending::Processed(TransactionId::new("txn_slow").unwrap());
+                store.overtake_with(Change::end_of(begun, ending, SystemTime::now()));
+                let result = processes[by].client.process_token(&key(), &payment_of(TEN_FIFTY)).await;
+                assert_says_what_the_row_says(&result, observer.find(&key()).await.unwrap());
             }
             Event::Restart { of } => processes[of] = start(&shared, &transport).await,
             Event::ResolveAsNotProcessed => {

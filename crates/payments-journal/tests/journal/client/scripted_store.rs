@@ -30,6 +30,8 @@ pub(crate) enum Step {
     Held,
     /// Not made, after the test adds a permit to the gate.
     HeldAndRefused,
+    /// Made just after a change of another process.
+    Overtaken,
 }
 
 /// A store that follows a script. After the script every change is made.
@@ -43,6 +45,8 @@ pub(crate) struct ScriptedStore {
     pub(crate) gate: Arc<Semaphore>,
     /// The keys of the changes that were made, in order.
     pub(crate) made: Arc<Mutex<Vec<String>>>,
+    /// The changes of another process.
+    overtaking: Arc<Mutex<VecDeque<Change>>>,
     /// How often it was closed.
     pub(crate) closed: Arc<Mutex<u32>>,
 }
@@ -60,6 +64,7 @@ impl ScriptedStore {
             arrived: Arc::new(Semaphore::new(0)),
             gate: Arc::new(Semaphore::new(0)),
             made: Arc::default(),
+            overtaking: Arc::default(),
             closed: Arc::default(),
         }
     }
@@ -67,6 +72,11 @@ impl ScriptedStore {
     /// Continues the script.
     pub(crate) fn then(&self, steps: impl IntoIterator<Item = Step>) {
         self.script.lock().unwrap().extend(steps);
+    }
+
+    /// The next change that is [overtaken](Step::Overtaken) is made after this one.
+    pub(crate) fn overtake_with(&self, change: Change) {
+        self.overtaking.lock().unwrap().push_back(change);
     }
 
     /// Waits until a change is held.
@@ -104,6 +114,10 @@ impl IntentStore for ScriptedStore {
                 if matches!(step, Step::HeldAndRefused) {
                     return Err(StoreError::unavailable("the disk is full"));
                 }
+            }
+            Step::Overtaken => {
+                let overtaking = self.overtaking.lock().unwrap().pop_front();
+                self.below.apply(overtaking.expect("the test names the other change")).await?;
             }
         }
         self.made.lock().unwrap().push(change.key().to_string());
