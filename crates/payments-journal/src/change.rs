@@ -165,15 +165,30 @@ impl Change {
         Self::new(key, at, Kind::Lost { attempt, by: masked(by) })
     }
 
-    /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
-    /// accepted that later entries are lost: see [`decide_after_loss`](Self::decide_after_loss).
-    pub fn is_after_rejection(&self, found: &Intent) -> bool {
+    /// Whether it matters whether the row was last written before a person accepted that later entries are lost: it allows a
+    /// rejected key to be sent again, or writes nothing, and its call reports that no money has moved. See
+    /// [`decide_after_loss`](Self::decide_after_loss).
+    pub fn needs_later_entries(&self, found: &Intent) -> bool {
         let is_rejected = match &found.state {
             IntentState::Rejected(_) => true,
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen(_))
+        let writes = || self.decide(Some(found)).is_some();
+        match &self.kind {
+            Kind::Begin(new) => {
+                found.moved_nothing() && found.answers(&new.service) && (is_rejected || !writes())
+            }
+            Kind::Reopen(_) => is_rejected && writes(),
+            _ => false,
+        }
+    }
+
+    /// Whether its call reports that no money has moved if this writes nothing. A journal that lacks its newest entries does not
+    /// know that.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn reports_that_nothing_moved(&self, found: Option<&Intent>) -> bool {
+        self.is_begin() && found.is_none_or(Intent::moved_nothing)
     }
 
     /// Whether it allows something to be sent.
@@ -276,18 +291,17 @@ impl Change {
     }
 
     /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
-    /// again in that time: what [follows a rejection](Self::is_after_rejection) makes it unknown and does not begin.
+    /// again in that time: what [needs them](Self::needs_later_entries) makes it unknown and does not begin.
     pub fn decide_after_loss(
         &self,
         found: Option<&Intent>,
         lost_since: Option<SystemTime>,
     ) -> Option<Intent> {
-        let written = self.decide(found)?;
         match (found, lost_since) {
-            (Some(found), Some(since)) if self.is_after_rejection(found) => {
+            (Some(found), Some(since)) if self.needs_later_entries(found) => {
                 Some(self.unknown(found, since, None).with_short_history())
             }
-            _ => Some(written),
+            _ => self.decide(found),
         }
     }
 

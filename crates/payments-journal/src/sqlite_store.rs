@@ -82,9 +82,10 @@ use writer::{Purpose, Writer};
 /// # What it knows about lost entries
 ///
 /// The witness has the number of the newest change. If it has seen more changes than the database has, the database is an older
-/// copy, and would charge again what it does not know. **Then nothing begins** ([`StoreError::is_history_lost`]); ends and reads go
-/// on, until a person [accepts](Journal::accept_history) the loss. So it is while the witness is missing or damaged. If it cannot
-/// be written, a begin is withdrawn. A database that is missing beside its witness is not created anew.
+/// copy, and would charge again what it does not know. **Then nothing begins**, and no call reports that its key has moved no
+/// money ([`StoreError::is_history_lost`]); ends and reads go on, until a person [accepts](Journal::accept_history) the loss. So it
+/// is while the witness is missing or damaged. If it cannot be written, a begin is withdrawn, and a person who resolves a key that
+/// may be sent gets an error. A database that is missing beside its witness is not created anew.
 ///
 /// It does not notice a restore of the witness together with the database, as of a snapshot of the disk, unless there is
 /// [another witness](SqliteOptions::witness) on another disk; nor a snapshot of the machine's memory that is resumed twice.
@@ -340,9 +341,7 @@ impl IntentStore for SqliteStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         self.owner.check_process(&self.place)?;
-        let purpose = if change.is_begin() {
-            Purpose::Begin
-        } else if change.is_final_outcome() {
+        let purpose = if change.is_final_outcome() {
             Purpose::Outcome(Instant::now() + self.retry_time)
         } else {
             Purpose::Other

@@ -111,7 +111,8 @@ pub trait IntentStore: Send + Sync + 'static {
         Err(only_read())
     }
 
-    /// Checks that nobody has seen later entries than the store has, as before something begins.
+    /// Checks that nobody has seen later entries than the store has, as before something begins, and before a call reports that
+    /// its key has moved no money.
     ///
     /// # Errors
     ///

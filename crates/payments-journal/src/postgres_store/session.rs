@@ -73,12 +73,19 @@ impl Session {
             return Ok(earlier.clone());
         }
         let lost_since = match &found {
-            Some(found) if change.is_after_rejection(found) => {
+            Some(found) if change.needs_later_entries(found) => {
                 execute(client.query_opt(tables::LOST_SINCE, &[&key])).await?.map(|row| row.get(0))
             }
             _ => None,
         };
-        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
+        let written = change.decide_after_loss(found.as_ref(), lost_since);
+        if (written.is_some() || change.reports_that_nothing_moved(found.as_ref()))
+            && let Some(loss) = observed.and_then(|observed| history.loss(&observed))
+        {
+            self.roll_back().await?;
+            return Err(lost(&loss));
+        }
+        let Some(written) = written else {
             // An outcome that the journal kept for later may have been written in doubt.
             if change.is_final_outcome() {
                 self.commit_again(key).await?;
@@ -87,10 +94,6 @@ impl Session {
             }
             return Ok(Applied::Unchanged(found));
         };
-        if let Some(loss) = observed.and_then(|observed| history.loss(&observed)) {
-            self.roll_back().await?;
-            return Err(lost(&loss));
-        }
         let same_transaction_as = self.other_holder(change, &written).await?;
         if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
             self.roll_back().await?;

@@ -13,7 +13,7 @@ use crate::milliseconds;
 use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::witness::{Alarm, Witnesses};
+use crate::sqlite_store::witness::{Alarm, Remembered, Witnesses};
 use crate::sqlite_store::{connection, problem, tables};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
 
@@ -29,6 +29,8 @@ pub(super) struct Session {
     jobs: usize,
     /// What the rows of the transaction are stored with. It is read with the first row.
     stamped: Option<Stamp>,
+    /// Whether the last change must have been seen by the witnesses before its caller relies on it.
+    is_watched: bool,
 }
 
 struct Stamp {
@@ -50,7 +52,7 @@ impl Session {
         settings: Settings,
         witnesses: Witnesses,
     ) -> Self {
-        Self { connection, moved, place, settings, witnesses, jobs: 0, stamped: None }
+        Self { connection, moved, place, settings, witnesses, jobs: 0, stamped: None, is_watched: false }
     }
 
     /// `false` if another process has the file.
@@ -85,6 +87,11 @@ impl Session {
         witnessed.map_err(|error| problem::not_witnessed(self.place.path(), &error))
     }
 
+    /// Whether the caller of the last job is told if the witnesses could not be written.
+    pub(super) const fn take_is_watched(&mut self) -> bool {
+        std::mem::replace(&mut self.is_watched, false)
+    }
+
     /// Moves the log into the database when it has grown. Pages that others still read stay until the next time, and all pages
     /// if the disk is full.
     pub(super) fn checkpoint(&mut self) -> rusqlite::Result<()> {
@@ -110,7 +117,7 @@ impl Session {
         };
         drop(find);
         let lost_since = match (position, &found) {
-            (Some(position), Some(found)) if change.is_after_rejection(found) => self
+            (Some(position), Some(found)) if change.needs_later_entries(found) => self
                 .connection
                 .query_row(tables::LOST_SINCE, [position], |row| row.get(0))
                 .optional()?
@@ -118,6 +125,11 @@ impl Session {
             _ => None,
         };
         let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
+            if change.reports_that_nothing_moved(found.as_ref())
+                && let Some(alarm) = self.alarm()?
+            {
+                return Ok(Err(alarm.refusal(self.place.path())));
+            }
             return Ok(Ok(Applied::Unchanged(found)));
         };
         let same_transaction_as = self.other_holder(change, &written)?;
@@ -132,6 +144,7 @@ impl Session {
         {
             return Ok(Err(alarm.refusal(place.path())));
         }
+        self.is_watched = change.is_begin() || must_be_watched;
         self.write(position.unwrap_or(next_position), stored_at, found.as_ref(), &written)?;
         Ok(Ok(Applied::Written { row: written, same_transaction_as }))
     }
@@ -208,6 +221,17 @@ impl Session {
         let (stored_at, position) = (stamp.stored_at, stamp.position);
         let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
         Ok((stored_at, position, stamp.alarm.as_ref()))
+    }
+
+    /// Why nothing may begin, without a write.
+    fn alarm(&mut self) -> rusqlite::Result<Option<Alarm>> {
+        if let Some(stamp) = &self.stamped {
+            return Ok(stamp.alarm.clone());
+        }
+        let remembered = self.connection.query_row(tables::HISTORY, [], |row| row.try_into())?;
+        let (journal, changes, witnesses, is_lost): Remembered = remembered;
+        self.witnesses.reopen_as(journal);
+        Ok(self.witnesses.ask().alarm(changes, witnesses > self.witnesses.len(), is_lost))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.

@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 
 use super::session::Commit;
 use super::*;
-use crate::{AttemptId, Begin, Ending, IntentState, Journal, JournaledClient, NewAttempt};
+use crate::{
+    AttemptId, Begin, Ending, Failure, IntentState, Journal, JournaledClient, NewAttempt, Resolution,
+};
 
 /// How the next commits end.
 #[derive(Clone)]
@@ -635,12 +637,10 @@ async fn closed_journal_is_one_file_and_makes_no_more_changes() {
     assert_eq!(keys(&world.open()).await, ["before"]);
 }
 
-/// What was about to begin is not sent, because a later loss of it would not be noticed.
-#[tokio::test]
-async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
-    let folder = tempfile::tempdir().unwrap();
-    let (path, is_broken) = (folder.path().join("journal.db"), Arc::new(AtomicU8::new(0)));
-    let witness = folder.path().join("journal.db-owners").join("witness");
+/// A store in this folder whose witness becomes that of another journal during each commit while the number is 1.
+fn store_with_a_witness_that_breaks(folder: &Path) -> (SqliteStore, Arc<AtomicU8>) {
+    let (path, is_broken) = (folder.join("journal.db"), Arc::new(AtomicU8::new(0)));
+    let witness = folder.join("journal.db-owners").join("witness");
     let commit: Commit = Box::new({
         let is_broken = is_broken.clone();
         move |connection| {
@@ -651,7 +651,14 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
             connection.execute_batch("COMMIT")
         }
     });
-    let store = open(&path, Settings { commit, ..Settings::default() });
+    (open(&path, Settings { commit, ..Settings::default() }), is_broken)
+}
+
+/// What was about to begin is not sent, because a later loss of it would not be noticed.
+#[tokio::test]
+async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, is_broken) = store_with_a_witness_that_breaks(folder.path());
     let attempt = begun("sent", &store).await;
     is_broken.store(1, Ordering::SeqCst);
     assert!(store.apply(begin("withdrawn", &store)).await.unwrap_err().is_in_doubt());
@@ -659,4 +666,27 @@ async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
     is_broken.store(0, Ordering::SeqCst);
     let error = store.apply(begin("later", &store)).await.unwrap_err();
     assert!(error.is_history_lost(), "the end has noticed it: {error}");
+}
+
+/// A key that may be sent is found processed. An older copy would send it, and nobody would notice.
+#[tokio::test]
+async fn resolution_that_its_witness_has_not_seen_is_reported_d49() {
+    for (ending, may_be_sent) in [
+        (Ending::Rejected(Failure::of_kind("rejected")), true),
+        (Ending::NotProcessed(Failure::of_kind("connect")), true),
+        (Ending::Unknown(Failure::of_kind("timeout")), false),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, is_broken) = store_with_a_witness_that_breaks(folder.path());
+        let attempt = begun("found", &store).await;
+        let now = SystemTime::now();
+        store.apply(Change::end(key("found"), attempt, ending, now)).await.unwrap();
+        let read = store.find(&key("found")).await.unwrap().unwrap();
+        is_broken.store(1, Ordering::SeqCst);
+        let said = Resolution::processed(TransactionId::new("txn_found").unwrap(), "ada");
+        let resolved = store.apply(Change::resolve(&read, said, now)).await;
+        assert_eq!(resolved.is_err_and(|error| error.is_in_doubt()), may_be_sent);
+        let resolved = store.find(&key("found")).await.unwrap().unwrap();
+        assert!(resolved.processed_as().is_some(), "it is written anyway");
+    }
 }

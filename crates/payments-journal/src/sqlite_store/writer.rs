@@ -31,12 +31,12 @@ struct Job {
     work: Work,
     caller: Caller,
     purpose: Purpose,
+    /// Whether the caller is told if the witnesses could not be written.
+    is_watched: bool,
 }
 
 /// What a job is for.
 pub(super) enum Purpose {
-    /// Something is sent once it has ended.
-    Begin,
     /// An outcome, which cannot be obtained again: a transaction that changed nothing is repeated until this time.
     Outcome(Instant),
     Other,
@@ -123,7 +123,7 @@ impl Writer {
             let _ = sender.send(work(session)?);
             Ok(())
         });
-        let job = Job { work, caller, purpose };
+        let job = Job { work, caller, purpose, is_watched: false };
         if self.jobs().as_ref().is_none_or(|jobs| jobs.send(Some(job)).is_err()) {
             return Err(self.poison.get().cloned().unwrap_or_else(|| problem::poisoned(path, GONE)));
         }
@@ -196,8 +196,8 @@ fn serve(
         }
         let witnessed = session.witness();
         for job in jobs.drain(..) {
-            // An end is recorded anyway.
-            let result = if matches!(job.purpose, Purpose::Begin) { witnessed.clone() } else { Ok(()) };
+            // Anything else, such as an end, is recorded anyway.
+            let result = if job.is_watched { witnessed.clone() } else { Ok(()) };
             let _ = job.caller.send(result);
         }
         // After every caller has got its result.
@@ -211,7 +211,11 @@ fn transact(session: &mut Session, jobs: &mut [Job]) -> Result<Result<(), StoreE
     if !session.begin(jobs.len()).map_err(|error| Stop::new(error, false))? {
         return Ok(Err(problem::busy(session.place.path())));
     }
-    let worked = jobs.iter_mut().try_for_each(|job| (job.work)(session));
+    let worked = jobs.iter_mut().try_for_each(|job| {
+        (job.work)(session)?;
+        job.is_watched = session.take_is_watched();
+        Ok(())
+    });
     let is_committing = worked.is_ok();
     match worked.and_then(|()| session.commit()) {
         // Checked again, because a commit to a removed file is lost.

@@ -17,6 +17,6 @@ mod scripted_store;
 mod services;
 mod settling;
 mod store_faults;
-mod support;
+pub(crate) mod support;
 mod tested;
 mod world;

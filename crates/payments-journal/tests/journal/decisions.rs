@@ -34,9 +34,19 @@ pub(crate) fn request(cents: i64) -> IntentRequest {
 }
 
 pub(crate) fn begin_as(begin: Begin, name: &str, request: IntentRequest, second: u64) -> Change {
+    begin_at(SERVICE, begin, name, request, second)
+}
+
+pub(crate) fn begin_at(
+    service: &str,
+    begin: Begin,
+    name: &str,
+    request: IntentRequest,
+    second: u64,
+) -> Change {
     Change::begin(
         key(),
-        NewAttempt { begin, service: SERVICE.to_owned(), request, attempt_id: attempt(name), owner: owner() },
+        NewAttempt { begin, service: service.to_owned(), request, attempt_id: attempt(name), owner: owner() },
         at(second),
     )
 }

@@ -9,7 +9,9 @@ use payments_journal::{
 };
 use proptest::prelude::*;
 
-use crate::decisions::{at, attempt, crashed, id, key, owner, refused, request, resolve_at, timeout};
+use crate::decisions::{
+    at, attempt, begin_at, crashed, id, key, owner, refused, request, resolve_at, timeout,
+};
 
 fn begin_as(begin: Begin, name: &str) -> Change {
     crate::decisions::begin_as(begin, name, request(10), 5)
@@ -236,6 +238,9 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     let by_status = Change::reopen(key(), Some(&[429]), "ada", None, at(8));
     let by_name = Change::reopen(key(), None, "ada", None, at(8));
     let reopened = by_status.decide(Some(&refused)).unwrap();
+    let unreached = ended(&begin(None, "first"), not_processed());
+    let written_off = resolve(&ended(&begin(None, "first"), unknown()), Resolution::not_processed("ada"));
+    let another_request = || crate::decisions::begin_as(Begin::First, "again", request(11), 5);
     for (found, change) in [
         (&refused, begin_as(Begin::AfterRejection, "again")),
         (&refused, by_status),
@@ -243,10 +248,15 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         (&reopened, begin_as(Begin::First, "again")),
         (&reopened, begin_as(Begin::AfterRejection, "again")),
         (&reopened, by_name),
+        // It writes nothing, but its caller would be told that no money has moved.
+        (&refused, begin_as(Begin::First, "again")),
+        (&refused, another_request()),
+        (&unreached, another_request()),
+        (&written_off, another_request()),
     ] {
-        assert!(change.is_after_rejection(found));
-        let sent = change.decide_after_loss(Some(found), None).unwrap();
-        assert_ne!(sent.state.name(), StateName::Unknown);
+        let without_a_loss = change.decide_after_loss(Some(found), None);
+        assert_eq!(without_a_loss, change.decide(Some(found)));
+        assert!(without_a_loss.is_none_or(|written| written.state.name() != StateName::Unknown));
         let lost = change.decide_after_loss(Some(found), Some(at(4))).unwrap();
         assert_eq!(
             lost.state,
@@ -256,11 +266,12 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         assert_eq!((lost.begun_at, lost.attempts, lost.revision), (at(4), 1, found.revision + 1));
         assert_never_sent(&lost);
     }
-    // What changes nothing, and what is not about a rejected key.
+    // A retry that changes nothing, a call for another service, and what is not about a rejected key.
     for (found, change) in [
-        (Some(&refused), begin_as(Begin::First, "again")),
         (Some(&refused), Change::reopen(key(), Some(&[400]), "ada", None, at(8))),
-        (Some(&ended(&begin(None, "first"), not_processed())), begin_as(Begin::First, "again")),
+        (Some(&refused), begin_at("https://sandbox.example.com", Begin::First, "again", request(10), 5)),
+        (Some(&unreached), begin_as(Begin::First, "again")),
+        (Some(&written_off), begin_as(Begin::First, "again")),
         (Some(&ended(&begin(None, "first"), processed("txn_1"))), begin_as(Begin::AfterRejection, "again")),
         (None, begin_as(Begin::First, "again")),
     ] {

@@ -4,15 +4,18 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use payments_core::model::TransactionId;
+use payments_core::Outcome;
+use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId};
+use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
 use payments_journal::{
-    Failure, FailureKind, IntentState, Journal, Resolution, SentSince, SqliteOptions, SqliteReader,
-    SqliteStore, StateName, StoreError,
+    Failure, FailureKind, IntentState, Journal, JournaledClient, Resolution, SentSince, SqliteOptions,
+    SqliteReader, SqliteStore, StateName, StoreError,
 };
 
 use rusqlite::Connection;
 
+use crate::client::support::TEN_FIFTY;
 use crate::contract::{self, as_processed, at, begun, ended, key};
 use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
@@ -86,6 +89,80 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
     charge(open(&place.path()), "newest").await;
     fs::write(place.path(), copy).unwrap();
     assert_lost(begin(&open(&place.path()), "newest").await);
+}
+
+/// The key was rejected when the copy was made, and charged since.
+#[tokio::test]
+async fn refusal_in_an_older_copy_is_no_answer_about_the_money_d49() {
+    let declined = payment_with("tok_declined");
+    let approved = payment_with("tok_approved");
+    let [invoice, unused] = ["invoice-17", "unused"].map(key);
+    let place = InAFile::new();
+    let gateway = FakeGateway::new();
+    let client = async || {
+        let journal = Journal::open(open(&place.path())).await.unwrap();
+        JournaledClient::new(gateway.client(), journal)
+    };
+    let before = client().await;
+    before.process_token(&invoice, &declined).await.unwrap_err();
+    before.journal().close().await;
+    let copy = fs::read(place.path()).unwrap();
+    let lost = client().await;
+    lost.after_rejection(&invoice).process_token(&approved).await.unwrap();
+    lost.journal().close().await;
+    fs::write(place.path(), copy).unwrap();
+
+    let restored = client().await;
+    for _ in 0..2 {
+        let explicit = restored.after_rejection(&invoice).process_token(&approved).await;
+        let without_row = restored.after_rejection(&unused).process_token(&approved).await;
+        for answer in [
+            restored.process_token(&invoice, &declined).await,
+            restored.process_token(&invoice, &approved).await,
+            explicit,
+            without_row,
+        ] {
+            let error = answer.unwrap_err();
+            assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+            assert!(error.store_error().is_some_and(StoreError::is_history_lost), "{error}");
+        }
+    }
+    let read = restored.journal().find(&invoice).await.unwrap().unwrap();
+    assert_eq!(read.state.name(), StateName::Rejected, "reads go on");
+    // The key is not on the person's list.
+    restored.journal().accept_history(SentSince::Keys(&[unused]), "ada").await.unwrap();
+    for payment in [&declined, &approved] {
+        let error = restored.process_token(&invoice, payment).await.unwrap_err();
+        assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
+    }
+    let row = restored.journal().find(&invoice).await.unwrap().unwrap();
+    assert_eq!(row.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+    gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+/// While the witness cannot be asked, nobody knows whether this is an older copy.
+#[tokio::test]
+async fn refusal_is_no_answer_about_the_money_without_its_witness_d49() {
+    let place = InAFile::new();
+    for (name, ending) in [
+        ("rejected", Ending::Rejected(Failure::of_kind("rejected"))),
+        ("processed", as_processed("txn_1")),
+        ("unknown", Ending::Unknown(Failure::of_kind("timeout"))),
+    ] {
+        let store = open(&place.path());
+        contract::charged(&store, name, ending).await;
+        close(store);
+    }
+    fs::remove_file(witness(&place)).unwrap();
+    let store = open(&place.path());
+    assert!(begin(&store, "rejected").await.unwrap_err().to_string().contains("is missing"));
+    for name in ["processed", "unknown"] {
+        assert!(matches!(begin(&store, name).await, Ok(Applied::Unchanged(Some(_)))), "{name}");
+    }
+}
+
+fn payment_with(token: &str) -> TokenTransaction {
+    TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
 }
 
 /// It does not begin when the loss is noticed, or when a person accepts it: what was charged before that would be looked for too

@@ -2,8 +2,8 @@
 
 use std::process::Command;
 
-use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Journal, PostgresStore, SentSince, StateName};
+use payments_journal::internals::{Change, Ending, IntentStore as _};
+use payments_journal::{Failure, Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{BILLING, administrator, make_standby, opened, sql, until};
@@ -163,6 +163,9 @@ async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
 async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
     let Some((server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
+    let rejected = Ending::Rejected(Failure::of_kind("rejected"));
+    contract::charged(&store, "rejected", rejected).await;
+    assert!(!begins(&store, "rejected").await.unwrap());
     sql(&server.url(), "VACUUM FULL payments_journal.intents").await;
     assert!(begins(&store, "vacuumed").await.unwrap());
     store.close().await;
@@ -174,6 +177,9 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
     sql(&server.url(), restore).await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     assert_lost(&store, "new", "restored from a dump").await;
+    // It may have been charged since, by an explicit call.
+    assert_lost(&store, "rejected", "restored from a dump").await;
+    assert!(!begins(&store, "kept").await.unwrap(), "it is known");
     let journal = Journal::open(store).await.unwrap();
     assert_eq!(journal.accept_history(SentSince::Nothing, "ada").await.unwrap(), 0);
     journal.close().await;
