@@ -67,6 +67,7 @@ use pollster::block_on;
 use crate::attempt::{Call, CallResult};
 use crate::client_calls::client_calls;
 use crate::error::Cause;
+use crate::store_error::forked;
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Purged, ReconcileOptions, Reconciliation,
@@ -132,14 +133,7 @@ impl Journal {
 
     /// Fails in a process that was forked from the journal's: its threads are not here, and its locks may be held for ever.
     fn check_process(&self) -> Result<(), StoreError> {
-        if self.process == process::id() {
-            Ok(())
-        } else {
-            Err(StoreError::poisoned(
-                "this process was forked while the journal was open: open it after the fork only, \
-                 or start the process as a program of its own",
-            ))
-        }
+        if self.process == process::id() { Ok(()) } else { Err(StoreError::poisoned(forked("the journal"))) }
     }
 }
 

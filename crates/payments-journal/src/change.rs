@@ -4,6 +4,7 @@
 
 use std::time::SystemTime;
 
+use payments_core::OperationName;
 use payments_model::{TransactionId, mask};
 
 use crate::milliseconds;
@@ -33,12 +34,14 @@ enum Kind {
     Orphan {
         attempt_id: AttemptId,
     },
-    /// The newest attempt and the revision as they were read. `service` is the one that the person asked.
+    /// The newest attempt and the revision as they were read. `service` is the one that the person asked, and `is_void` what they
+    /// know about a lost entry.
     Resolve {
         attempt_id: AttemptId,
         revision: u64,
         resolution: Resolution,
         service: Option<String>,
+        is_void: bool,
     },
     /// `attempt` is the row of one that may have been made in the time that the journal has lost.
     Lost {
@@ -127,12 +130,17 @@ impl Change {
     /// only marked as a crash since then has not changed.
     pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
         let (attempt_id, revision) = (read.attempt_id.clone(), read.revision);
+        let is_void = resolution.is_void;
         let resolution = Resolution {
             by: masked(&resolution.by),
             note: resolution.note.as_deref().map(masked),
+            // Only the service's own response says that.
+            is_reported: false,
+            is_void: false,
             ..resolution
         };
-        Self::new(read.key.clone(), at, Kind::Resolve { attempt_id, revision, resolution, service: None })
+        let service = None;
+        Self::new(read.key.clone(), at, Kind::Resolve { attempt_id, revision, resolution, service, is_void })
     }
 
     /// A resolution by a person who asked this service. A key whose entry was lost then belongs to it.
@@ -281,8 +289,8 @@ impl Change {
                 }
             }
             Kind::Orphan { attempt_id } => self.crashed(found?, attempt_id),
-            Kind::Resolve { resolution, service, .. } => {
-                self.resolved(found?, resolution, service.as_deref())
+            Kind::Resolve { resolution, service, is_void, .. } => {
+                self.resolved(found?, resolution, service.as_deref(), *is_void)
             }
             Kind::Lost { attempt, by } => self.lost_by_name(found, attempt, by),
             Kind::Reopen(reopening) => self.reopened(found?, reopening),
@@ -408,13 +416,22 @@ impl Change {
     }
 
     /// The row as a person has resolved it.
-    fn resolved(&self, found: &Intent, resolution: &Resolution, service: Option<&str>) -> Option<Intent> {
+    fn resolved(
+        &self,
+        found: &Intent,
+        resolution: &Resolution,
+        service: Option<&str>,
+        is_void: bool,
+    ) -> Option<Intent> {
         if !self.is_as_read(found) || found.refusal_of(resolution).is_some() {
             return None;
         }
         let mut resolved = self.changed(found, None);
         resolved.resolve(resolution, self.at);
         resolved.service = resolved.service.or_else(|| service.map(str::to_owned));
+        if is_void && resolved.request.subject == Subject::Lost {
+            resolved.request.operation = OperationName::Void;
+        }
         Some(resolved)
     }
 

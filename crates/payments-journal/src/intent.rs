@@ -153,7 +153,8 @@ impl Intent {
         self.is_of(service) && (self.service.is_some() || self.is_unresolved() || self.may_be_sent())
     }
 
-    /// Whether it is a void and not a payment. A void and the payment that it undoes may be
+    /// Whether it is a void and not a payment; of a [lost](Subject::Lost) one, as a person has
+    /// [said](Resolution::of_a_void). A void and the payment that it undoes may be
     /// [processed as](Self::processed_as) the same transaction; two payments may not, nor two voids.
     pub fn is_void(&self) -> bool {
         self.request.operation() == Some(OperationName::Void)
@@ -187,7 +188,10 @@ impl Intent {
     /// token or card.
     pub fn differences(&self, request: &IntentRequest) -> Vec<&'static str> {
         if self.request.subject == Subject::Lost {
-            return Vec::new();
+            // Only that it was a void may be known.
+            let known = self.request.operation();
+            let is_another = known.is_some_and(|known| Some(known) != request.operation());
+            return if is_another { vec!["operation"] } else { Vec::new() };
         }
         let mut differences = self.request.differences(request);
         let is_corrigible = |name: &&str| matches!(*name, "card" | "token");
@@ -453,6 +457,9 @@ pub struct Resolution {
     /// and another one had begun. It is final.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub is_reported: bool,
+    /// The entry was lost, and it was a void. The [request](Intent::request) of the intent keeps that.
+    #[serde(skip)]
+    pub(crate) is_void: bool,
 }
 
 /// What happened to the money, as reported by a person.
@@ -524,7 +531,15 @@ impl Resolution {
     }
 
     fn new(verdict: Verdict, by: impl Into<String>) -> Self {
-        Self { verdict, by: by.into(), note: None, attempt: None, is_unverified: false, is_reported: false }
+        Self {
+            verdict,
+            by: by.into(),
+            note: None,
+            attempt: None,
+            is_unverified: false,
+            is_reported: false,
+            is_void: false,
+        }
     }
 
     /// Adds how the person knows.
@@ -537,6 +552,14 @@ impl Resolution {
     /// for an earlier attempt.
     pub const fn of_attempt(mut self, number: u32) -> Self {
         self.attempt = Some(number);
+        self
+    }
+
+    /// The journal has [lost](Subject::Lost) what this key was, and it was a void, as this person knows. Its transaction may then
+    /// be that of the payment, and must not be that of another void. Without this the key counts as a payment, whose transaction
+    /// must not be that of another payment. Of a key that is not lost the journal knows what it is, and this says nothing.
+    pub const fn of_a_void(mut self) -> Self {
+        self.is_void = true;
         self
     }
 

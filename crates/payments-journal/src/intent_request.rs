@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IntentRequest {
-    /// Meaningless for a [lost](Subject::Lost) one.
+    /// Meaningless for a [lost](Subject::Lost) one, unless it is a void, as a person has said.
     pub(crate) operation: OperationName,
     /// What is charged, or voided.
     pub subject: Subject,
@@ -44,17 +44,18 @@ pub enum Subject {
 }
 
 impl IntentRequest {
-    /// The operation; `None` if the entry was [lost](Subject::Lost).
+    /// The operation; `None` if the entry was [lost](Subject::Lost) and no person has said that it was a
+    /// [void](crate::Resolution::of_a_void).
     pub fn operation(&self) -> Option<OperationName> {
-        (self.subject != Subject::Lost).then_some(self.operation)
+        (self.subject != Subject::Lost || self.operation == OperationName::Void).then_some(self.operation)
     }
 
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
-        match self.operation() {
-            Some(operation) => operation.search_by(self.reference.as_deref()),
-            None => "what your own records say about this key",
+        if self.subject == Subject::Lost {
+            return "what your own records say about this key";
         }
+        self.operation.search_by(self.reference.as_deref())
     }
 
     /// A request of which only the key is known.

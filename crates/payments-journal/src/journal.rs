@@ -18,6 +18,7 @@ use crate::liveness::Liveness;
 use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
+use crate::service_change::check_name;
 use crate::unwritten::{Background, Unwritten};
 use crate::{
     Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
@@ -120,13 +121,16 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// As [`resolve`](Self::resolve).
+    /// As [`resolve`](Self::resolve). If the intent belongs to [another service](ResolveError::is_other_service), or if no client
+    /// would call this one.
     pub async fn resolve_of_service(
         &self,
         read: &Intent,
         resolution: Resolution,
         service: &str,
     ) -> Result<Intent, ResolveError> {
+        read.check_service(service)?;
+        check_name(service).map_err(|error| ResolveError(Reason::InvalidService(error)))?;
         self.resolved(read, Change::resolve(read, resolution, SystemTime::now()).of_service(service)).await
     }
 

@@ -18,11 +18,7 @@ impl Journal {
         let Some(transaction_id) = resolution.verdict.processed_as() else {
             return failed(Reason::NothingToLookUp);
         };
-        if let Some(recorded) = read.service.clone().filter(|recorded| recorded != client.service()) {
-            // A lookup there proves nothing about this intent.
-            let called = client.service().to_owned();
-            return failed(Reason::OtherService { key: read.key.clone(), recorded, called });
-        }
+        read.check_service(client.service())?;
         if let Some(refusal) = read.refusal_of(&resolution) {
             return failed(Reason::Refused(refusal, read.clone().into()));
         }
@@ -39,6 +35,20 @@ impl Journal {
         if !contradictions.is_empty() {
             return failed(Reason::Contradicted(contradictions));
         }
+        let resolution = Resolution { is_unverified: false, ..resolution };
         Ok((self.resolve_of_service(read, resolution, client.service()).await?, record.into_data()))
+    }
+}
+
+impl Intent {
+    /// Refuses another service than its own: what was found there proves nothing about it.
+    pub(crate) fn check_service(&self, called: &str) -> Result<(), ResolveError> {
+        match &self.service {
+            Some(recorded) if recorded != called => {
+                let (recorded, called) = (recorded.clone(), called.to_owned());
+                Err(ResolveError(Reason::OtherService { key: self.key.clone(), recorded, called }))
+            }
+            _ => Ok(()),
+        }
     }
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use payments_model::TransactionId;
 
 use crate::resolving::Refusal;
+use crate::service_change::InvalidName;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
 /// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with one exception: if
@@ -34,6 +35,8 @@ pub(crate) enum Reason {
          check the base URL, the merchant and the API key"
     )]
     OtherService { key: IntentKey, recorded: String, called: String },
+    #[error("{}", .0.about("the service"))]
+    InvalidService(InvalidName),
     #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]
     Taken { id: TransactionId, by: IntentKey },
     #[error("the transaction could not be looked up: {0}")]
@@ -60,7 +63,8 @@ impl ResolveError {
     }
 
     /// The intent belongs to another [service](crate::Intent::service) than the one that the client
-    /// [calls](payments_core::Client::service). Nothing was looked up, because a transaction there is not the intent's.
+    /// [calls](payments_core::Client::service), or that the person asked. Nothing was looked up, because a transaction there is not
+    /// the intent's.
     pub fn is_other_service(&self) -> bool {
         matches!(self.0, Reason::OtherService { .. })
     }
@@ -99,6 +103,7 @@ impl fmt::Display for ResolveError {
                 f,
                 "{error}; the resolution may have been written: look at the key before you resolve it again"
             ),
+            Reason::Store(error) => f.write_str(&error.and_nothing_changed()),
             reason => write!(f, "{reason}; nothing was changed"),
         }
     }
@@ -174,5 +179,7 @@ mod tests {
         );
         let error = ResolveError::from(StoreError::unavailable("the disk is full"));
         assert_eq!(error.to_string(), "the disk is full; nothing was changed");
+        let error = ResolveError::from(crate::store::only_read());
+        assert_eq!(error.to_string(), "the journal was opened only to be read; nothing was changed");
     }
 }

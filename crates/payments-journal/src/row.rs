@@ -108,6 +108,7 @@ mod tests {
                 attempt,
                 is_unverified,
                 is_reported,
+                is_void: false,
             },
         )
     }

@@ -118,10 +118,8 @@ enum Reason {
     None(String),
     #[error(transparent)]
     TooLong(TooLong),
-    #[error("the new name {0}")]
-    Name(&'static str),
-    #[error("no client would call the new name: write it as {0}")]
-    Spelling(String),
+    #[error("{}", .0.about("the new name"))]
+    Name(InvalidName),
     #[error(
         "a living process is sending {0} of the intents of this service, and money may move: wait until it ends"
     )]
@@ -186,6 +184,12 @@ impl From<StoreError> for ServiceError {
     }
 }
 
+impl From<InvalidName> for ServiceError {
+    fn from(error: InvalidName) -> Self {
+        Self(Reason::Name(error))
+    }
+}
+
 impl From<TooLong> for ServiceError {
     fn from(error: TooLong) -> Self {
         Self(Reason::TooLong(error))
@@ -199,6 +203,7 @@ impl fmt::Display for ServiceError {
                 f,
                 "{error}; it may have been done: list the intents of the service before you repeat it"
             ),
+            Reason::Store(error) => f.write_str(&error.and_nothing_changed()),
             reason => write!(f, "{reason}; nothing was sent and nothing was changed"),
         }
     }
@@ -210,9 +215,28 @@ impl Error for ServiceError {
     }
 }
 
+/// Why a text is not the name of a service.
+#[derive(Debug)]
+pub(crate) enum InvalidName {
+    /// The broken rule, as the rest of a sentence about the name.
+    Rule(&'static str),
+    /// As a client would call it.
+    Spelling(String),
+}
+
+impl InvalidName {
+    /// The error about a name that is called `what`.
+    pub(crate) fn about(&self, what: &str) -> String {
+        match self {
+            Self::Rule(rule) => format!("{what} {rule}"),
+            Self::Spelling(right) => format!("no client would call {what}: write it as {right}"),
+        }
+    }
+}
+
 /// Refuses a name that no client has: its intents would never be sent again, and no call would be told their outcome.
-pub(crate) fn check_name(name: &str) -> Result<(), ServiceError> {
-    let refused = |rule| Err(ServiceError(Reason::Name(rule)));
+pub(crate) fn check_name(name: &str) -> Result<(), InvalidName> {
+    let refused = |rule| Err(InvalidName::Rule(rule));
     // Too short to be looked for in the name.
     let placeholder = || ApiKey::new("any");
     let (address, label) =
@@ -227,5 +251,20 @@ pub(crate) fn check_name(name: &str) -> Result<(), ServiceError> {
         return refused("has a merchant's label that is not 1 to 64 ASCII letters, digits and - . _");
     };
     let right = endpoint.service();
-    if right == name { Ok(()) } else { Err(ServiceError(Reason::Spelling(right.to_owned()))) }
+    if right == name { Ok(()) } else { Err(InvalidName::Spelling(right.to_owned())) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_says_once_that_nothing_was_changed() {
+        for (error, text) in [
+            (crate::store::closed(), "the journal was closed by this program; nothing was changed"),
+            (StoreError::unavailable("the disk is full"), "the disk is full; nothing was changed"),
+        ] {
+            assert_eq!(ServiceError::from(error).to_string(), text);
+        }
+    }
 }

@@ -125,6 +125,12 @@ impl StoreError {
         Self { message: format!("{}; {other}", self.message).into(), ..self }
     }
 
+    /// Its text, which says that nothing was changed.
+    pub(crate) fn and_nothing_changed(&self) -> String {
+        let is_said = self.message.contains(NOTHING_CHANGED);
+        if is_said { self.to_string() } else { format!("{self}; {NOTHING_CHANGED}") }
+    }
+
     /// As [`unavailable`](Self::unavailable), with the text and cause of this error.
     #[cfg(feature = "postgres")]
     pub(crate) fn into_unavailable(self) -> Self {
@@ -134,6 +140,16 @@ impl StoreError {
     fn new(kind: Kind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into().into(), source: None }
     }
+}
+
+const NOTHING_CHANGED: &str = "nothing was changed";
+
+/// Why a process does not use this journal.
+pub(crate) fn forked(journal: impl fmt::Display) -> String {
+    format!(
+        "{journal} cannot be used in a process that was forked while a journal was open: open it after the fork only, or start the \
+         process as a program of its own"
+    )
 }
 
 /// `{:#}` adds the causes.

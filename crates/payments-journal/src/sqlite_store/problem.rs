@@ -6,8 +6,8 @@ use std::path::Path;
 
 use rusqlite::{ErrorCode, ffi};
 
-use crate::StoreError;
 use crate::sqlite_store::tables::VERSION;
+use crate::{StoreError, store_error};
 
 /// An error while the journal is opened.
 #[derive(Debug, thiserror::Error)]
@@ -237,11 +237,7 @@ pub(super) fn unreadable(path: &Path, error: &rusqlite::Error) -> StoreError {
 
 /// This process was forked while the journal, or another one, was open.
 pub(super) fn forked(kind: fn(String) -> StoreError, path: &Path) -> StoreError {
-    kind(format!(
-        "the journal {} cannot be used in a process that was forked while a journal was open: open it after the fork only, \
-         or start the process as a program of its own",
-        path.display()
-    ))
+    kind(store_error::forked(format_args!("the journal {}", path.display())))
 }
 
 /// The store has stopped.

@@ -69,6 +69,7 @@ macro_rules! tests {
             transaction_ids_of_two_services_are_unrelated_d47
             transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47
             transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49
+            lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_d49
             one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
             rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
@@ -1109,6 +1110,33 @@ pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service
         let refused = resolve(&other, second, processed(id)).await;
         assert_eq!(refused, taken(id, first));
     }
+}
+
+/// A void and its payment have one transaction. Only a person knows that the lost key was one.
+pub(crate) async fn lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_d49<P: Place>(place: P) {
+    let (store, other) = (place.open().await, place.open().await);
+    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
+    charged(&store, "paid", as_processed("txn_1")).await;
+    for text in ["lost", "lost-too"] {
+        apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
+    }
+    assert_eq!(resolve(&store, "lost", processed("txn_1")).await, taken("txn_1", "paid"));
+    let voided = resolve(&store, "lost", processed("txn_1").of_a_void()).await.written().unwrap();
+    assert!(voided.is_void() && voided.request.operation() == Some(OperationName::Void));
+    assert_eq!(row(&other, "lost").await, voided);
+    // It is said once.
+    let again = resolve(&store, "lost", processed("txn_1").of_a_void()).await.written().unwrap();
+    assert_eq!((again.history(), again.is_void()), (voided.history(), true));
+    // A second void with the same transaction hides nothing either.
+    let refused = resolve(&other, "lost-too", processed("txn_1").of_a_void()).await;
+    assert_eq!(refused, taken("txn_1", "lost"));
+    // It was no void after all.
+    assert_eq!(resolve(&other, "lost", processed("txn_1")).await, taken("txn_1", "paid"));
+    let paid = resolve(&other, "lost", processed("txn_2")).await.written().unwrap();
+    assert!(!paid.is_void() && paid.request.operation().is_none());
+    // The journal knows what this one is.
+    unknown("known", token_request(1), &store).await;
+    assert_eq!(resolve(&store, "known", processed("txn_1").of_a_void()).await, taken("txn_1", "paid"));
 }
 
 pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {

@@ -34,6 +34,30 @@ async fn resolving_as_processed_looks_the_transaction_up() {
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
 }
 
+#[tokio::test]
+async fn transaction_that_was_looked_up_is_not_recorded_as_unverified() {
+    let (world, id) = charged_and_unknown().await;
+    let said = Resolution::processed(id, "ada").unverified();
+    let (intent, _) = world.client.look_up_and_resolve(&world.intent().await, said).await.unwrap();
+    let IntentState::Resolved { resolution, .. } = intent.state else { panic!("{:?}", intent.state) };
+    assert!(!resolution.is_unverified);
+}
+
+/// That would be final.
+#[tokio::test]
+async fn nobody_but_the_service_speaks_for_the_service_d48() {
+    let (world, id) = charged_and_unknown().await;
+    world.resolve(Resolution::not_processed("ada")).await.unwrap();
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let mut said = Resolution::processed(TransactionId::new("txn_mistaken").unwrap(), "eve").of_attempt(1);
+    said.is_reported = true;
+    let found = world.resolve(said).await.unwrap();
+    assert!(found.resolutions().all(|said| !said.resolution.is_reported));
+    let corrected = world.resolve(Resolution::processed(id.clone(), "ada").of_attempt(1)).await.unwrap();
+    assert!(corrected.second_charges().eq([&id]));
+}
+
 /// The payment was a sale of 10.50 with a card that ends in 4242.
 #[tokio::test]
 async fn transaction_that_contradicts_the_payment_is_refused() {

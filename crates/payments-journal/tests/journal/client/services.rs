@@ -1,9 +1,9 @@
 //! One journal and two services: a key belongs to the service that it was first used for.
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
 use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock};
-use payments_journal::{Error, MemoryStore, Resolution, SentSince};
+use payments_journal::{Error, IntentKey, MemoryStore, Resolution, SentSince};
 
 use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
@@ -196,4 +196,70 @@ async fn lost_key_answers_nobody_once_it_is_resolved_without_its_service_d47_d49
         assert_eq!(error.other_service(), Some(service));
         assert!(gateway.ledger().entries().is_empty() && world.gateway.ledger().entries().is_empty());
     }
+}
+
+/// What a person found out at one service proves nothing about another.
+#[tokio::test]
+async fn finding_at_another_service_is_refused_d47() {
+    let world = World::new().await;
+    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+    world.pay().await.unwrap_err();
+    let (journal, before) = (world.client.journal(), world.intent().await);
+    for said in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
+        let error = journal.resolve_of_service(&before, said, OTHER).await.unwrap_err();
+        assert!(error.is_other_service(), "{error}");
+        assert!(error.to_string().contains(OTHER), "{error}");
+    }
+    assert_eq!(world.intent().await, before);
+    let said = Resolution::not_processed("ada");
+    journal.resolve_of_service(&before, said, FakeGateway::BASE_URL).await.unwrap();
+}
+
+/// The payment's transaction is that of its void too.
+#[tokio::test]
+async fn lost_void_is_looked_up_and_no_payment_uses_its_key_d49() {
+    let world = World::new().await;
+    let paid = world.pay().await.unwrap().transaction_id;
+    let (journal, lost) = (world.client.journal(), IntentKey::new("void-17").unwrap());
+    journal.accept_history(SentSince::Keys(std::slice::from_ref(&lost)), "ada").await.unwrap();
+    let read = journal.find(&lost).await.unwrap().unwrap();
+    let said = || Resolution::processed(paid.clone(), "ada");
+    let error = world.client.look_up_and_resolve(&read, said()).await.unwrap_err();
+    assert!(error.is_contradicted(), "{error}");
+    world.client.look_up_and_resolve(&read, said().of_a_void()).await.unwrap();
+    let voided = world.client.void(&lost, &Void::new(paid.clone())).await.unwrap();
+    assert!(voided.is_from_the_journal() && voided.transaction_id == paid);
+    let error = world.client.process_token(&lost, &payment_of(TEN_FIFTY)).await.unwrap_err();
+    assert!(error.is_key_reused() && error.to_string().contains("with a different operation"), "{error}");
+    assert!(error.to_string().contains("already voided as transaction"), "{error}");
+    assert_eq!(world.sent(), 1);
+}
+
+/// No call would ever be told what became of the key.
+#[tokio::test]
+async fn lost_key_gets_no_service_that_no_client_calls_d47_d49() {
+    let world = World::new().await;
+    let journal = world.client.journal();
+    journal.accept_history(SentSince::Keys(&[key()]), "ada").await.unwrap();
+    let lost = world.intent().await;
+    let said = || Resolution::processed(TransactionId::new("txn_1").unwrap(), "ada");
+    for (service, why) in [
+        (
+            "not a url",
+            "the service must be a base URL such as https://pay.example.com/api/v1/public, with #label for a merchant",
+        ),
+        ("", "the service must be a base URL"),
+        (
+            "HTTPS://Sandbox.example.com:443/api/v1/public/",
+            "no client would call the service: write it as https://sandbox.example.com/api/v1/public; nothing was changed",
+        ),
+        (
+            "https://sandbox.example.com/api/v1/public#two words",
+            "the service has a merchant's label that is not 1 to 64 ASCII letters",
+        ),
+    ] {
+        let error = journal.resolve_of_service(&lost, said(), service).await.unwrap_err();
+        assert!(error.to_string().starts_with(why) && !error.is_other_service(), "{error}");
+    }
+    assert_eq!(world.intent().await, lost);
 }
