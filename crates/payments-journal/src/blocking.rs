@@ -71,8 +71,8 @@ use crate::store_error::forked;
 use crate::unwritten::Background;
 use crate::{
     Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Purged, ReconcileOptions, Reconciliation,
-    ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName, StoreError,
-    Summary, events,
+    Reopened, ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName,
+    StoreError, Summary, events,
 };
 
 /// A [store](crate::Store) that needs no runtime: [`MemoryStore`], `SqliteStore` or `SqliteReader`.
@@ -157,8 +157,8 @@ as_asynchronous! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
-    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
-    reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
+    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Reopened, StoreError>;
+    reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Reopened, StoreError>;
     check_history() -> Result<(), StoreError>;
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;

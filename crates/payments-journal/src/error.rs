@@ -215,12 +215,12 @@ impl Error {
         }
     }
 
-    /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one if they are
-    /// [from the journal](Self::is_from_the_journal).
+    /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one that decides, whether it
+    /// was for this request or for [another](Self::is_key_reused).
     pub fn reason(&self) -> Option<&str> {
         match &self.0.cause {
             Cause::Call(error) => error.reason(),
-            _ => self.recorded()?.reason.as_deref(),
+            _ => self.intent()?.state.failure()?.reason.as_deref(),
         }
     }
 

@@ -151,8 +151,8 @@ impl Journal {
 
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses, such as those that are not
-    /// [about the payment](crate::Failure::is_about_the_payment). `None` if there is no such intent, or if it was not rejected with one of them.
-    /// If later entries than its rejection were [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown).
+    /// [about the payment](crate::Failure::is_about_the_payment). If later entries than its rejection were
+    /// [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown).
     ///
     /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
     ///
@@ -168,7 +168,7 @@ impl Journal {
         http_statuses: &[u16],
         by: &str,
         note: Option<&str>,
-    ) -> Result<Option<Intent>, StoreError> {
+    ) -> Result<Reopened, StoreError> {
         check_texts(by, note)?;
         let change = Change::reopen(key.clone(), Some(http_statuses), by, note, SystemTime::now());
         self.reopened(change).await
@@ -186,12 +186,12 @@ impl Journal {
         key: &IntentKey,
         by: &str,
         note: Option<&str>,
-    ) -> Result<Option<Intent>, StoreError> {
+    ) -> Result<Reopened, StoreError> {
         check_texts(by, note)?;
         self.reopened(Change::reopen(key.clone(), None, by, note, SystemTime::now())).await
     }
 
-    async fn reopened(&self, change: Change) -> Result<Option<Intent>, StoreError> {
+    async fn reopened(&self, change: Change) -> Result<Reopened, StoreError> {
         match self.store.apply(change.clone()).await? {
             Applied::Unchanged(Some(found)) if change.is_too_much_for(&found) => {
                 Err(StoreError::refused(format!(
@@ -199,7 +199,9 @@ impl Journal {
                     found.key
                 )))
             }
-            applied => Ok(applied.written()),
+            Applied::Unchanged(None) => Ok(Reopened::NoSuchIntent),
+            Applied::Unchanged(Some(found)) => Ok(Reopened::NotRejected(found)),
+            applied => Ok(applied.written().map_or(Reopened::NoSuchIntent, Reopened::Changed)),
         }
     }
 
@@ -451,6 +453,31 @@ pub(crate) enum Begun {
     Written(Intent),
     /// The key, of which this is the row, does not allow it.
     Refused(Intent),
+}
+
+/// What has become of a key that a person wanted to have sent again: see [`Journal::reopen`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use = "the key may be as it was"]
+#[allow(
+    clippy::exhaustive_enums,
+    clippy::large_enum_variant,
+    reason = "complete: done, or why not; it is used at once"
+)]
+pub enum Reopened {
+    /// The next call sends it, or it became [`Unknown`](IntentState::Unknown), because it may have been sent in a time whose
+    /// entries are lost.
+    Changed(Intent),
+    /// Nothing was changed: it is not rejected, or not with one of these statuses.
+    NotRejected(Intent),
+    /// The journal has no such key.
+    NoSuchIntent,
+}
+
+impl Reopened {
+    /// The intent, if it was changed.
+    pub fn changed(self) -> Option<Intent> {
+        if let Self::Changed(intent) = self { Some(intent) } else { None }
+    }
 }
 
 /// What was sent in the time whose entries a journal has lost.

@@ -95,8 +95,12 @@
 //! |---|---|---|
 //! | error | outcome unknown, also after the crash of another process (`kind` `crash`) | it may: a person reconciles the key |
 //! | error | the outcome could not be written to the journal | as `outcome` says; the key stays listed until a person resolves it with `transaction_id` |
+//! | error | possible second charge | yes, maybe twice: compare `transaction_id` and that of the key with the service |
+//! | error | two intents are processed as one transaction | yes, maybe twice: compare `key` and `other_key` with the service |
 //! | warn | processed after the caller left | yes, as `transaction_id`; the next call with the key returns it |
 //! | warn | the caller left before it was sent | no; the next call with the key sends it |
+//! | warn | the journal's database has a new timeline | if it has lost commits after all, they are charged again |
+//! | warn | not observed: this user may not ask for the timeline | after a failover that loses commits, they are charged again |
 //!
 //! A key that holds a secret is refused before anything is logged.
 //!
@@ -169,7 +173,7 @@ pub use intent::{
     Failure, FailureKind, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict,
 };
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::{Journal, Pages, SentSince};
+pub use journal::{Journal, Pages, Reopened, SentSince};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};

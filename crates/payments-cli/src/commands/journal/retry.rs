@@ -34,7 +34,8 @@ pub(super) async fn run(
             _ => None,
         };
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
-        let intent = if is_asked_for { journal.reopen_by_name(key, &by, note).await? } else { None };
+        let intent =
+            if is_asked_for { journal.reopen_by_name(key, &by, note).await?.changed() } else { None };
         let intent = intent.ok_or_else(|| {
             let state = state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
@@ -95,7 +96,8 @@ async fn reopen_all(
         for intent in &intents {
             let IntentState::Rejected(failure) = &intent.state else { continue };
             if failure.http_status.is_some_and(|status| statuses.contains(&status))
-                && let Some(intent) = journal.reopen(&intent.key, statuses, by, note).await.map_err(failed)?
+                && let Some(intent) =
+                    journal.reopen(&intent.key, statuses, by, note).await.map_err(failed)?.changed()
             {
                 retried.add(&intent);
             }

@@ -107,6 +107,7 @@ async fn another_card_after_a_decline_is_sent_only_by_the_explicit_call_d44() {
     assert!(repeated.to_string().ends_with("make a new attempt with the same key (after_rejection)"));
     let reused = plain(&world, "tok_approved").await.unwrap_err();
     assert!(reused.is_key_reused() && reused.outcome() == Outcome::NotProcessed);
+    assert_eq!((repeated.reason(), reused.reason()), (Some("declined"), Some("declined")));
     assert_eq!(world.sent(), 1);
 
     let charged = again(&world, "tok_approved").await.unwrap();

@@ -8,7 +8,7 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{FailureKind, IntentKey, MemoryStore, StateName};
+use payments_journal::{FailureKind, IntentKey, MemoryStore, Reopened, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
@@ -51,11 +51,15 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
 
     assert_eq!(
         world.client.journal().reopen(&key(), &[401, 403], "ada", None).await.unwrap(),
-        None,
+        Reopened::NotRejected(world.intent().await),
         "it was 429"
     );
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
-    let reopened = world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap().unwrap();
+    let other = IntentKey::new("invoice-18").unwrap();
+    let reopened = world.client.journal().reopen(&other, &[429], "ada", None).await.unwrap();
+    assert_eq!(reopened, Reopened::NoSuchIntent);
+    let reopened =
+        world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap().changed().unwrap();
     assert_eq!(reopened.state.name(), StateName::NotProcessed);
     world.pay().await.unwrap();
     assert_eq!(world.intent().await.attempts, 2);

@@ -279,7 +279,7 @@ async fn play(events: Vec<Event>) {
                 }
             }
             Event::Reopen => {
-                if observer.reopen(&key(), &[200], "ada", None).await.unwrap().is_some() {
+                if observer.reopen(&key(), &[200], "ada", None).await.unwrap().changed().is_some() {
                     allowed = transmitted.load(Ordering::SeqCst) + 1;
                 }
             }

@@ -256,7 +256,7 @@ async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
     assert_eq!(world.intent().await.resolutions().next().unwrap().resolution, resolution);
     // Statuses are of rejections by the service.
     let statuses: Vec<_> = (400..500).collect();
-    assert_eq!(world.client.journal().reopen(&key(), &statuses, "ada", None).await.unwrap(), None);
+    assert_eq!(world.client.journal().reopen(&key(), &statuses, "ada", None).await.unwrap().changed(), None);
     let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap();
     assert!(!again.is_from_the_journal());
 }

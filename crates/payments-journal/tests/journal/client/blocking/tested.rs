@@ -13,7 +13,7 @@ use payments_core::{ApiKey, ClientBuilder, VoidReceipt};
 use payments_fake::FakeGateway;
 pub(crate) use payments_journal::blocking::Store;
 use payments_journal::{
-    Error, Intent, IntentKey, Journaled, Purged, Resolution, ResolveError, SentSince, ServiceError,
+    Error, Intent, IntentKey, Journaled, Purged, Reopened, Resolution, ResolveError, SentSince, ServiceError,
     ServiceIntents, StateName, StoreError, blocking,
 };
 use tokio::task::spawn_blocking;
@@ -67,7 +67,7 @@ journal! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
-    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Option<Intent>, StoreError>;
+    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Reopened, StoreError>;
     check_history() -> Result<(), StoreError>;
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
