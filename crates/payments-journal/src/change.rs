@@ -173,23 +173,15 @@ impl Change {
         Self::new(key, at, Kind::Lost { attempt, by: masked(by) })
     }
 
-    /// Whether it matters whether the row was last written before a person accepted that later entries are lost: it allows a
-    /// rejected key to be sent again, or writes nothing, and its call reports that no money has moved. See
-    /// [`decide_after_loss`](Self::decide_after_loss).
+    /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
+    /// accepted that later entries are lost: see [`decide_after_loss`](Self::decide_after_loss).
     pub fn needs_later_entries(&self, found: &Intent) -> bool {
         let is_rejected = match &found.state {
             IntentState::Rejected(_) => true,
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        let writes = || self.decide(Some(found)).is_some();
-        match &self.kind {
-            Kind::Begin(new) => {
-                found.moved_nothing() && found.answers(&new.service) && (is_rejected || !writes())
-            }
-            Kind::Reopen(_) => is_rejected && writes(),
-            _ => false,
-        }
+        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen(_))
     }
 
     /// Whether its call reports that no money has moved if this writes nothing. A journal that lacks its newest entries does not
@@ -305,11 +297,12 @@ impl Change {
         found: Option<&Intent>,
         lost_since: Option<SystemTime>,
     ) -> Option<Intent> {
+        let written = self.decide(found)?;
         match (found, lost_since) {
             (Some(found), Some(since)) if self.needs_later_entries(found) => {
                 Some(self.unknown(found, since, None).with_short_history())
             }
-            _ => self.decide(found),
+            _ => Some(written),
         }
     }
 

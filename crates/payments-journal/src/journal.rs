@@ -229,9 +229,9 @@ impl Journal {
     /// [`Unknown`](IntentState::Unknown), kind `lost_history`, so that a person resolves it; its time is the one at which the
     /// journal's entries end, or an earlier one at which it became unknown. What a person found out about it before the loss is
     /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
-    /// that was rejected before this may have been sent once more by an explicit call: its next call, also a plain one, or its
-    /// [reopening](Self::reopen), sends nothing and makes it unknown too. So does the next call with another request of a key that
-    /// was not processed. A key that is rejected later is one as any other.
+    /// that was rejected before this may have been sent once more by an explicit call: the next call
+    /// [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends nothing and makes it
+    /// unknown too. A key that is rejected later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
     /// it, also in the [history](Intent::history) of each key that became unknown.

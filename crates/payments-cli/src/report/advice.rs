@@ -17,8 +17,9 @@ use crate::style::Tone;
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
-    use Situation::{Report, 
-        InProgress, Internal, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, SecretInKey,
+    use Situation::{
+        InProgress, Internal, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, Report,
+        SecretInKey,
     };
 
     let needs_a_fix = failure.advice.needs_a_fix;

@@ -1148,11 +1148,9 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     };
     let again = |text: &str| begin_again(text, &other, 10_50);
     let state = |applied: Applied| applied.written().map(|written| written.state.name());
-    for text in ["called", "retried", "named", "switched", "plain", "reused"] {
+    for text in ["called", "retried", "named", "switched"] {
         reject(text).await;
     }
-    charged(&store, "unreached", Ending::NotProcessed(failure("connect"))).await;
-    charged(&store, "unreached-too", Ending::NotProcessed(failure("connect"))).await;
     // Nothing was sent.
     store.accept_history("ada", None, at(3)).await.unwrap();
     assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
@@ -1168,13 +1166,7 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     for retry in retries {
         assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));
     }
-    // A plain call, which would be told that no money has moved.
-    let plain = |text: &str, cents| begin_at(SERVICE, Begin::First, text, token_request(cents), &other, 5);
-    for (text, cents) in [("plain", 10_50), ("reused", 1), ("unreached", 1)] {
-        assert_eq!(state(apply(&other, plain(text, cents)).await), Some(StateName::Unknown), "{text}");
-    }
-    assert_eq!(state(apply(&other, plain("unreached-too", 10_50)).await), Some(StateName::Sending));
-    for text in ["called", "retried", "named", "plain", "reused", "unreached"] {
+    for text in ["called", "retried", "named"] {
         assert_eq!(state(apply(&other, again(text)).await), None, "{text}: it may have been charged");
     }
     // A person has found out that it was not, and so it is for a key that is rejected only now.

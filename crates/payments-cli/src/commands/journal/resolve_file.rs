@@ -170,9 +170,7 @@ async fn write(
         let written = match interrupt.or_signal(writing).await {
             Ok(written) => written,
             Err(signal) => {
-                left.push(format!(
-                    "line {line}, {key}: it may have been resolved or not when {signal} arrived"
-                ));
+                left.push(format!("{place}, {key}: it may have been resolved or not when {signal} arrived"));
                 stop = Some(Abandoned::Signal(signal).harmless(""));
                 break;
             }
