@@ -149,8 +149,8 @@ fn fixed_limits_in_chapter_match_the_code() {
         "const MAX_BODY_BYTES: usize = 64 * 1024;",
     );
     assert_eq!(default_of("body of a request"), "64 KiB at most");
-    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEAD_SIZE: usize = 64 * 1024;");
-    has(include_str!("../crates/payments-hyper/src/transport.rs"), "const MAX_HEADERS: usize = 1000;");
+    has(include_str!("../crates/payments-hyper/src/clients.rs"), "const MAX_HEAD_SIZE: usize = 64 * 1024;");
+    has(include_str!("../crates/payments-hyper/src/clients.rs"), "const MAX_HEADERS: usize = 1000;");
     assert_eq!(default_of("head of a response"), "1 000 headers and 64 KiB at most");
     has(
         include_str!("../crates/payments-core/src/client/mod.rs"),

@@ -102,6 +102,7 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         }
         transcribe!(transcript, intent.state);
         transcribe!(transcript, serde_json::to_string(intent).unwrap());
+        transcribe!(transcript, payments_journal::Reopened::NotRejected((*intent).clone()));
     }
 }
 

@@ -16,7 +16,8 @@
 //!         Ok(_) => "thank you",
 //!         Err(error) => match error.outcome() {
 //!             Outcome::NotProcessed => "please try again",
-//!             Outcome::Rejected => "please use another card",
+//!             Outcome::Rejected if error.is_decline() => "please use another card",
+//!             Outcome::Rejected => "we cannot take payments now",
 //!             Outcome::Unknown => "we are checking your payment",
 //!         },
 //!     }

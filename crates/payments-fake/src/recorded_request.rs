@@ -45,8 +45,8 @@ pub struct RecordedRequest {
     pub method: Method,
     /// The path, without the query.
     pub path: String,
-    /// The headers. The values of known harmless ones are kept, such as `user-agent`, `traceparent` and `idempotency-key`; all
-    /// others are `[redacted]`. A name that may itself hold a secret is masked, or `redacted`.
+    /// The headers. Those whose name suggests a card, a key, a token or a cookie have the value `[redacted]`. A name that may itself
+    /// hold a secret is masked, or `redacted`.
     pub headers: HeaderMap,
     fields: RedactedFields,
     /// The length of the received body in bytes. A server may cut a body that is too long to accept.

@@ -261,7 +261,10 @@ mod tests {
     #[test]
     fn error_says_once_that_nothing_was_changed() {
         for (error, text) in [
-            (crate::store::closed(), "the journal was closed by this program; nothing was changed"),
+            (
+                crate::store::closed(),
+                "the journal was closed by this program; nothing was changed: open it again",
+            ),
             (StoreError::unavailable("the disk is full"), "the disk is full; nothing was changed"),
         ] {
             assert_eq!(ServiceError::from(error).to_string(), text);

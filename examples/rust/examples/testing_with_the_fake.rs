@@ -9,7 +9,7 @@
 #![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{Client, ErrorKind, Outcome};
+use payments_core::{Client, Outcome};
 
 /// A shop's code: charges an order, and returns the page for the customer.
 async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
@@ -25,7 +25,7 @@ async fn check_out(client: &Client, order: &mut Order) -> anyhow::Result<Page> {
     order.state = match client.process_token(&payment).await {
         Ok(_) => OrderState::Paid,
         Err(error) => match error.outcome() {
-            Outcome::Rejected if error.kind() == ErrorKind::Refused => OrderState::Refused,
+            Outcome::Rejected if error.is_decline() => OrderState::Refused,
             // Another card helps only after a decline, and not after a wrong API key or too many requests.
             Outcome::NotProcessed | Outcome::Rejected => OrderState::Open,
             Outcome::Unknown => OrderState::Unknown,

@@ -7,7 +7,7 @@ use std::env;
 
 use anyhow::Context as _;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{ApiKey, Client, Endpoint, ErrorKind, Outcome, TracingObserver};
+use payments_core::{ApiKey, Client, Endpoint, Outcome, TracingObserver};
 use payments_hyper::{HyperTransport, TokioTimer};
 use tracing::{Instrument, error, info, info_span, warn};
 
@@ -36,7 +36,7 @@ async fn pay(client: &Client, token: &str) -> anyhow::Result<()> {
     match client.process_token(&payment).await {
         Ok(_) => info!("shipped"),
         Err(error) if error.outcome() == Outcome::Unknown => error!("parked for a person"),
-        Err(error) if error.kind() == ErrorKind::Refused => warn!("asking the customer for another card"),
+        Err(error) if error.is_decline() => warn!("asking the customer for another card"),
         Err(_) => warn!("not paid, and no other card helps"),
     }
     Ok(())

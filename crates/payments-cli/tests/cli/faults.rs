@@ -89,6 +89,9 @@ fn check_document(
     let is_foreign_403 = is_unknown && message.contains("HTTP 403");
     let advice = match (expected.outcome, operation.moves_money()) {
         (Some(Outcome::NotProcessed), true) => "; nothing was processed: it is safe to send it again",
+        (Some(Outcome::Rejected), true) if message.contains("HTTP 429") => {
+            "; it was rejected: wait, then send a new request"
+        }
         (Some(Outcome::Rejected), true) => "; it was rejected: fix the cause, then send a new request",
         (Some(Outcome::Unknown), _) if is_foreign_403 => {
             "; it may have been processed: find the cause, and look for the payment before you send anything again: "

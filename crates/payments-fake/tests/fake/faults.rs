@@ -176,7 +176,7 @@ fn a_drip_before_the_commit_never_completes() {
         let error = pay(&gateway).unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
         let read = error.failed_call().body_snippet().unwrap();
-        assert!(read.ends_with('}') && !read.ends_with("}}"), "all but the last brace arrived: {read}");
+        assert!(read.ends_with(r#""Status":""#), "the digits after it may be half a number: {read}");
         gateway.ledger().assert_nothing_charged();
     }
 }
@@ -198,7 +198,7 @@ fn a_truncated_response_never_has_its_last_byte() {
     let error = block_on(client.customer(&"cus_1".parse().unwrap())).unwrap_err();
     let read = error.failed_call().body_snippet().unwrap();
     assert!(serde_json::from_str::<serde_json::Value>(&read).is_err(), "{read}");
-    assert!(read.ends_with('}'), "all but the last brace arrived: {read}");
+    assert!(read.ends_with(r#""StateId":"#), "the digits after it may be half a number: {read}");
 }
 
 #[test]

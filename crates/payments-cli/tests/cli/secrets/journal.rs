@@ -68,7 +68,10 @@ fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let (_sandbox, ready) = started(payments(format!("sandbox --log off --api-key {}", canaries.key())));
     let mut admin = Http::connect(ready["admin_url"].as_str().unwrap(), "").unwrap();
     let mut arm = |kind: &str| {
-        let fault = json!({"operation": "any", "phase": "after_commit", "kind": kind, "delay_ms": 1});
+        let mut fault = json!({"operation": "any", "phase": "after_commit", "kind": kind});
+        if kind == "delay" {
+            fault["delay_ms"] = 1.into();
+        }
         assert_eq!(admin.post("/faults", &fault.to_string()).unwrap().0, 200);
     };
     let mut workspace = Workspace {
