@@ -25,7 +25,7 @@ fn length_without_half(text: &str, secrets: &[&str]) -> usize {
         });
         halves.max().unwrap_or_default()
     };
-    let of_escaped = unescaped(text).map(|read| read.places[read.text.len() - half(&read.text)]);
+    let of_escaped = unescaped(text).map(|read| read.place(read.text.len() - half(&read.text)));
     of_escaped.fold(text.len() - half(text), usize::min)
 }
 

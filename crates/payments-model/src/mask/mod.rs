@@ -115,7 +115,11 @@ fn found_escaped<'s>(text: &str, secrets: &[&'s str], is_replaced: fn(&str) -> b
         return found;
     }
     for read in unescaped(text) {
-        let is_found = |secret: &&str| is_replaced(secret) && !occurrences(&read.text, secret).is_empty();
+        let is_found = |secret: &&str| {
+            is_replaced(secret)
+                && may_occur(&read.text, secret)
+                && !occurrences(&read.text, secret).is_empty()
+        };
         found.extend(secrets.iter().copied().filter(is_found));
     }
     found
@@ -128,7 +132,7 @@ fn redact_escaped(text: &mut Cow<'_, str>, mut secrets: Vec<&str>) {
         for secret in &secrets {
             let Some(read) = unescaped(text).nth(depth) else { return };
             let ranges = occurrences(&read.text, secret).into_iter();
-            let ranges: Vec<_> = ranges.map(|at| read.places[at.start]..read.places[at.end]).collect();
+            let ranges: Vec<_> = ranges.map(|at| read.place(at.start)..read.place(at.end)).collect();
             replace(text, &ranges, |_| REDACTED.to_owned());
         }
     }
@@ -178,6 +182,21 @@ mod tests {
                     assert_eq!(masked, text.replace(&grouped, &mask_digits(&grouped)), "{text}");
                     assert!(masked.matches('*').count() >= 9);
                     assert_eq!(mask(&masked, &[]), masked);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn own_card_number_is_masked_whatever_stands_for_its_digits_and_separators_d62() {
+        let card = "4242424242424242";
+        for digit in ["2", "&#50;", "&#x32;", "&#X32;", "%32", r"\u0032"] {
+            for separator in ["", " ", "&nbsp;", "&#32;", "&#x20;", "&#X20;", "%20", "%C2%A0", r"\u00a0"] {
+                let number = ["4242", &format!("424{digit}"), "4242", "4242"].join(separator);
+                for text in [format!("card {number}, please"), format!("<b>{number}</b>")] {
+                    let masked = mask(&text, &[card]);
+                    assert_ne!(masked, text);
+                    assert!(!masked.contains("4242"), "{text}: {masked}");
                 }
             }
         }

@@ -1,17 +1,17 @@
 //! A text with the characters that its escapes stand for.
 
-use std::iter::{repeat_n, successors};
-use std::ops::Range;
+use std::iter::successors;
 
 use memchr::memchr3;
 
 use crate::json::escaped_character;
 
 /// A text whose escapes are read: those of JSON, HTML, URLs and Rust's `Debug`.
+#[derive(Default)]
 pub(super) struct Unescaped {
     pub(super) text: String,
-    /// Where each byte of the text was before, and where the text ended.
-    pub(super) places: Vec<usize>,
+    /// Where in the text a piece begins, and where it was before.
+    pieces: Vec<(usize, usize)>,
 }
 
 /// How often escapes are read: a string of JSON can contain JSON.
@@ -26,42 +26,49 @@ impl Unescaped {
     /// `None` if the text has no escape.
     fn of(text: &str) -> Option<Self> {
         let next = |from: usize| memchr3(b'\\', b'&', b'%', &text.as_bytes()[from..]).map(|at| from + at);
-        let mut escape = next(0)?;
-        let mut read =
-            Self { text: String::with_capacity(text.len()), places: Vec::with_capacity(text.len() + 1) };
-        let mut copied_to = 0;
-        loop {
-            let character = character(&text[escape..]);
-            if let Some((character, length)) = character {
-                read.copy(text, copied_to..escape);
-                read.text.push(character);
-                read.places.extend(repeat_n(escape, character.len_utf8()));
-                copied_to = escape + length;
-            }
-            match next(copied_to.max(escape + 1)) {
-                Some(at) => escape = at,
-                None => break,
+        let (mut read, mut copied_to, mut from) = (Self::default(), 0, 0);
+        while let Some(escape) = next(from) {
+            from = escape + 1;
+            if let Some((character, length)) = character(&text[escape..]) {
+                if copied_to == 0 {
+                    read.text.reserve(text.len());
+                }
+                read.push(copied_to, &text[copied_to..escape]);
+                read.push(escape, character.encode_utf8(&mut [0; 4]));
+                (copied_to, from) = (escape + length, escape + length);
             }
         }
         if copied_to == 0 {
             return None;
         }
-        read.copy(text, copied_to..text.len());
-        read.places.push(text.len());
+        read.push(copied_to, &text[copied_to..]);
         Some(read)
     }
 
     fn again(&self) -> Option<Self> {
-        let mut read = Self::of(&self.text)?;
-        for place in &mut read.places {
-            *place = self.places[*place];
+        let Self { text, pieces } = Self::of(&self.text)?;
+        let ends = pieces.iter().skip(1).map(|(begin, _)| *begin).chain([text.len()]);
+        let mut of_original = Vec::new();
+        for (&(begin, was), end) in pieces.iter().zip(ends) {
+            of_original.push((begin, self.place(was)));
+            let last = was + (end - begin);
+            let inner = self.pieces.iter().skip(self.pieces.partition_point(|(inner, _)| *inner <= was));
+            let inner = inner.take_while(|(inner, _)| *inner <= last);
+            of_original.extend(inner.map(|(inner, place)| (begin + inner - was, *place)));
         }
-        Some(read)
+        Some(Self { text, pieces: of_original })
     }
 
-    fn copy(&mut self, from: &str, range: Range<usize>) {
-        self.text.push_str(&from[range.clone()]);
-        self.places.extend(range);
+    /// Where the character at this place, or the end, was before.
+    pub(super) fn place(&self, at: usize) -> usize {
+        let of_piece = self.pieces.partition_point(|(begin, _)| *begin <= at) - 1;
+        let (begin, was) = self.pieces[of_piece];
+        was + (at - begin)
+    }
+
+    fn push(&mut self, was: usize, piece: &str) {
+        self.pieces.push((self.text.len(), was));
+        self.text.push_str(piece);
     }
 }
 
@@ -69,8 +76,14 @@ impl Unescaped {
 fn character(text: &str) -> Option<(char, usize)> {
     let rest = &text[1..];
     if text.starts_with('%') {
-        let byte = u8::from_str_radix(rest.get(..2)?, 16).ok()?;
-        return byte.is_ascii().then_some((char::from(byte), 3));
+        let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+        let bytes = text.as_bytes().chunks(3).map_while(|part| match *part {
+            [b'%', high, low] => Some(digit(high)? * 16 + digit(low)?),
+            _ => None,
+        });
+        let bytes: Vec<u8> = bytes.take(char::MAX.len_utf8()).collect();
+        let character = bytes.utf8_chunks().next()?.valid().chars().next()?;
+        return Some((character, 3 * character.len_utf8()));
     }
     if text.starts_with('\\') {
         let braced = rest.strip_prefix("u{").and_then(|code| code.split_once('}'));
@@ -91,6 +104,8 @@ fn character(text: &str) -> Option<(char, usize)> {
         "gt" => '>',
         "lt" => '<',
         "quot" => '"',
+        // As a rule a space. Whatever it stands for, it separates.
+        name if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphabetic()) => '\u{a0}',
         code => {
             let code = code.strip_prefix('#')?;
             let hex = code.strip_prefix(['x', 'X']).map(|code| u32::from_str_radix(code, 16));
