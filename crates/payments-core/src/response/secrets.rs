@@ -27,8 +27,10 @@ impl<'a> Secrets<'a> {
 
     /// Masks this token in texts too. Ids may contain it, because a service may derive one from the other.
     pub(crate) fn with_token(mut self, token: Option<&'a TokenId>) -> Self {
+        // A short word or number, such as 400, occurs by chance.
         let is_no_word = |token: &&str| {
-            token.len() >= MIN_DISTINCTIVE_BYTES || token.bytes().any(|byte| byte.is_ascii_digit())
+            let has = |is: fn(&u8) -> bool| token.as_bytes().iter().any(is);
+            token.len() >= MIN_DISTINCTIVE_BYTES || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
         };
         let token = token.map(TokenId::as_str).filter(is_no_word);
         self.has_token = token.is_some();
