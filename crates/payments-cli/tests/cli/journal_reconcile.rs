@@ -475,7 +475,26 @@ fn missing_columns_and_words_are_asked_for() {
     workspace.journals(format!("reconcile {journal}")).failed(2);
 }
 
-/// These say when the payment was made; a settlement can be days later.
+/// The command that is ready to paste is printed and logged, so what was typed with a password stands in it without.
+#[test]
+fn password_of_an_option_is_not_in_the_command_to_paste() {
+    let workspace = Workspace::open();
+    let report = workspace.write("report.csv", "Id,Amount,Reference,Datum\n");
+    let options = "--journal postgres://bob:hunter2@127.0.0.1:9/billing --zone -05:30 \
+                   --within 36h --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards";
+    let expected = format!(
+        "say which is which with payments journal reconcile {report} --charged-status 'Settled,In full' --zone -05:30 --within '1day 12h' \
+         --service https://pay.example.com --ids-are-not-cards --journal postgres://127.0.0.1:9/billing --column time=HEADING"
+    );
+    for output in ["json", "text"] {
+        let ended =
+            workspace.does(format!("journal reconcile {report} {options} --output {output}")).exits(2);
+        ended.hides(["hunter2"]);
+        has(ended.shown(), [&expected]);
+    }
+}
+
+/// These say when the payment was made; a settlement or a posting can be days later.
 #[test]
 fn time_is_known_by_its_heading_and_the_last_name_of_a_column_counts() {
     let workspace = Workspace::open();

@@ -1,7 +1,6 @@
 //! The report of a processor: its columns and rows.
 
 use std::collections::BTreeMap;
-use std::env;
 
 use payments_journal::{ReportCell, ReportRow, RowStatus};
 use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_name};
@@ -10,9 +9,11 @@ use payments_model::{TransactionId, mask};
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::card_like_ids::{self, is_like_a_card};
+use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::csv_file::Table;
 use crate::failure::Failure;
+use crate::files;
 use crate::report::advice::shell_word;
 use crate::report::problems::Role;
 use crate::row_file::RowFile;
@@ -91,7 +92,7 @@ impl ProcessorReport {
         let (columns, mut unclear) = columns(table.headings(), &asked.columns, words);
         if !unclear.is_empty() {
             unclear.add_status(&mut table, columns[STATUS], words);
-            return Err(unclear.refused(table.headings()));
+            return Err(unclear.refused(table.headings(), asked, place));
         }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -148,7 +149,8 @@ impl ProcessorReport {
         if columns[STATUS].is_some() && !words.has_charged() {
             let why = format!(" has {}", status_words::shown(&seen_words));
             let what_helps = "say with --charged-status which of them mean that the money moved";
-            let what_helps = format!("{what_helps}: {}", command_with(&[CHARGED_STATUS.to_owned()]));
+            let command = command_with(&[CHARGED_STATUS.to_owned()], asked, place);
+            let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
         let order = order(&times, asked.dates)?;
@@ -311,7 +313,7 @@ impl Unclear {
         self.options.push(CHARGED_STATUS.to_owned());
     }
 
-    fn refused(self, headings: &[String]) -> Failure {
+    fn refused(self, headings: &[String], asked: &ReconcileArguments, place: &JournalPlace) -> Failure {
         let Self { why, recognized, options } = self;
         let headings: Vec<_> =
             headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
@@ -319,20 +321,29 @@ impl Unclear {
             if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
         let (why, headings) = (why.join("; "), headings.join(", "));
         let why = format!(" has {why}; its headings are {headings}; recognized: {recognized}");
-        Role::Report.refused_until(&why, &format!("say which is which with {}", command_with(&options)))
+        let command = command_with(&options, asked, place);
+        Role::Report.refused_until(&why, &format!("say which is which with {command}"))
     }
 }
 
 /// The option that a report with a status needs.
 const CHARGED_STATUS: &str = "--charged-status WORD,…";
 
-/// This command as it was given, with more options.
-fn command_with(options: &[String]) -> String {
-    let given = env::args_os().skip(1).map(|it| for_terminal(&mask(&it.to_string_lossy(), &[])));
-    let given = given.map(|it| shell_word(&it).into_owned());
-    let words: Vec<_> =
-        ["payments".to_owned()].into_iter().chain(given).chain(options.iter().cloned()).collect();
-    words.join(" ")
+/// This command as it was understood, with more options. What was typed may hold the password of a database or of a proxy.
+fn command_with(options: &[String], asked: &ReconcileArguments, place: &JournalPlace) -> String {
+    let shown = |text: &str| shell_word(&for_terminal(&mask(text, &[]))).into_owned();
+    let (journal, _) = needed_options(place);
+    let report = files::shown_name(&asked.report).map_or_else(|| "REPORT".to_owned(), |name| shown(&name));
+    let given = asked.given().into_iter().map(|(option, value)| match value {
+        Some(value) => format!(" --{option} {}", shown(&value)),
+        None => format!(" --{option}"),
+    });
+    let more = options.iter().map(|option| format!(" {option}"));
+    format!(
+        "payments journal reconcile {report}{}{journal}{}",
+        given.collect::<String>(),
+        more.collect::<String>()
+    )
 }
 
 /// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several
