@@ -500,16 +500,23 @@ fn time_is_known_by_its_heading_and_the_last_name_of_a_column_counts() {
     let workspace = Workspace::open();
     let (id, time) = (workspace.lost("invoice-21", "10.50"), now());
     let report = |heading: &str| format!("Id,Amount,Reference,{heading}\n{id},10.50,invoice-21,{time}\n");
-    for heading in ["Processed At", "ProcessedAt", "processed_at", "Processed", "Posted", "Posted At"] {
+    for heading in ["Processed At", "ProcessedAt", "processed_at", "Processed"] {
         assert_eq!(found(&workspace.reconcile(report(heading), "")).len(), 1, "{heading}");
     }
-    for heading in ["Settled At", "Settlement Date"] {
-        let named = format!("--column 'time={heading}'");
+    for heading in ["Settled At", "Settlement Date", "Posted", "posted_at"] {
+        let quote = if heading.contains(' ') { "'" } else { "" };
+        let named = format!("--column {quote}time={heading}{quote}");
         workspace.refused(report(heading), "", &[&named]);
         let ended = workspace.reconcile(report(heading), &format!("--column time=Mistyped {named}"));
         assert_eq!(found(&ended).len(), 1, "{heading}");
     }
-    workspace.refused(report("Date").replace("Id,", "Id,Posted,"), "", &["may be the time: Posted, Date"]);
+    // Days later, so a row with only this would not be found.
+    let late = at(SystemTime::now() + Duration::from_hours(72));
+    for later in ["Posted", "Posted At", "Processed", "Processed At"] {
+        let report = format!("Id,{later},Amount,Reference,Date\n{id},{late},10.50,invoice-21,{time}\n");
+        assert_eq!(found(&workspace.reconcile(report, "")).len(), 1, "{later}");
+    }
+    workspace.refused(report("Date").replace("Id,", "Id,Created,"), "", &["may be the time: Created, Date"]);
 }
 
 #[test]

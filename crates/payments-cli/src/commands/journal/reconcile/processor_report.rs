@@ -62,14 +62,23 @@ const KNOWN: [&[&str]; 5] = [
         "transactiondate",
         "processed",
         "processedat",
-        "posted",
-        "postedat",
     ],
 ];
 
 /// Of a time after the payment was made, often days. A row would be outside of the time of its own key, so a person must name it.
-const LATER_TIMES: [&str; 6] =
-    ["settled", "settledat", "settlement", "settlementdate", "settlementtime", "payoutdate"];
+const LATER_TIMES: [&str; 8] = [
+    "posted",
+    "postedat",
+    "settled",
+    "settledat",
+    "settlement",
+    "settlementdate",
+    "settlementtime",
+    "payoutdate",
+];
+
+/// In some reports the time of the payment and in others a later one, so only if no other column is known to be the time.
+const PERHAPS_LATER: [&str; 2] = ["processed", "processedat"];
 
 impl UnreadableColumn {
     fn new(heading: &str, line: u64, example: &str) -> Self {
@@ -367,7 +376,11 @@ fn columns(
                 None => status_words::is_status_column(heading),
             },
         };
-        let found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        let mut found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        let is_surer = |index: &usize| !PERHAPS_LATER.contains(&&*plain(&headings[*index]));
+        if asked.is_none() && found.iter().any(is_surer) {
+            found.retain(is_surer);
+        }
         let is_needed = match field {
             "status" => !words.is_empty(),
             _ => ["id", "amount", "time"].contains(&field),
