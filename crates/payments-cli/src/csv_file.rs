@@ -141,6 +141,11 @@ impl<'a> Table<'a> {
         Ok(if self.is_own { unescape_formulas(cell) } else { cell.to_owned() })
     }
 
+    /// A file without rows is no problem.
+    pub(crate) fn may_have_no_rows(&mut self) {
+        self.has_rows = true;
+    }
+
     /// Reads the next row that has a valid key in this column. Every other row is a problem, and so is a file without rows.
     pub(crate) fn next_key(&mut self, column: usize, problems: &mut Problems) -> Option<IntentKey> {
         while let Some(read) = self.next() {

@@ -15,9 +15,13 @@ pub(crate) const SEARCHED_BY: [&str; 5] = ["Amount", "Reference", "CardEnding", 
 pub(crate) fn is_own(headings: &[String]) -> bool {
     let has = |name: &str| headings.iter().any(|heading| heading == name);
     // In older ones the note is last.
-    let is_of_rest = headings.iter().eq(PROPOSALS.iter().chain(&SEARCHED_BY));
-    let is_of_out = headings == PROPOSALS || headings == &PROPOSALS[..6] || is_of_rest;
-    is_of_out || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
+    let is_of_reconcile = is_of_reconcile(headings) || headings == &PROPOSALS[..6];
+    is_of_reconcile || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
+}
+
+/// Whether a file with these headings is of `reconcile --out` or `--rest`, and nobody has changed its columns.
+pub(crate) fn is_of_reconcile(headings: &[String]) -> bool {
+    headings == PROPOSALS || headings.iter().eq(PROPOSALS.iter().chain(&SEARCHED_BY))
 }
 
 /// Whether only an export has this heading. A database client may have changed its case.

@@ -681,7 +681,7 @@ fn next_command_of_reconcile_runs_where_no_login_name_is_known() {
 }
 
 #[test]
-fn new_files_are_for_their_owner_and_are_left_only_if_they_have_rows() {
+fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let workspace = Workspace::open();
@@ -690,14 +690,30 @@ fn new_files_are_for_their_owner_and_are_left_only_if_they_have_rows() {
     let [out, rest] = ["found.csv", "rest.csv"].map(|name| workspace.path(name));
     let both = format!("--out {out} --rest {rest}");
     let exist = || [&out, &rest].map(|path| std::path::Path::new(path).exists());
-    // The wrong report, with which nothing is found, is no obstacle to the right one.
-    workspace.reconcile("Id,Amount,Reference,Date\n", &format!("--out {out}")).exits(5);
-    assert_eq!(exist(), [false, false]);
+    let nothing = "Id,Amount,Reference,Date\n";
+    // What was found yesterday is not taken for what was found today.
+    workspace.write("found.csv", "yesterday's");
+    has(workspace.reconcile(nothing, &format!("--out {out}")).refusal(), ["the file of --out", "exists"]);
+    assert_eq!(workspace.read("found.csv"), "yesterday's");
+    fs::remove_file(&out).unwrap();
+    // A program gives the file to `resolve` whatever was found.
+    let ended = workspace.reconcile(nothing, &format!("--out {out}")).exits(5);
+    assert_eq!(ended.json()["out"], *out);
+    let headings = "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt\n";
+    assert_eq!(workspace.read("found.csv"), headings);
+    workspace.journals(format!("resolve --by ada --from {out}")).exits(0);
+    // It is no next step for a person, and no obstacle to the right report.
+    let text = workspace.reconcile(nothing, &format!("--out {out} --output text")).exits(5).stdout;
+    assert!(!text.contains(&out), "{text}");
+    workspace.write("found.csv", headings.replace("Note", "Notes"));
+    workspace.reconcile(nothing, &format!("--out {out}")).refused("exists");
+    workspace.write("found.csv", headings);
     let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
     // Neither is left if one of them cannot be written.
     workspace.write("rest.csv", "mine");
     has(workspace.reconcile(&report, &both).refusal(), ["the file of --rest", "exists"]);
-    assert_eq!((exist(), &*workspace.read("rest.csv")), ([false, true], "mine"));
+    assert_eq!([&*workspace.read("found.csv"), &*workspace.read("rest.csv")], [headings, "mine"]);
+    fs::remove_file(&out).unwrap();
     fs::remove_file(&rest).unwrap();
     workspace.reconcile(&report, &format!("--out {out} --rest {out}")).refused("name the same file");
     workspace.reconcile(&report, &both).exits(5);

@@ -41,9 +41,9 @@ pub(super) struct Document<'a> {
     unreadable: Vec<Unreadable<'a>>,
     #[serde(skip)]
     unreadable_columns: &'a BTreeMap<&'static str, UnreadableColumn>,
-    /// The file of `--out`, if it was written.
+    /// The file of `--out`.
     out: Option<String>,
-    /// The file of `--rest`, if it was written.
+    /// The file of `--rest`.
     rest: Option<String>,
     /// The keys that are or would be in it.
     #[serde(skip)]
@@ -298,11 +298,14 @@ impl<'a> Document<'a> {
     fn write_next_step(&self, text: &mut String, place: &JournalPlace) {
         let is_proposed =
             !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
-        if is_proposed && self.out.is_none() {
+        // One without rows is for programs.
+        let out = self.out.as_ref().filter(|_| is_proposed);
+        let rest = self.rest.as_ref().filter(|_| !self.still_unknown.is_empty());
+        if is_proposed && out.is_none() {
             text.push_str("--out FILE.csv writes what was found for `resolve --from`\n");
         }
         let (journal, by) = needed_options(place);
-        if let (Some(first), None) = (self.still_unknown.first(), &self.rest) {
+        if let (Some(first), None) = (self.still_unknown.first(), rest) {
             let options = format!(" --not-processed --note TEXT{journal}{by}");
             let command = match &*self.still_unknown {
                 [_] => journal_command("resolve", first, &options),
@@ -314,14 +317,14 @@ impl<'a> Document<'a> {
                 "--rest FILE.csv writes all that stay unknown, to be filled in for `resolve --from`\n",
             ]);
         }
-        let files: Vec<_> = self.out.iter().chain(&self.rest).map(|name| for_terminal(name)).collect();
+        let files: Vec<_> = out.into_iter().chain(rest).map(|name| for_terminal(name)).collect();
         if files.is_empty() {
             return;
         }
-        if self.rest.is_some() {
+        if rest.is_some() {
             text.push_str(FILL_IN);
         }
-        let what = match (&self.out, &self.rest) {
+        let what = match (out, rest) {
             (Some(out), Some(rest)) => format!("read {}, fill in {}", for_terminal(out), for_terminal(rest)),
             (Some(out), None) => format!("read {}", for_terminal(out)),
             _ => format!("fill in {}", files.concat()),

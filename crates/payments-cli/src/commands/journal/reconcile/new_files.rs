@@ -25,7 +25,8 @@ pub(super) struct Written {
     pub(super) rest: Option<String>,
 }
 
-/// Writes each file that is asked for and has rows; after a failure neither is left.
+/// Writes each file that is asked for, also without rows: a program gives it to `resolve --from` whatever was found, and must not
+/// take an older one for it. After a failure neither is left.
 pub(super) fn write(
     found: &Reconciliation,
     report: &ProcessorReport,
@@ -44,16 +45,15 @@ pub(super) fn write(
         headings: [&PROPOSALS[..], &SEARCHED_BY].concat(),
         rows: still_unknown(found).map(|attempt| unfilled(attempt, found)).collect(),
     });
-    let both = [&out, &rest].into_iter().flatten();
-    both.clone().try_for_each(|file| file.check(place, asked))?;
+    let both = || [&out, &rest].into_iter().flatten();
+    both().try_for_each(|file| file.check(place, asked))?;
     if let (Some(out), Some(rest)) = (&out, &rest)
         && FileIdentity::of(out.path) == FileIdentity::of(rest.path)
     {
         return Err(Failure::usage("--out and --rest name the same file; nothing was changed: name two"));
     }
     let mut created = Vec::new();
-    let written = both
-        .filter(|new| !new.rows.is_empty())
+    let written = both()
         .try_for_each(|new| {
             created.push((new.create()?, new));
             Ok(())
@@ -66,7 +66,7 @@ pub(super) fn write(
         }
         return Err(failure);
     }
-    let [out, rest] = [out, rest].map(|new| new.filter(|new| !new.rows.is_empty()).map(|new| new.name()));
+    let [out, rest] = [&out, &rest].map(|new| new.as_ref().map(NewFile::name));
     Ok(Written { out, rest })
 }
 
@@ -112,7 +112,7 @@ fn cells(
     [key.to_string(), number, revision, id, verdict, note, service, timestamp(*begun_at)]
 }
 
-/// A file that does not exist yet.
+/// A file that does not exist yet, or that an earlier run has written without rows.
 struct NewFile<'a> {
     option: &'static str,
     path: &'a Path,
@@ -136,12 +136,27 @@ impl NewFile<'_> {
         if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
             return Err(self.refused("is the journal or the report"));
         }
+        if self.path.symlink_metadata().is_ok() && !self.is_without_rows() {
+            return Err(self.exists());
+        }
         Ok(())
+    }
+
+    fn exists(&self) -> Failure {
+        self.refused("exists, and somebody may have written into it")
+    }
+
+    /// Whether the file is as an earlier run wrote it that found nothing.
+    fn is_without_rows(&self) -> bool {
+        let Ok(header) = csv_file::record(&self.headings) else { return false };
+        let is_file = self.path.symlink_metadata().is_ok_and(|found| found.is_file());
+        is_file && files::read(self.path, header.len()).is_ok_and(|read| read.is_some_and(|it| *it == header))
     }
 
     fn create(&self) -> Result<File, Failure> {
         let mut options = OpenOptions::new();
-        options.write(true).create_new(true);
+        // The header is written again.
+        options.write(true).create_new(!self.is_without_rows());
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
@@ -149,7 +164,7 @@ impl NewFile<'_> {
         }
         options.open(self.path).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
-                self.refused("exists, and somebody may have written into it")
+                self.exists()
             } else {
                 self.refused("cannot be written").with_cause(&error)
             }

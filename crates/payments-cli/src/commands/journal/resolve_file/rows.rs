@@ -11,7 +11,7 @@ use payments_model::unversioned::printable_field_name;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::csv_file::Table;
-use crate::own_files::{PROPOSALS, SEARCHED_BY, is_only_of_an_export, plain};
+use crate::own_files::{PROPOSALS, SEARCHED_BY, is_of_reconcile, is_only_of_an_export, plain};
 use crate::problem::Problem;
 use crate::report::intent::{self, exported_transaction};
 use crate::report::problems::Problems;
@@ -134,6 +134,10 @@ fn read_one(
         }
     };
     let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
+    if is_of_reconcile(table.headings()) {
+        // It found nothing.
+        table.may_have_no_rows();
+    }
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
         let place = Place { file: name.map(Into::into), line };
