@@ -633,6 +633,9 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
     let one = workspace.write("one.csv", format!("{headings}{}", row(23, "not processed", "none", &three)));
     let two = workspace.write("two.csv", format!("{headings}{}", row(23, "", "", &three)));
     has(workspace.journals(format!("resolve --from {one} {two}")).refusal(), ["the files have 1 problem"]);
+    // The same file again has each key twice.
+    let refused = workspace.journals(format!("resolve --from {one} --from {one}")).refusal();
+    has(&refused, ["the files have 1 problem"]);
     let text = workspace.journals(format!("resolve --from {one} --output text")).exits(0).stdout;
     assert!(text.ends_with("\nstill unknown: no key\n"), "{text}");
 }

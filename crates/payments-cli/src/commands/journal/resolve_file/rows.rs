@@ -22,6 +22,8 @@ use crate::row_file::RowFile;
 pub(super) struct Place {
     /// The file, if there are several.
     file: Option<Box<str>>,
+    /// Which of the files, because one may be given twice.
+    number: usize,
     line: u64,
 }
 
@@ -109,7 +111,7 @@ pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64
         let name = || file.name.clone().unwrap_or_else(|| format!("file {number}")).into_boxed_str();
         let name = (files.len() > 1).then(name);
         problems.enter(name.clone());
-        let (found, says_nothing) = read_one(file, name.as_deref(), &mut places, problems);
+        let (found, says_nothing) = read_one(file, (number, name.as_deref()), &mut places, problems);
         rows.extend(found);
         left_alone += says_nothing;
     }
@@ -120,7 +122,7 @@ pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64
 /// The same of one of them. `places` has the keys of all.
 fn read_one(
     file: &RowFile,
-    name: Option<&str>,
+    (number, name): (usize, Option<&str>),
     places: &mut HashMap<IntentKey, Place>,
     problems: &mut Problems,
 ) -> (Vec<Row>, u64) {
@@ -140,7 +142,7 @@ fn read_one(
     }
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
-        let place = Place { file: name.map(Into::into), line };
+        let place = Place { file: name.map(Into::into), number, line };
         let first = places.entry(key.clone()).or_insert_with(|| place.clone());
         if *first != place {
             let rule = format!("is the same as in {first}");
