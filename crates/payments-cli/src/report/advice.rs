@@ -33,10 +33,10 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     let heading = match (failure.outcome, failure.advice.purpose, failure.situation) {
         // What is compared with it never changes.
         (Invalid, KeepJournal, Report) => "INVALID REPORT",
-        (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
-        (NotProcessed, KeepJournal, _) if failure.advice.done != Done::Nothing => {
+        (Invalid | NotProcessed, KeepJournal, _) if failure.advice.done != Done::Nothing => {
             "PARTLY DONE, it is safe to run it again"
         }
+        (Invalid, KeepJournal, _) => "INVALID, nothing was changed",
         (NotProcessed, KeepJournal, _) if needs_a_fix => {
             "NOT DONE, and it will fail again until the cause is fixed"
         }

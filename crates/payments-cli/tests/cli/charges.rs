@@ -224,6 +224,34 @@ fn rejection_keeps_its_exit_code_until_a_person_reopens_it() {
     assert_eq!(workspace.shown("invoice-18", "attempts"), 2);
 }
 
+/// Nor is it said that nothing was changed.
+#[test]
+fn key_with_all_notes_does_not_keep_the_others_from_a_retry() {
+    let workspace = Workspace::open();
+    let refused = |key: &str| {
+        workspace.charging(key, TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong_key").end().failed(6);
+    };
+    ["a", "b", "c"].into_iter().for_each(refused);
+    workspace.add_notes("b", 100);
+    let error = workspace.journals("retry --status 401 --by ada --note fixed").failed(2);
+    has(
+        message(&error),
+        ["2 intents were reopened; 1 intent was not: b has as many notes as the journal keeps"],
+    );
+    assert!(!message(&error).contains("nothing was changed"), "{error}");
+    let states = || ["a", "b", "c"].map(|key| workspace.shown(key, "state"));
+    assert_eq!(states(), ["not_processed", "rejected", "not_processed"]);
+    refused("a");
+    let text = workspace.journals("retry --status 401 --by ada --note fixed --output text").exits(2).stderr;
+    begins(&text, "PARTLY DONE, it is safe to run it again (exit code 2)\n");
+    has(&text, ["1 intent was reopened"]);
+    // Nothing is done of it, and leaving out the note helps.
+    let text = workspace.journals("retry --status 401 --by ada --note fixed --output text").exits(2).stderr;
+    begins(&text, "INVALID, nothing was changed (exit code 2)\n");
+    workspace.journals("retry --status 401 --by ada").exits(0);
+    assert_eq!(states()[1], "not_processed");
+}
+
 #[test]
 fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
     let first = "REJECTED: fix the cause first (exit code ";

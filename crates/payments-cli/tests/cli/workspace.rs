@@ -140,6 +140,33 @@ impl Workspace {
         block_on(store.close());
     }
 
+    /// So many notes of a key that was rejected with HTTP 401, as if it were reopened and sent again each time.
+    pub(crate) fn add_notes(&self, key: &str, count: usize) {
+        let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
+        let store = SqliteStore::open(self.journal()).expect("it opens");
+        let (key, now) = (IntentKey::new(key).expect("it is valid"), SystemTime::now());
+        for _ in 0..count {
+            let attempt = AttemptId::new();
+            let new = NewAttempt {
+                begin: Begin::First,
+                service: self.sandbox.base_url().to_owned(),
+                request: (&payment).into(),
+                attempt_id: attempt.clone(),
+                owner: store.owner().clone(),
+            };
+            let mut refused = Failure::of_kind("rejected");
+            refused.http_status = Some(401);
+            for change in [
+                Change::reopen(key.clone(), Some(&[401]), "ada", Some("fixed"), now),
+                Change::begin(key.clone(), new, now),
+                Change::end(key.clone(), attempt, Ending::Rejected(refused), now),
+            ] {
+                block_on(store.apply(change)).expect("it is written");
+            }
+        }
+        block_on(store.close());
+    }
+
     pub(crate) fn arm(&self, fault: Fault) {
         self.sandbox.gateway().arm(fault);
     }

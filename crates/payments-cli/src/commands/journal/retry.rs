@@ -1,12 +1,12 @@
 //! `payments journal retry`.
 
-use payments_journal::{Intent, IntentState, Journal, StateName};
+use payments_journal::{Intent, IntentState, Journal, StateName, StoreError};
 use serde::Serialize;
 
 use super::show::no_such_key;
 use super::{CommandError, resolution};
 use crate::args::journal::RetryArguments;
-use crate::failure::Failure;
+use crate::failure::{Done, Failure};
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent::state;
@@ -48,11 +48,7 @@ pub(super) async fn run(
         })?;
         retried.add(&intent);
     } else {
-        reopen_all(&journal, statuses, (&by, note), &mut retried).await.map_err(|failure| {
-            // They stay reopened, and running it again reopens the rest.
-            let done = retried.reopened.intents();
-            failure.reworded(|message| format!("{done} were reopened before this failure: {message}"))
-        })?;
+        reopen_all(&journal, statuses, (&by, note), &mut retried).await?;
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
     let Retried { reopened, unknown } = &retried;
@@ -84,24 +80,54 @@ impl Retried {
     }
 }
 
+/// One that is refused, such as a key that has as many notes as the journal keeps, does not keep the others from it.
 async fn reopen_all(
     journal: &Journal,
     statuses: &[u16],
     (by, note): (&str, Option<&str>),
     retried: &mut Retried,
 ) -> Result<(), Failure> {
-    let failed = |error| Failure::of_store(&error);
-    let mut pages = journal.pages(&[StateName::Rejected]);
-    while let Some(intents) = pages.next().await.map_err(failed)? {
-        for intent in &intents {
-            let IntentState::Rejected(failure) = &intent.state else { continue };
-            if failure.http_status.is_some_and(|status| statuses.contains(&status))
-                && let Some(intent) =
-                    journal.reopen(&intent.key, statuses, by, note).await.map_err(failed)?.changed()
-            {
-                retried.add(&intent);
+    let mut refused = IntentSum::default();
+    let mut first = None;
+    let ended = async {
+        let mut pages = journal.pages(&[StateName::Rejected]);
+        while let Some(intents) = pages.next().await? {
+            for intent in &intents {
+                let IntentState::Rejected(failure) = &intent.state else { continue };
+                if !failure.http_status.is_some_and(|status| statuses.contains(&status)) {
+                    continue;
+                }
+                match journal.reopen(&intent.key, statuses, by, note).await {
+                    Ok(reopened) => reopened.changed().iter().for_each(|intent| retried.add(intent)),
+                    Err(error) if error.is_refused() => {
+                        refused.add(intent);
+                        first.get_or_insert(error);
+                    }
+                    Err(error) => return Err(error),
+                }
             }
         }
+        Ok::<_, StoreError>(())
+    };
+    let ((Err(error), _) | (Ok(()), Some(error))) = (ended.await, first) else { return Ok(()) };
+    let mut failure = Failure::of_store(&error);
+    // They stay reopened, and running it again reopens the rest.
+    let (reopened, unknown) = (&retried.reopened, retried.unknown.as_ref());
+    if reopened.count == 0 && unknown.is_none() {
+        return Err(failure);
     }
-    Ok(())
+    if failure.advice.done == Done::Nothing {
+        failure.advice.done = Done::Partly;
+    }
+    let were = |sum: &IntentSum| format!("{} {}", sum.intents(), if sum.count == 1 { "was" } else { "were" });
+    let became = unknown.map(|sum| format!(", {} became unknown", sum.intents())).unwrap_or_default();
+    let end = match refused.count {
+        0 => " before this failure".to_owned(),
+        _ => format!("; {} not", were(&refused)),
+    };
+    let done = format!("{} reopened{became}{end}", were(reopened));
+    Err(failure.reworded(|message| {
+        // True of that key only.
+        format!("{done}: {}", message.replace("; nothing was changed", ""))
+    }))
 }
