@@ -65,7 +65,9 @@ pub(crate) struct Advice {
 pub(crate) enum Done {
     Nothing,
     Partly,
-    /// And that part shows that a key may have been charged twice.
+    /// The last write may have been done or not.
+    InDoubt,
+    /// A part, and that part shows that a key may have been charged twice.
     SecondCharge,
 }
 
@@ -274,15 +276,17 @@ impl Failure {
         }
     }
 
-    /// A journal operation failed, so nothing was sent.
+    /// A journal operation failed, so nothing was sent. What it was to write may be written nevertheless.
     pub(crate) fn of_store(error: &StoreError) -> Self {
         // A retry cannot help.
         let is_final =
             error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
         let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
+        let done = if error.is_in_doubt() { Done::InDoubt } else { Done::Nothing };
         Self {
             situation: Situation::Journal,
             cause: chain(error.source()),
+            advice: Box::new(Advice { done, ..Advice::none() }),
             ..Self::new(outcome, "journal", error.to_string())
         }
     }

@@ -33,6 +33,9 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     let heading = match (failure.outcome, failure.advice.purpose, failure.situation) {
         // What is compared with it never changes.
         (Invalid, KeepJournal, Report) => "INVALID REPORT",
+        (NotProcessed, KeepJournal, _) if failure.advice.done == Done::InDoubt => {
+            "MAY BE DONE: look at it before you run it again"
+        }
         (Invalid | NotProcessed, KeepJournal, _) if failure.advice.done != Done::Nothing => {
             "PARTLY DONE, it is safe to run it again"
         }
@@ -196,6 +199,8 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 
 #[cfg(test)]
 mod tests {
+    use payments_journal::StoreError;
+
     use super::*;
 
     #[test]
@@ -212,6 +217,16 @@ mod tests {
         assert_eq!(command("invoice-17"), "payments journal resolve invoice-17 --attempt 2");
         assert_eq!(command("a$b;c"), "payments journal resolve 'a$b;c' --attempt 2");
         assert_eq!(command("--by"), "payments journal resolve --attempt 2 -- --by");
+    }
+
+    #[test]
+    fn write_that_may_have_been_done_is_looked_at_before_it_is_repeated() {
+        let of_store =
+            |error: &StoreError| headline(&Failure::of_store(error).for_purpose(Purpose::KeepJournal)).1;
+        assert_eq!(
+            [StoreError::in_doubt("text"), StoreError::unavailable("text")].map(|error| of_store(&error)),
+            ["MAY BE DONE: look at it before you run it again", "NOT DONE, it is safe to run it again"]
+        );
     }
 
     #[test]

@@ -275,10 +275,10 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
 }
 
 fn failure(error: &ResolveError) -> Failure {
-    if let Some(error) = error.store_error() {
-        return Failure::of_store(error);
-    }
     let message = error.to_string();
+    if let Some(error) = error.store_error() {
+        return Failure::of_store(error).with_message(message);
+    }
     if error.is_changed() {
         return Failure::not_processed("changed_meanwhile", message);
     }
@@ -294,4 +294,20 @@ fn failure(error: &ResolveError) -> Failure {
         "not_accepted"
     };
     Failure::invalid(kind, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_journal::StoreError;
+
+    use super::*;
+
+    #[test]
+    fn resolution_that_may_have_been_written_says_so() {
+        let failure = failure(&StoreError::in_doubt("the disk failed").into());
+        assert_eq!(
+            failure.message,
+            "the disk failed; the resolution may have been written: look at the key before you resolve it again"
+        );
+    }
 }

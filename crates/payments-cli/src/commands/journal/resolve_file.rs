@@ -171,7 +171,9 @@ async fn write(
             Ok(written) => written,
             Err(signal) => {
                 left.push(format!("{place}, {key}: it may have been resolved or not when {signal} arrived"));
-                stop = Some(Abandoned::Signal(signal).harmless(""));
+                let mut interrupted = Abandoned::Signal(signal).harmless("");
+                interrupted.advice.done = Done::InDoubt;
+                stop = Some(interrupted);
                 break;
             }
         };
@@ -195,7 +197,9 @@ async fn write(
     let not_done = stop.is_some() || !left.is_empty();
     let failure = not_done.then(|| {
         let mut stopped = stop.unwrap_or_else(|| Failure::not_processed("changed_meanwhile", ""));
-        stopped.advice.done = if resolved.is_empty() { Done::Nothing } else { Done::Partly };
+        if stopped.advice.done == Done::Nothing && !resolved.is_empty() {
+            stopped.advice.done = Done::Partly;
+        }
         let why = if left.is_empty() { stopped.message } else { left.join("; ") };
         let message = format!(
             "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",

@@ -148,8 +148,7 @@ fn changed(found: &ServiceIntents, confirmed: &ServiceConfirmation) -> Failure {
 
 fn failure(error: &ServiceError) -> CommandError {
     match (error.store_error(), error.changed()) {
-        (Some(of_store), _) if !of_store.is_in_doubt() => Failure::of_store(of_store).into(),
-        (Some(of_store), _) => Failure::of_store(of_store).hint(error.to_string()).into(),
+        (Some(of_store), _) => Failure::of_store(of_store).with_message(error.to_string()).into(),
         (None, Some(now)) => {
             let now = summary::one_line(&now.intents);
             Failure::invalid("service_changed", format!("{error} ({now})")).into()
