@@ -56,7 +56,7 @@ impl Output {
     /// Writes the report and returns the exit code.
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
-    /// that cannot be written keeps its exit code, which matters most.
+    /// or a possible second charge that cannot be written keeps its exit code, which matters most.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
         if let Report::Processed(processed) = report
@@ -83,7 +83,7 @@ impl Output {
         match written.err().and_then(|error| not_written(report, &error)) {
             Some(message) => {
                 stderr::write_last(message);
-                ExitCode::Other
+                report.exit_code().unwritten()
             }
             None => report.exit_code(),
         }

@@ -116,6 +116,11 @@ fn write(
     output.print(document, text).map_err(|error| unwritten(what, &error))
 }
 
+/// The exit code of a command that has written its result, or has not: what it found matters more than the result.
+const fn code_of(written: &Result<(), CommandError>, code: ExitCode) -> ExitCode {
+    if written.is_ok() { code } else { code.unwritten() }
+}
+
 /// Reads one page after another. A failure after the first page leaves a partial result.
 async fn for_each_page(
     journal: &Journal,

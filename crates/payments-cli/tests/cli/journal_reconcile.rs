@@ -350,6 +350,8 @@ fn charged_rows_of_no_key_are_an_error_only_in_a_complete_journal() {
     // The same invoice, charged again by another program.
     let twice = format!("Id,Amount,Reference,Date\n{id},7.25,invoice-23,{time}\nt9,7.25,invoice-23,{time}\n");
     let ended = workspace.reconcile(&twice, "--output text").exits(8);
+    let unread = workspace.run(format!("journal reconcile {} --output json", workspace.path("report.csv")));
+    unread.end_unread().exits(8);
     has(&ended.stdout, ["invoice-23  7.25  the journal says processed\n"]);
 }
 

@@ -195,6 +195,7 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     assert_eq!(both.json()["transaction_id"], *second);
     let looked_up = workspace.requests();
     let recorded = workspace.charge("k").exits(8);
+    workspace.charging("k", TOKEN_PAYMENT).end_unread().exits(8);
     assert_eq!(recorded.json()["data"]["TransactionId"], *second);
     let warning = recorded.json()["second_charge"].as_str().unwrap().to_owned();
     has(&warning, [&first]);

@@ -12,7 +12,7 @@ use payments_journal::ReconcileOptions;
 use self::document::Document;
 use self::processor_report::ProcessorReport;
 use super::status_words::StatusWords;
-use super::{CommandError, READ};
+use super::{CommandError, READ, code_of};
 use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::format::timestamp;
@@ -55,8 +55,8 @@ pub(super) async fn run(
     let found = journal.reconcile(&report.rows, &options).await?;
     let written = new_files::write(&found, &report, place, asked)?;
     let document = Document::of(&found, &report, written);
-    super::write(READ, output, &document, |style| document.lines(style, place))?;
+    let written = super::write(READ, output, &document, |style| document.lines(style, place));
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
-    Ok(ExitCode::of_keys(found.leaves_unknown(), is_unexplained))
+    Ok(code_of(&written, ExitCode::of_keys(found.leaves_unknown(), is_unexplained)))
 }

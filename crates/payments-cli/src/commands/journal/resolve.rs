@@ -10,7 +10,7 @@ use super::resolution::{
     RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, is_written_as, may_be_sent_too_early,
     needs_service, person, resolution,
 };
-use super::{CommandError, resolve_file, show};
+use super::{CommandError, code_of, resolve_file, show};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
@@ -84,13 +84,11 @@ pub(super) async fn run(
     }
     let resolved = ResolvedIntent::new(&intent, record.as_ref());
     let written = super::write(RESOLVED, output, &resolved, |style| resolved.text(style));
-    match second_charge(&intent) {
-        Some(warning) => {
-            stderr::warn(&warning);
-            Ok(ExitCode::SecondCharge)
-        }
-        None => written.map(|()| ExitCode::Processed),
+    let warning = second_charge(&intent);
+    if let Some(warning) = &warning {
+        stderr::warn(warning);
     }
+    Ok(code_of(&written, ExitCode::of_success(warning.is_some())))
 }
 
 /// What a person said on the command line.

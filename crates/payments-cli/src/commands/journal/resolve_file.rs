@@ -17,7 +17,7 @@ use self::rows::Row;
 use super::resolution::{
     self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needed_options, needs_service,
 };
-use super::{CommandError, READ, for_each_page};
+use super::{CommandError, READ, code_of, for_each_page};
 use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::Prepared;
@@ -252,8 +252,7 @@ impl FileResult {
                 }
                 Err(CommandError::Partial(Box::new(failure)))
             }
-            None if is_second_charge => Ok(ExitCode::SecondCharge),
-            None => written.map(|()| ExitCode::Processed),
+            None => Ok(code_of(&written, ExitCode::of_success(is_second_charge))),
         }
     }
 

@@ -4,7 +4,7 @@ use payments_journal::{Intent, IntentState, Journal, StateName, StoreError};
 use serde::Serialize;
 
 use super::show::no_such_key;
-use super::{CommandError, resolution};
+use super::{CommandError, code_of, resolution};
 use crate::args::journal::RetryArguments;
 use crate::failure::{Done, Failure};
 use crate::output::Output;
@@ -52,7 +52,7 @@ pub(super) async fn run(
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
     let Retried { reopened, unknown } = &retried;
-    super::write("reopened", output, &retried, |_| {
+    let written = super::write("reopened", output, &retried, |_| {
         let mut text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
         if let Some(unknown) = unknown {
             text += &unknown.shown();
@@ -60,8 +60,8 @@ pub(super) async fn run(
                      them first\n";
         }
         text
-    })?;
-    Ok(ExitCode::of_keys(unknown.is_some(), false))
+    });
+    Ok(code_of(&written, ExitCode::of_keys(unknown.is_some(), false)))
 }
 
 #[derive(Default, Serialize)]
