@@ -41,7 +41,7 @@
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
 //! | Which members has an intent in JSON and CSV? | `report::intent`, and of its history `report::intent_history` |
 //! | Which words mean declined? | `commands::journal::status_words`, also those of `--declined-status` |
-//! | How are outcomes resolved? | in `commands::journal`: `resolve` for one, `resolve_file` for many, and `reconcile` finds them in a processor's report |
+//! | How are outcomes resolved? | in `commands::journal`: `resolve` for one, `resolve_file` for many; `reconcile` finds them in a processor's report, and `reconcile::proposals` writes them to files |
 //!
 //! # What it does not do
 //!

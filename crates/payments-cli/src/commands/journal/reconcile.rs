@@ -2,8 +2,8 @@
 
 mod cells;
 mod document;
-mod new_files;
 mod processor_report;
+mod proposals;
 
 use std::time::SystemTime;
 
@@ -53,7 +53,7 @@ pub(super) async fn run(
     options.within = asked.within.unwrap_or(options.within);
     let journal = place.open(OpenFor::Reading).await?;
     let found = journal.reconcile(&report.rows, &options).await?;
-    let written = new_files::write(&found, &report, place, asked)?;
+    let written = proposals::write(&found, &report, place, asked)?;
     let document = Document::of(&found, &report, written);
     let written = super::write(READ, output, &document, |style| document.lines(style, place));
     let is_unexplained =

@@ -10,8 +10,8 @@ use payments_journal::{
 use payments_model::{Amount, mask};
 use serde::Serialize;
 
-use super::new_files::{Written, still_unknown};
 use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
+use super::proposals::{Written, still_unknown};
 use crate::card_like_ids::is_like_a_card;
 use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words;
