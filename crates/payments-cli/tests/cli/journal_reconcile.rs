@@ -454,6 +454,12 @@ fn missing_columns_and_words_are_asked_for() {
             "no column of the name that --column time gives; neither references nor last four digits, of which it needs one; its headings \
              are A; recognized: none of them; nothing was changed: say which is which with payments journal reconcile ",
         ),
+        // Without it the journal could be an older copy.
+        (
+            "Nr,Amount,Reference,Date",
+            "--witness /mnt/witness.db",
+            "report.csv --witness /mnt/witness.db --column id=HEADING",
+        ),
         (header, "--column id=Nr", "no column of the name that --column id gives"),
         (header, "--charged-status ok", "has no column that is known to be the status"),
         (&paid, "", "a status with the words Paid (1); nothing was changed: say with --charged-status"),
@@ -477,7 +483,7 @@ fn missing_columns_and_words_are_asked_for() {
     workspace.journals(format!("reconcile {journal}")).failed(2);
 }
 
-/// The command that is ready to paste is printed and logged, so what was typed with a password stands in it without.
+/// The command that is ready to paste is printed and logged, so it must not repeat a password.
 #[test]
 fn password_of_an_option_is_not_in_the_command_to_paste() {
     let workspace = Workspace::open();
@@ -696,7 +702,7 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     let both = format!("--out {out} --rest {rest}");
     let exist = || [&out, &rest].map(|path| std::path::Path::new(path).exists());
     let nothing = "Id,Amount,Reference,Date\n";
-    // What was found yesterday is not taken for what was found today.
+    // Yesterday's file must not be taken for today's.
     workspace.write("found.csv", "yesterday's");
     has(workspace.reconcile(nothing, &format!("--out {out}")).refusal(), ["the file of --out", "exists"]);
     assert_eq!(workspace.read("found.csv"), "yesterday's");
