@@ -136,6 +136,30 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     assert_eq!(ended.stdout, "nothing is unknown, and every charge is explained\n");
 }
 
+/// Else a charge that nobody explains would pass for none, and a payment that is in the report for one that stays unknown.
+#[test]
+fn misspelled_or_unnamed_status_is_no_all_clear() {
+    let workspace = Workspace::open();
+    let first = workspace.token("tok_approved", "invoice-23", "7.25").paid_id();
+    let time = now();
+    let report = |second: &str| {
+        format!(
+            "Transaction ID,Amount,Reference,Date,Status\n{first},7.25,invoice-23,{time},Settled\n\
+             txn_second,7.25,invoice-23,{time},{second}\n"
+        )
+    };
+    workspace.reconcile(&report("Settled"), "--charged-status settled").exits(8);
+    let misspelled =
+        workspace.reconcile(&report("Settled"), "--charged-status setled --output text").exits(0);
+    let shown =
+        "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  a status with the words Settled (2)";
+    assert!(misspelled.stdout.contains(shown), "{}", misspelled.stdout);
+    assert!(!misspelled.stdout.contains("every charge is explained"), "{}", misspelled.stdout);
+    let pending = workspace.reconcile(&report("Pending"), "--charged-status settled").quiet(0).json();
+    assert_eq!(pending["doubtful"][0]["lines"], json!([3]), "{pending}");
+    assert_eq!(pending["unnamed_statuses"], json!({"Pending": 1}), "{pending}");
+}
+
 /// A word that no column of statuses has is still a word.
 #[test]
 fn row_with_a_word_against_it_is_never_proposed() {

@@ -56,12 +56,12 @@ pub(super) fn escape_length(text: &str) -> usize {
         b'&' => {
             let is_of_name = |byte: &u8| *byte == b'#' || byte.is_ascii_alphanumeric();
             let (name, rest) = text[1..].split_at(text.bytes().skip(1).take_while(is_of_name).count());
-            let is_read = match (name.strip_prefix("#x").or(name.strip_prefix("#X")), name.strip_prefix('#'))
-            {
-                (Some(code), _) => is_separator(code, 16),
-                (None, Some(code)) => is_separator(code, 10),
-                (None, None) => !name.is_empty(),
-            };
+            let is_read =
+                match (name.strip_prefix("#x").or_else(|| name.strip_prefix("#X")), name.strip_prefix('#')) {
+                    (Some(code), _) => is_separator(code, 16),
+                    (None, Some(code)) => is_separator(code, 10),
+                    (None, None) => !name.is_empty(),
+                };
             if is_read && rest.starts_with(';') { name.len() + 2 } else { 0 }
         }
         _ => {

@@ -59,7 +59,7 @@ pub(super) fn is_only_against(cell: &str) -> bool {
 }
 
 /// Whether a status cannot mean that money moved, whatever a person says. A pending one can.
-fn is_no_charge(status: &str) -> bool {
+pub(super) fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
     words(status).next().is_some_and(|word| word == "not") || words(status).any(is_against)
 }
@@ -243,6 +243,12 @@ impl<'a> StatusWords<'a> {
         }
     }
 
+    /// Whether nobody has said what this word means, and it does not say by itself that no money moved.
+    pub(super) fn is_unclear(&self, word: &str) -> bool {
+        let is_named = is_one_of(word, self.charged) || is_one_of(word, self.declined);
+        !word.is_empty() && !is_named && !is_no_charge(word)
+    }
+
     /// Whether a person has said which words mean that the money moved.
     pub(super) const fn has_charged(&self) -> bool {
         !self.charged.is_empty()
@@ -259,7 +265,7 @@ pub(super) fn shown(seen: &BTreeMap<String, u64>) -> String {
 }
 
 /// More are not helpful, and are no status.
-const MOST_WORDS: usize = 12;
+pub(super) const MOST_WORDS: usize = 12;
 
 fn is_one_of(word: &str, words: &[String]) -> bool {
     !word.is_empty() && words.iter().any(|other| other.trim().to_lowercase() == word.to_lowercase())

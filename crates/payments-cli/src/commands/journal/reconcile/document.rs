@@ -41,6 +41,8 @@ pub(super) struct Document<'a> {
     unreadable: Vec<Unreadable<'a>>,
     #[serde(skip)]
     unreadable_columns: &'a BTreeMap<&'static str, UnreadableColumn>,
+    /// How many rows have each word of a status that may mean a charge and that nobody has named.
+    unnamed_statuses: &'a BTreeMap<String, u64>,
     /// The file of `--out`.
     out: Option<String>,
     /// The file of `--rest`.
@@ -210,7 +212,7 @@ impl<'a> Document<'a> {
         // A refund or a failure is no charge, also if nobody has named its word.
         let may_be_charged = |line: &&u64| {
             let word = report.statuses.get(*line);
-            word.is_none_or(|word| status_words::against_a_charge(word).is_none())
+            word.is_none_or(|word| !status_words::is_no_charge(word))
         };
         Self {
             service: found.service.as_deref(),
@@ -224,6 +226,7 @@ impl<'a> Document<'a> {
             other_merchants: others.collect(),
             unreadable: unreadable.collect(),
             unreadable_columns: &report.unreadable_columns,
+            unnamed_statuses: &report.unnamed_statuses,
             out: written.out,
             rest: written.rest,
             still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
@@ -260,6 +263,14 @@ impl<'a> Document<'a> {
             &format!("MAY BE A CHARGE THAT NOBODY EXPLAINS: {}", rows(self.doubtful.len())),
             self.doubtful.iter().map(Row::shown),
             "say what the status means: --charged-status or --declined-status",
+        );
+        text.write(
+            Tone::Warning,
+            "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing",
+            (!self.unnamed_statuses.is_empty())
+                .then(|| status_words::shown(self.unnamed_statuses))
+                .into_iter(),
+            "is a word misspelled? say what each means: --charged-status or --declined-status",
         );
         text.write(
             Tone::Dim,

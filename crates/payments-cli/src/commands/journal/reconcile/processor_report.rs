@@ -27,6 +27,8 @@ pub(super) struct ProcessorReport {
     pub(super) rows: Vec<ReportRow>,
     /// The word of the status in each line, if there are such words.
     pub(super) statuses: BTreeMap<u64, String>,
+    /// The words that may mean a charge and that nobody has named, and how often each occurs.
+    pub(super) unnamed_statuses: BTreeMap<String, u64>,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
@@ -162,6 +164,9 @@ impl ProcessorReport {
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
+        let unnamed = seen_words.into_iter().filter(|(word, _)| words.is_unclear(word));
+        let unnamed = unnamed.map(|(word, count)| (mask(&word, &[]).into_owned(), count));
+        this.unnamed_statuses = unnamed.take(status_words::MOST_WORDS).collect();
         let order = order(&times, asked.dates)?;
         let time_heading = columns[TIME].map(|index| table.headings()[index].clone()).unwrap_or_default();
         for (row, time) in this.rows.iter_mut().zip(times) {
