@@ -17,6 +17,10 @@ const MAY_HAVE_GLOBAL_STATE: &[(&str, &str)] = &[
         "all threads share the process's memory, so a contract that measures it runs alone",
     ),
     (
+        "crates/payments-core/src/transport/system_sleep.rs",
+        "all sleeps of a process share one thread, and a forked process must know that it has not its parent's",
+    ),
+    (
         "crates/payments-journal/src/sqlite_store/owners.rs",
         "SQLite's table of locks belongs to the process, so a forked one must know that its parent had a store open",
     ),
@@ -180,9 +184,10 @@ pub(super) fn model_names_no_io(workspace: &Workspace) -> Vec<String> {
     no_io(workspace, "payments-model", &[])
 }
 
-/// payments-core does no I/O, and its dependencies have no runtime. Its blocking client sleeps between two attempts of a lookup.
+/// payments-core does no I/O, and its dependencies have no runtime. Its blocking client sleeps between two attempts of a lookup, and
+/// its clock has a thread in each process.
 pub(super) fn core_names_no_runtime(workspace: &Workspace) -> Vec<String> {
-    no_io(workspace, "payments-core", &["std::thread::sleep"])
+    no_io(workspace, "payments-core", &["std::process::id", "std::thread::Builder", "std::thread::sleep"])
 }
 
 fn no_io(workspace: &Workspace, name: &str, allowed: &[&str]) -> Vec<String> {

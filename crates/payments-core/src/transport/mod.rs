@@ -7,6 +7,7 @@ pub(crate) mod request;
 pub(crate) mod response;
 mod server_address;
 pub(crate) mod stack;
+mod system_sleep;
 pub(crate) mod timer;
 
 pub use evidence::{ClientCertificateAlert, before, causes, grace_after_stop, has_ambiguous_length};

@@ -3,7 +3,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use futures_timer::Delay;
+use super::system_sleep::SystemSleep;
 
 /// A pending sleep.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -39,6 +39,9 @@ impl<T: Timer + ?Sized> Timer for Arc<T> {
 }
 
 /// The operating system's clock. It needs no runtime: all sleeps of a process share one thread.
+///
+/// A process that was forked starts its own thread. If no thread can be started, a task that sleeps is polled every millisecond, so
+/// that a call still ends on time.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "complete: a clock has no settings")]
 pub struct SystemTimer;
@@ -56,7 +59,7 @@ impl Timer for SystemTimer {
     }
 
     fn sleep(&self, duration: Duration) -> Sleep {
-        Box::pin(Delay::new(duration.min(LONGEST_SLEEP)))
+        Box::pin(SystemSleep::until(Instant::now() + duration.min(LONGEST_SLEEP)))
     }
 }
 

@@ -4,6 +4,8 @@
 
 mod conformance;
 mod default_retries;
+#[cfg(unix)]
+mod fork;
 mod lost_response;
 mod own_builder;
 mod own_builder_secrets;
