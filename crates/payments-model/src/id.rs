@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ValidationError;
-use crate::secret::REDACTED;
+use crate::secret::{REDACTED, Redacted};
 use crate::spreadsheet::check_no_spreadsheet_value;
 use crate::violation::Rule;
 
@@ -15,7 +15,7 @@ use crate::violation::Rule;
 macro_rules! identifier {
     ($(#[$meta:meta])* $name:ident, $check_new:path, $check_read:path, $(#[$new_meta:meta])*) => {
         $(#[$meta])*
-        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
         #[serde(transparent)]
         pub struct $name(String);
 
@@ -110,6 +110,7 @@ macro_rules! path_identifier {
 }
 
 path_identifier! {
+    #[derive(Debug)]
     /// The service's identifier of a transaction.
     ///
     /// The interface says only that it is text. An identifier from a response may be any text that is not empty, because the
@@ -119,6 +120,7 @@ path_identifier! {
 }
 
 path_identifier! {
+    #[derive(Debug)]
     /// The service's identifier of a customer.
     ///
     /// The interface says only that it is text. An identifier from a response may be any text that is not empty.
@@ -139,7 +141,15 @@ identifier! {
     /// spreadsheet.
 }
 
+impl fmt::Debug for TokenId {
+    /// Shows no token: with it and the API key, anybody can charge the payer.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TokenId").field(&Redacted).finish()
+    }
+}
+
 identifier! {
+    #[derive(Debug)]
     /// The identifier of the customer that owns a stored token.
     ///
     /// The interface documents neither how it is created nor its form, so nearly any text is accepted and sent verbatim.

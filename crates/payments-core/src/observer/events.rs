@@ -1,4 +1,5 @@
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
@@ -50,22 +51,25 @@ pub trait Observer: Send + Sync + 'static {
     fn attempt_abandoned(&self, _event: &AttemptAbandoned<'_>) {}
 }
 
-/// Both receive every event, the first one first.
+/// Both receive every event, the first one first, even if it panics.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     fn attempt_started(&self, event: &AttemptStarted<'_>) {
-        self.0.attempt_started(event);
-        self.1.attempt_started(event);
+        both(|| self.0.attempt_started(event), || self.1.attempt_started(event));
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        self.0.attempt_finished(event);
-        self.1.attempt_finished(event);
+        both(|| self.0.attempt_finished(event), || self.1.attempt_finished(event));
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        self.0.attempt_abandoned(event);
-        self.1.attempt_abandoned(event);
+        both(|| self.0.attempt_abandoned(event), || self.1.attempt_abandoned(event));
     }
+}
+
+fn both(first: impl FnOnce(), second: impl FnOnce()) {
+    let first = catch_unwind(AssertUnwindSafe(first));
+    second();
+    first.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
 /// An attempt is starting.

@@ -82,7 +82,7 @@ pub(super) fn secret_json(text: &str) -> SecretText {
 /// Refuses a body above a limit chosen by this SDK. The interface documents none.
 pub(super) fn check_size(body: &SecretBytes) -> Result<(), ValidationError> {
     if body.len() > MAX_BODY_BYTES {
-        return Err(ValidationError::one("body", "must be at most 65536 bytes of JSON"));
+        return Err(ValidationError::one("body", format!("must be at most {MAX_BODY_BYTES} bytes of JSON")));
     }
     Ok(())
 }

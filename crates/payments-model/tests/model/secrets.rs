@@ -5,8 +5,8 @@ use std::fmt::{Debug, Display};
 use payments_model::unversioned::Envelope;
 use payments_model::{
     AchTransaction, Amount, CardNumber, CardTransaction, ConvenienceFee, CustomerRecord, Cvv, Expiry,
-    OtherFields, RawJson, SecretBytes, Shipping, TokenTransaction, TransactionRecord, TransactionRequest,
-    Void,
+    OtherFields, RawJson, SecretBytes, Shipping, TokenId, TokenTransaction, TransactionRecord,
+    TransactionRequest, Void,
 };
 use serde::Serialize;
 use serde_json::json;
@@ -44,6 +44,13 @@ fn assert_hidden(value: &dyn Debug, hidden: &[&str]) {
 
 const PERSONAL: [&str; 7] =
     ["Payer,", "A. Payer", "payer@", "555-0100", "94105", "203.0.113.7", "Springfield"];
+
+#[test]
+fn debug_of_a_token_id_shows_no_token() {
+    let token: TokenId = "tok_canary_7Qz".parse().unwrap();
+    assert_eq!(format!("{token:?}"), "TokenId([redacted])");
+    assert_hidden(&Some(token), &["tok_canary"]);
+}
 
 #[test]
 fn debug_of_a_card_request_shows_only_brand_and_last_four_s5() {
