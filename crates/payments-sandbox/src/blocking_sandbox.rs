@@ -9,9 +9,8 @@ use crate::{Sandbox, SandboxBuilder};
 
 /// A [`Sandbox`] for programs and tests without a runtime: it runs on its own thread.
 ///
-/// Dropping it opens every [gate](payments_fake::Gate) of the gateway, and then shuts it down gracefully, as
-/// [`shutdown`](Self::shutdown) does, without its error. It waits at most one second (chosen by this SDK) for a client that has
-/// not finished its request or read its response.
+/// Dropping it shuts it down gracefully, as [`shutdown`](Self::shutdown) does, without its error. It waits at most one second
+/// (chosen by this SDK) for a client that has not finished its request or read its response.
 #[derive(Debug)]
 pub struct BlockingSandbox {
     info: Arc<SandboxInfo>,
@@ -30,7 +29,8 @@ impl BlockingSandbox {
         Sandbox::builder().start_blocking()
     }
 
-    /// Stops gracefully and saves the state, as [`Sandbox::shutdown`] does, and waits for the end.
+    /// Opens every [gate](payments_fake::Gate) of the gateway, stops gracefully and saves the state, as [`Sandbox::shutdown`] does,
+    /// and waits for the end.
     ///
     /// # Errors
     ///
@@ -40,6 +40,8 @@ impl BlockingSandbox {
     }
 
     fn stop(&mut self) -> io::Result<()> {
+        // The thread that waits here may be the one that holds a gate, and a request behind it would never end.
+        self.info.gateway.open_gates();
         self.info.switch.send_replace(true);
         let Some(thread) = self.thread.take() else { return Ok(()) };
         thread.join().unwrap_or_else(|_panic| Err(io::Error::other("the sandbox's thread panicked")))
@@ -91,8 +93,6 @@ impl SandboxBuilder {
 
 impl Drop for BlockingSandbox {
     fn drop(&mut self) {
-        // A gate that outlives this sandbox would let a failed test hang.
-        self.info.gateway.open_gates();
         // A drop cannot return the error.
         let _ = self.stop();
     }

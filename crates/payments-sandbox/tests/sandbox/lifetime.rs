@@ -12,6 +12,7 @@ use payments_fake::{FakeGateway, Fault, block_on};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::runtime::Runtime;
 
 use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
 
@@ -39,16 +40,17 @@ fn it_listens_from_the_return_of_start_until_the_drop() {
 
 #[test]
 fn a_graceful_stop_finishes_requests_in_flight() {
-    let sandbox = BlockingSandbox::start().unwrap();
+    let runtime = Runtime::new().unwrap();
+    let sandbox = runtime.block_on(Sandbox::start()).unwrap();
     let gateway = sandbox.gateway().clone();
     let gate = gateway.gate(OperationName::TokenTransaction);
-    let mut paying = RawClient::connect(&sandbox);
-    let mut idle = RawClient::connect(&sandbox);
+    let connect = || RawClient::to(sandbox.base_url(), gateway.api_key()).unwrap();
+    let (mut paying, mut idle) = (connect(), connect());
     idle.look_up();
     paying.post("/token-transaction", TOKEN_PAYMENT);
     block_on(gate.arrived());
 
-    let stopping = thread::spawn(move || sandbox.shutdown().unwrap());
+    let stopping = thread::spawn(move || runtime.block_on(sandbox.shutdown()).unwrap());
     assert_eq!(idle.read_to_end(), (Vec::new(), End::Closed), "an idle connection is closed at once");
     assert!(paying.is_silent() && !stopping.is_finished(), "a request in flight is waited for");
     gate.release();
@@ -59,8 +61,13 @@ fn a_graceful_stop_finishes_requests_in_flight() {
 }
 
 #[test]
-fn a_drop_does_not_wait_for_a_gate() {
-    for is_after_commit in [false, true] {
+fn neither_a_shutdown_nor_a_drop_waits_for_a_gate() {
+    for (is_after_commit, stop) in [
+        (false, drop as fn(BlockingSandbox)),
+        (true, drop),
+        (false, |sandbox| sandbox.shutdown().unwrap()),
+        (true, |sandbox| sandbox.shutdown().unwrap()),
+    ] {
         let sandbox = BlockingSandbox::start().unwrap();
         let gateway = sandbox.gateway().clone();
         let operation = OperationName::TokenTransaction;
@@ -69,12 +76,12 @@ fn a_drop_does_not_wait_for_a_gate() {
         let mut paying = RawClient::connect(&sandbox);
         paying.post("/token-transaction", TOKEN_PAYMENT);
         block_on(gate.arrived());
-        let (dropped, wait) = mpsc::channel();
+        let (stopped, wait) = mpsc::channel();
         thread::spawn(move || {
-            drop(sandbox);
-            dropped.send(()).unwrap();
+            stop(sandbox);
+            stopped.send(()).unwrap();
         });
-        wait.recv_timeout(Duration::from_secs(30)).expect("the drop ends although the gate is closed");
+        wait.recv_timeout(Duration::from_secs(30)).expect("it ends although the gate is closed");
         assert_eq!(paying.response().status(), 200);
         drop(gate);
     }
