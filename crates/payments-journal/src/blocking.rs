@@ -112,15 +112,19 @@ impl Journal {
         Self { journal: crate::Journal::read_only(store), process: process::id() }
     }
 
-    /// See [`Journal::pages`](crate::Journal::pages). After an error, the iterator tries the same page again.
+    /// See [`Journal::pages`](crate::Journal::pages). The iterator ends after an error.
     pub fn pages<'a>(
         &'a self,
         states: &'a [StateName],
     ) -> impl Iterator<Item = Result<Vec<Intent>, StoreError>> + 'a {
-        let mut pages = self.journal.pages(states);
-        iter::from_fn(move || match self.check_process() {
-            Ok(()) => block_on(pages.next()).transpose(),
-            Err(error) => Some(Err(error)),
+        let mut pages = Some(self.journal.pages(states));
+        iter::from_fn(move || {
+            let next = pages.as_mut()?;
+            let read = self.check_process().and_then(|()| block_on(next.next()));
+            if read.is_err() {
+                pages = None;
+            }
+            read.transpose()
         })
     }
 

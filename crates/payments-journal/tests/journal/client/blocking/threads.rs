@@ -49,6 +49,16 @@ fn one_of_sixteen_threads_that_pay_one_key_sends_it_d43() {
     }
 }
 
+#[test]
+fn the_pages_of_a_closed_journal_end_after_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let journal = open(&folder.path().join("billing.db"));
+    let mut pages = journal.pages(StateName::ALL);
+    journal.close();
+    assert!(pages.next().unwrap().unwrap_err().is_poisoned());
+    assert!(pages.next().is_none());
+}
+
 struct Panicking;
 
 impl blocking::Transport for Panicking {
