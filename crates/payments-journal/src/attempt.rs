@@ -94,7 +94,7 @@ impl Call {
                 answer_of(row, new, Some(error))
             }
             (Ok(Err(error)), _) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
-            (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked, write_error)),
+            (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked("the transport"), write_error)),
         }
     }
 }

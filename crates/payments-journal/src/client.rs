@@ -134,8 +134,12 @@ impl JournaledClient {
             }
             drop(in_flight);
         };
-        runtime.spawn(events::in_span(key, task));
-        receiver.await.unwrap_or_else(|_| failed(Cause::Lost))
+        let task = runtime.spawn(events::in_span(key, task));
+        if let Ok(result) = receiver.await {
+            return result;
+        }
+        let has_panicked = task.await.is_err_and(|error| error.is_panic());
+        failed(if has_panicked { Cause::Panicked("the journal") } else { Cause::Lost })
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) enum Cause {
         allow(dead_code, reason = "only the asynchronous client needs a runtime")
     )]
     NoRuntime,
-    Panicked,
+    /// Who panicked.
+    Panicked(&'static str),
     Lost,
 }
 
@@ -243,7 +244,7 @@ impl Error {
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
             Cause::SecretInKey => "secret_in_key",
-            Cause::Panicked => FailureKind::PANIC.as_str(),
+            Cause::Panicked(_) => FailureKind::PANIC.as_str(),
             Cause::Lost => FailureKind::LOST.as_str(),
         }
     }
@@ -323,9 +324,9 @@ impl fmt::Display for Error {
                 "{key}: a journaled call needs a tokio runtime, and was polled outside one; \
                  {MAY_HAVE_PAID} inside a tokio runtime"
             ),
-            Cause::Panicked => write!(
+            Cause::Panicked(who) => write!(
                 f,
-                "{key}: the transport panicked after the request may have been sent; \
+                "{key}: {who} panicked after the request may have been sent; \
                  it may have been processed: do not pay it another way, reconcile it with the service, then resolve the key"
             ),
             Cause::Lost => write!(

@@ -6,6 +6,7 @@ use payments_core::{
 };
 use payments_journal::{Failure, FailureKind, IntentState, Journal, JournaledClient, MemoryStore, StateName};
 
+use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, key, payment_of};
 use crate::client::world::World;
 
@@ -43,6 +44,15 @@ async fn response_is_recorded_after_the_caller_left() {
     let charged = world.pay().await.unwrap();
     assert_eq!(Some(&charged.transaction_id), world.intent().await.transaction_id());
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
+#[tokio::test]
+async fn a_panic_of_the_journal_is_told_from_the_end_of_the_runtime() {
+    let world = World::over(ScriptedStore::new([Step::Panicked])).await;
+    let error = world.pay().await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::PANIC.as_str()));
+    assert!(error.to_string().starts_with("invoice-17: the journal panicked after"), "{error}");
+    assert_eq!(world.sent(), 0);
 }
 
 #[tokio::test]

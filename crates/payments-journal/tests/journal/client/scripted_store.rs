@@ -32,6 +32,8 @@ pub(crate) enum Step {
     HeldAndRefused,
     /// Made just after a change of another process.
     Overtaken,
+    /// Not made, because of a defect.
+    Panicked,
 }
 
 /// A store that follows a script. After the script every change is made.
@@ -115,6 +117,7 @@ impl IntentStore for ScriptedStore {
                     return Err(StoreError::unavailable("the disk is full"));
                 }
             }
+            Step::Panicked => panic!("a defect of the store"),
             Step::Overtaken => {
                 let overtaking = self.overtaking.lock().unwrap().pop_front();
                 self.below.apply(overtaking.expect("the test names the other change")).await?;
