@@ -334,6 +334,9 @@ impl Journal {
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
             // A thread, because a timer of tokio panics in a runtime without timers and in one that is shutting down.
+    /// A PostgreSQL journal also waits until what uses it has ended, such as a [`summary`](Self::summary) of many rows or a
+    /// [`rename_service`](Self::rename_service): that takes minutes at most.
+    ///
             let (running, time_is_up) = oneshot::channel::<()>();
             let (flushed, is_flushed) = mpsc::channel::<()>();
             let wait = move || {

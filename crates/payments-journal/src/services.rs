@@ -63,7 +63,7 @@ impl Journal {
     ///
     /// `read` is what the person has seen. If the journal has other intents of that service by now, nothing is changed. The earlier
     /// name is kept in the [history](crate::Intent::history) of each. Everything is done in one transaction, in which nothing else
-    /// is written: do it while nothing is charged.
+    /// is written: **nothing can be charged meanwhile**, which is seconds with a million rows.
     ///
     /// A key is unique in a journal, so no two intents can get the same key. But intents of both services may have the same
     /// transaction. Then they are not one service, and it is refused. These rules are chosen by this SDK.
@@ -87,7 +87,8 @@ impl Journal {
     /// new again, so a call with one of them charges**, whatever their age.
     ///
     /// `read` is what the person has seen. If the journal has other intents of that service by now, nothing is changed. Everything
-    /// is done in one transaction, in which nothing else is written.
+    /// is done in one transaction, in which nothing else is written: **nothing can be charged meanwhile**, which is seconds with a
+    /// million rows.
     ///
     /// An unknown intent is never forgotten, because that would lose a possible charge: [resolve](Self::resolve) it first. This is
     /// chosen by this SDK.

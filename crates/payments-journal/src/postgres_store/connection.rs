@@ -200,15 +200,16 @@ pub(super) async fn execute<T>(statements: impl Future<Output = Result<T, Error>
 }
 
 /// The same for statements that read or write the whole table, which takes minutes if it is large. They must be in a transaction
-/// that [`WITHOUT_TIMEOUT`] has begun.
+/// with [`LONG_TIMEOUT`].
 pub(super) async fn execute_long<T>(
     statements: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, StoreError> {
     run(statements, MAX_WAIT_FOR_TABLE, lost()).await
 }
 
-/// Begins a transaction whose statements the server does not cancel.
-pub(super) const WITHOUT_TIMEOUT: &str = "BEGIN; SET LOCAL statement_timeout = 0";
+/// Gives each statement of the transaction 10 minutes. There is a limit, because the statement of a client that has died may hold
+/// the lock of the whole table, and not every server notices the death.
+pub(super) const LONG_TIMEOUT: &str = "SET LOCAL statement_timeout = '10min'";
 
 fn lost() -> StoreError {
     StoreError::unavailable("the connection to the journal's database was lost")
@@ -272,14 +273,16 @@ fn text_of(reported: &DbError) -> String {
 /// The timeout of a connection and of each response. It is longer than the server's `statement_timeout`.
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 
-/// Of each response of [`execute_long`].
-const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(30);
+/// Of the responses of [`execute_long`]. It is longer than [`LONG_TIMEOUT`].
+const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(11);
 
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
 /// - `statement_timeout`: shorter than this program waits, so that a statement that waits for a lock is certainly rolled back.
 /// - `idle_in_transaction_session_timeout`: how long a transaction whose next statement never comes keeps its key locked.
 /// - `client_min_messages`: with a higher level, the server would not send the warning of a commit that no standby has.
 /// - `tcp_*`: the server notices within a minute that a machine has died, so that its owner counts as dead.
+/// - `client_connection_check_interval`: the server ends the statement of a client that has died, and frees what it had locked. Only
+///   a server on Linux certainly allows it.
 /// - `enable_seqscan`: every query has an index. A plan for a small table would not use it until the server analyzes
 ///   the table again.
 /// - `jit`: without sequential scans some plans look so expensive that each session would compile them to machine code, which
@@ -299,10 +302,12 @@ const SETTINGS: &str = "
         ('tcp_keepalives_interval', '10'),
         ('tcp_keepalives_count', '3'),
         ('tcp_user_timeout', '60000'),
+        ('client_connection_check_interval', '1s'),
         ('enable_seqscan', 'off'),
         ('jit', 'off')
     ) AS wanted (name, value) USING (name)
-    WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')";
+    WHERE NOT (name = 'synchronous_commit' AND setting = 'remote_apply')
+        AND NOT (name = 'client_connection_check_interval' AND version() NOT LIKE '%linux%')";
 
 /// Why the server cannot store a journal, or NULL.
 const REFUSAL: &str = "

@@ -7,7 +7,7 @@ use tokio::try_join;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Error, Row, Statement};
 
-use super::connection::{Connection, WITHOUT_TIMEOUT, execute, execute_long};
+use super::connection::{Connection, LONG_TIMEOUT, execute, execute_long};
 use super::tables;
 use crate::intent::base_url;
 use crate::milliseconds;
@@ -229,7 +229,8 @@ impl Session {
     pub(super) async fn summarize(&self, service: Option<&str>) -> Result<Vec<Tally>, StoreError> {
         let client = &self.connection.client;
         let summarizing = async {
-            client.batch_execute(WITHOUT_TIMEOUT).await?;
+            client.batch_execute("BEGIN").await?;
+            client.batch_execute(LONG_TIMEOUT).await?;
             let rows = client.query(tables::SUMMARIZE, &[&service]).await?;
             client.batch_execute("COMMIT").await?;
             Ok(rows)
@@ -248,7 +249,7 @@ impl Session {
             client.batch_execute("BEGIN").await?;
             let locked = self.lock(service, SERVICES).await?;
             client.batch_execute(tables::LOCK_TABLE).await?;
-            client.batch_execute("SET LOCAL statement_timeout = 0").await?;
+            client.batch_execute(LONG_TIMEOUT).await?;
             Ok(locked)
         };
         let locked = execute(locking).await?;

@@ -3,7 +3,7 @@ use std::cmp::Ordering;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Error, GenericClient, Transaction};
 
-use super::connection::{Connection, execute, execute_long};
+use super::connection::{Connection, LONG_TIMEOUT, execute, execute_long};
 use crate::row::{ended, names};
 use crate::{StateName, StoreError};
 
@@ -42,7 +42,7 @@ pub(super) async fn create(connection: &mut Connection) -> Result<bool, StoreErr
 async fn locked(connection: &mut Connection) -> Result<Transaction<'_>, Error> {
     let transaction = connection.client.transaction().await?;
     // The other processes may wait longer than a statement may take.
-    transaction.batch_execute("SET LOCAL statement_timeout = 0").await?;
+    transaction.batch_execute(LONG_TIMEOUT).await?;
     transaction.execute("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
     Ok(transaction)
 }
