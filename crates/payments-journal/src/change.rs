@@ -17,7 +17,7 @@ use crate::{
 /// One change of one row, and the only way a row ever changes.
 ///
 /// The rules are behind [`decide`](Self::decide), a function without clock, randomness or I/O. A store reads the row, calls
-/// `decide`, writes the result and makes it durable, atomically. It decides nothing.
+/// `decide`, writes the result and makes it durable, atomically. About the row itself it decides nothing.
 ///
 /// A [`Journal`](crate::Journal) makes the changes.
 #[derive(Clone, Debug)]

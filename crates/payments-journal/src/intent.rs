@@ -47,8 +47,9 @@ pub struct Intent {
     /// rejected again, so that no plain call sends it.
     #[doc(hidden)]
     pub follows: Option<Failure>,
-    /// The number of attempts, and so the number of the newest one. All but the last provably moved nothing or were rejected,
-    /// or a person has said so.
+    /// The number of attempts, and so the number of the newest one. When the newest began, all others had provably moved nothing or
+    /// were rejected, or a person had said so. What was found out since is in the [history](Self::history): see
+    /// [`second_charges`](Self::second_charges).
     pub attempts: u32,
     /// When the intent was first written.
     #[serde(with = "milliseconds")]
@@ -393,7 +394,7 @@ pub struct FailureKind(Cow<'static, str>);
 impl FailureKind {
     /// The process that was sending died before it could record the outcome.
     pub const CRASH: Self = Self(Cow::Borrowed("crash"));
-    /// The transport panicked.
+    /// The transport panicked, or the journal did.
     pub const PANIC: Self = Self(Cow::Borrowed("panic"));
     /// The caller left before the request was sent, so it was not sent.
     pub const ABANDONED: Self = Self(Cow::Borrowed("abandoned"));

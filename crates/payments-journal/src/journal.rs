@@ -176,7 +176,7 @@ impl Journal {
 
     /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
     /// [corrected request](Intent::differences) even without a reference. A key that was already reopened becomes one that was
-    /// named. `None` if there is no such intent, or if it was not rejected.
+    /// named.
     ///
     /// # Errors
     ///

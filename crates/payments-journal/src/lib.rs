@@ -83,7 +83,8 @@
 //! - A row that a dead process left as `Sending` becomes [`Unknown`](IntentState::Unknown). The death of a process has no
 //!   other effect: no expiry, clock or process number ever permits a send.
 //!
-//! All rules are in one pure function. A store keeps each intent as one JSON document and decides nothing.
+//! All rules about an intent are in one pure function. A store keeps each intent as one JSON document. It decides only what needs
+//! more than one: whether its newest entries are lost, whether another intent has the same transaction, and what is old.
 //!
 //! # Logging and alerts
 //!
