@@ -201,7 +201,11 @@ impl Journal {
             }
             Applied::Unchanged(None) => Ok(Reopened::NoSuchIntent),
             Applied::Unchanged(Some(found)) => Ok(Reopened::NotRejected(found)),
-            applied => Ok(applied.written().map_or(Reopened::NoSuchIntent, Reopened::Changed)),
+            applied => Ok(match applied.written() {
+                None => Reopened::NoSuchIntent,
+                Some(row) if row.is_unresolved() => Reopened::BecameUnknown(row),
+                Some(row) => Reopened::Reopened(row),
+            }),
         }
     }
 
@@ -467,20 +471,15 @@ pub(crate) enum Begun {
     reason = "complete: done, or why not; it is used at once"
 )]
 pub enum Reopened {
-    /// The next call sends it, or it became [`Unknown`](IntentState::Unknown), because it may have been sent in a time whose
-    /// entries are lost.
-    Changed(Intent),
+    /// The next call sends it.
+    Reopened(Intent),
+    /// It became [`Unknown`](IntentState::Unknown), because it may have been sent in a time whose entries are lost. No call sends
+    /// it.
+    BecameUnknown(Intent),
     /// Nothing was changed: it is not rejected, or not with one of these statuses.
     NotRejected(Intent),
     /// The journal has no such key.
     NoSuchIntent,
-}
-
-impl Reopened {
-    /// The intent, if it was changed.
-    pub fn changed(self) -> Option<Intent> {
-        if let Self::Changed(intent) = self { Some(intent) } else { None }
-    }
 }
 
 /// What was sent in the time whose entries a journal has lost.

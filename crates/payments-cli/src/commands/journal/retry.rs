@@ -1,6 +1,6 @@
 //! `payments journal retry`.
 
-use payments_journal::{Intent, IntentState, Journal, StateName, StoreError};
+use payments_journal::{IntentState, Journal, Reopened, StateName, StoreError};
 use serde::Serialize;
 
 use super::show::no_such_key;
@@ -34,19 +34,15 @@ pub(super) async fn run(
             _ => None,
         };
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
-        let intent =
-            if is_asked_for { journal.reopen_by_name(key, &by, note).await?.changed() } else { None };
-        let intent = intent.ok_or_else(|| {
+        let is_changed = is_asked_for && retried.add(&journal.reopen_by_name(key, &by, note).await?);
+        if !is_changed {
             let state = state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
-            Failure::invalid(
-                "not_rejected_so",
-                format!(
-                    "{key} is {state}, not rejected{such}; nothing was changed: look at it with `payments journal show`"
-                ),
-            )
-        })?;
-        retried.add(&intent);
+            let why = format!(
+                "{key} is {state}, not rejected{such}; nothing was changed: look at it with `payments journal show`"
+            );
+            return Err(Failure::invalid("not_rejected_so", why).into());
+        }
     } else {
         reopen_all(&journal, statuses, (&by, note), &mut retried).await?;
     }
@@ -73,10 +69,14 @@ struct Retried {
 }
 
 impl Retried {
-    fn add(&mut self, retried: &Intent) {
-        let is_unknown = matches!(retried.state, IntentState::Unknown(_));
-        let sum = if is_unknown { self.unknown.get_or_insert_default() } else { &mut self.reopened };
-        sum.add(retried);
+    /// Returns whether the key was changed.
+    fn add(&mut self, retried: &Reopened) -> bool {
+        match retried {
+            Reopened::Reopened(intent) => self.reopened.add(intent),
+            Reopened::BecameUnknown(intent) => self.unknown.get_or_insert_default().add(intent),
+            Reopened::NotRejected(_) | Reopened::NoSuchIntent => return false,
+        }
+        true
     }
 }
 
@@ -98,7 +98,9 @@ async fn reopen_all(
                     continue;
                 }
                 match journal.reopen(&intent.key, statuses, by, note).await {
-                    Ok(reopened) => reopened.changed().iter().for_each(|intent| retried.add(intent)),
+                    Ok(reopened) => {
+                        retried.add(&reopened);
+                    }
                     Err(error) if error.is_refused() => {
                         refused.add(intent);
                         first.get_or_insert(error);

@@ -58,9 +58,10 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     let other = IntentKey::new("invoice-18").unwrap();
     let reopened = world.client.journal().reopen(&other, &[429], "ada", None).await.unwrap();
     assert_eq!(reopened, Reopened::NoSuchIntent);
-    let reopened =
-        world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap().changed().unwrap();
-    assert_eq!(reopened.state.name(), StateName::NotProcessed);
+    let reopened = world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap();
+    let now = world.intent().await;
+    assert_eq!(now.state.name(), StateName::NotProcessed);
+    assert_eq!(reopened, Reopened::Reopened(now));
     world.pay().await.unwrap();
     assert_eq!(world.intent().await.attempts, 2);
 }

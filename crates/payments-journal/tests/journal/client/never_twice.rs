@@ -11,7 +11,7 @@ use payments_core::{
 use payments_fake::FakeGateway;
 use payments_hyper::TokioTimer;
 use payments_journal::internals::{Change, Ending, IntentStore as _};
-use payments_journal::{Intent, Journal, JournaledClient, MemoryStore, Resolution, StateName};
+use payments_journal::{Intent, Journal, JournaledClient, MemoryStore, Reopened, Resolution, StateName};
 use proptest::prelude::*;
 use responses::response;
 
@@ -279,7 +279,8 @@ async fn play(events: Vec<Event>) {
                 }
             }
             Event::Reopen => {
-                if observer.reopen(&key(), &[200], "ada", None).await.unwrap().changed().is_some() {
+                let reopened = observer.reopen(&key(), &[200], "ada", None).await.unwrap();
+                if matches!(reopened, Reopened::Reopened(_)) {
                     allowed = transmitted.load(Ordering::SeqCst) + 1;
                 }
             }
