@@ -41,20 +41,21 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If the store cannot be read or written.
+    /// If the store cannot be read or written, or was opened only to be read: that is for [`read_only`](Self::read_only).
     pub async fn open(store: impl Store) -> Result<Self, StoreError> {
         Self::open_with(store, Background::default()).await
     }
 
     pub(crate) async fn open_with(store: impl Store, background: Background) -> Result<Self, StoreError> {
+        store.check_writable()?;
         let this = Self { store: Arc::new(store), unwritten: Arc::new(Unwritten::new(background)) };
         this.mark_crashed().await?;
         Ok(this)
     }
 
-    /// A journal that is only read, for a program that lists or exports: nothing is written, and every change is refused. An
-    /// intent that a dead owner left [`Sending`](IntentState::Sending) is shown as [`Unknown`](IntentState::Unknown), kind
-    /// `crash`, and stays as it is.
+    /// A journal that is only read, for a program that lists or exports: nothing is written, and every change and every call of a
+    /// [client](crate::JournaledClient) is refused. An intent that a dead owner left [`Sending`](IntentState::Sending) is shown as
+    /// [`Unknown`](IntentState::Unknown), kind `crash`, and stays as it is.
     pub fn read_only(store: impl Store) -> Self {
         Self { store: Arc::new(ReadOnly(store)), unwritten: Arc::default() }
     }
@@ -333,14 +334,14 @@ impl Journal {
     /// without this may leave the log, as after a crash, and the next process that opens the journal reads it. No key or
     /// outcome is lost.
     ///
+    /// A PostgreSQL journal also waits until what uses it has ended, such as a [`summary`](Self::summary) of many rows or a
+    /// [`rename_service`](Self::rename_service): that takes minutes at most.
+    ///
     /// Every call after this fails, and nothing is sent. [Drain](crate::JournaledClient::drain) the client first. Call
     /// [`flush`](Self::flush) first to find out whether every outcome is written.
     pub async fn close(&self) {
         if !self.unwritten.is_empty() {
             // A thread, because a timer of tokio panics in a runtime without timers and in one that is shutting down.
-    /// A PostgreSQL journal also waits until what uses it has ended, such as a [`summary`](Self::summary) of many rows or a
-    /// [`rename_service`](Self::rename_service): that takes minutes at most.
-    ///
             let (running, time_is_up) = oneshot::channel::<()>();
             let (flushed, is_flushed) = mpsc::channel::<()>();
             let wait = move || {

@@ -189,10 +189,6 @@ impl PostgresStore {
     pub fn was_created(&self) -> bool {
         self.0.was_created
     }
-
-    fn check_writable(&self) -> Result<(), StoreError> {
-        if self.0.lock.is_some() { Ok(()) } else { Err(only_read()) }
-    }
 }
 
 /// How a [`PostgresStore`] is opened.
@@ -322,6 +318,10 @@ impl Shared {
 impl IntentStore for PostgresStore {
     fn owner(&self) -> &OwnerId {
         &self.0.owner
+    }
+
+    fn check_writable(&self) -> Result<(), StoreError> {
+        if self.0.lock.is_some() { Ok(()) } else { Err(only_read()) }
     }
 
     /// The write of an outcome is a task, so that it goes on if this future is dropped.

@@ -4,6 +4,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 
 use crate::liveness::Liveness;
+use crate::store::only_read;
 use crate::summary::Tally;
 use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Rows, StateName, StoreError};
 
@@ -33,6 +34,10 @@ fn shown(intent: Intent, owners: &Liveness<'_>) -> Intent {
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
     fn owner(&self) -> &OwnerId {
         self.0.owner()
+    }
+
+    fn check_writable(&self) -> Result<(), StoreError> {
+        Err(only_read())
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {

@@ -39,6 +39,15 @@ pub trait IntentStore: Send + Sync + 'static {
     /// The id under which this opened store sends.
     fn owner(&self) -> &OwnerId;
 
+    /// Fails if the store only reads.
+    ///
+    /// # Errors
+    ///
+    /// [`StoreError::is_refused`] then.
+    fn check_writable(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Makes one change of one row. The change is durable when this returns.
     ///
     /// # Errors

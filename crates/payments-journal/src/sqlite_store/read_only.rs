@@ -26,6 +26,7 @@ use crate::sqlite_store::place::{Mode, Place};
 use crate::sqlite_store::problem::{self, OpenError};
 use crate::sqlite_store::witness;
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
+use crate::store::only_read;
 use crate::summary::Tally;
 use crate::{Intent, IntentKey, IntentStore, OwnerId, Rows, StateName, StoreError};
 
@@ -192,6 +193,10 @@ fn read_with<T>(
 impl IntentStore for SqliteReader {
     fn owner(&self) -> &OwnerId {
         &self.owner
+    }
+
+    fn check_writable(&self) -> Result<(), StoreError> {
+        Err(only_read())
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {

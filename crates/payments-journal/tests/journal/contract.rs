@@ -1,6 +1,7 @@
 //! What every store must do. A store's own test file implements [`Place`], and [`tests`] generates its tests.
 
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +15,7 @@ use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt};
 use payments_journal::{
     AttemptId, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
-    JournaledClient, Purged, Resolution, StateName, StateSummary, Summary,
+    JournaledClient, Purged, Resolution, StateName, StateSummary, StoreError, Summary,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -134,6 +135,13 @@ fn begin_again(name: &str, store: &impl IntentStore, cents: i64) -> Change {
 const SERVICE: &str = "https://pay.example.com";
 
 /// Begins this key.
+/// Whether a journal could not be opened because its store only reads.
+pub(crate) fn is_only_read<T: Debug>(opened: Result<T, StoreError>) {
+    let refusal = opened.unwrap_err();
+    assert!(refusal.is_refused(), "{refusal:?}");
+    assert_eq!(refusal.to_string(), "the journal was opened only to be read; nothing was changed");
+}
+
 pub(crate) async fn begun(store: &impl IntentStore, name: &str) -> Intent {
     apply(store, begin(name, store, 1)).await.written().unwrap()
 }

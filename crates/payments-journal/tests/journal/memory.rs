@@ -1,6 +1,8 @@
 use std::time::Duration;
 
-use payments_journal::{Journal, MemoryStore, Resolution, SentSince};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
+use payments_fake::FakeGateway;
+use payments_journal::{Journal, JournaledClient, MemoryStore, Resolution, SentSince};
 
 use crate::contract::{self, OTHER, Place, as_processed, at_service};
 
@@ -55,6 +57,17 @@ async fn every_text_of_a_person_is_bounded_d48() {
     }
     assert_eq!(journal.find(key).await.unwrap(), Some(intent.clone()));
     journal.rename_service(&service, new, &long[1..]).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_client_over_a_journal_that_is_only_read_sends_nothing_d43() {
+    let gateway = FakeGateway::new();
+    let client = JournaledClient::new(gateway.client(), Journal::read_only(MemoryStore::new()));
+    let payment =
+        TokenTransaction::builder("tok_approved", Amount::from_cents(10_50), ConvenienceFee::Inactive);
+    let error = client.process_token(&contract::key("a"), &payment.build().unwrap()).await.unwrap_err();
+    assert!(error.store_error().unwrap().is_refused(), "{error}");
+    assert_eq!(gateway.requests().len(), 0);
 }
 
 fn refusal<T, E: ToString>(result: Result<T, E>) -> Option<String> {

@@ -13,7 +13,7 @@ use payments_journal::{IntentState, Journal, MemoryStore, Resolution, SqliteRead
 use rusqlite::Connection;
 use rusqlite::config::DbConfig;
 
-use crate::contract::{begin, key};
+use crate::contract::{begin, is_only_read, key};
 use crate::process::{Process, as_nobody, is_allowed};
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_damage::replace;
@@ -344,7 +344,10 @@ async fn journal_that_is_only_read_refuses_every_change() {
     assert!(error.store_error().is_some_and(payments_journal::StoreError::is_refused), "{error:?}");
     assert!(journal.reopen(&name, &[401], "ada", None).await.unwrap_err().is_refused());
     assert!(journal.purge_older_than(Journal::YOUNGEST_TO_PURGE).await.unwrap_err().is_refused());
-    let reader = SqliteReader::open(place.path()).unwrap().unwrap();
+    let reader = || SqliteReader::open(place.path()).unwrap().unwrap();
+    is_only_read(Journal::open(reader()).await);
+    is_only_read(payments_journal::blocking::Journal::open(reader()));
+    let reader = reader();
     let error = reader.apply(begin("new", &reader, 0)).await.unwrap_err();
     assert!(error.is_refused() && error.to_string().contains("opened only to be read"), "{error}");
     journal.close().await;

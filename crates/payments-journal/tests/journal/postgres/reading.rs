@@ -40,6 +40,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     journal.close().await;
     let reader = PostgresStore::connect_to_read(&as_reader).await.unwrap().unwrap();
     assert!(reader.apply(contract::begin("l", &reader, 1)).await.unwrap_err().is_refused());
+    contract::is_only_read(Journal::open(reader).await);
 }
 
 /// The locks of owners are not replicated, so a standby cannot know that one has died.
