@@ -47,9 +47,10 @@ pub fn what_comes_back_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
 /// A child process makes payments that succeed, fail, get redirected, garbled or truncated responses or none, or are not
 /// sent at all. It logs everything from `log` and `tracing` up to DEBUG, and its environment sets `SSLKEYLOGFILE`.
 ///
-/// Its stdout and stderr must contain neither the API key, nor the card number, nor the customer's name, in any case or
-/// encoding. Nothing may be written to the key log file, because that file and a recording of the network reveal every
-/// payment. TRACE is not checked, because some libraries document that they log whole heads there.
+/// Its stdout and stderr must contain neither the API key, nor the card number, nor the customer's name, in upper or
+/// lower case, in plain, escaped (JSON, Rust, percent-encoding), in hexadecimal digits, as a list of bytes or in base64.
+/// Nothing may be written to the key log file, because that file and a recording of the network reveal every payment. TRACE is not
+/// checked, because some libraries document that they log whole heads there.
 ///
 /// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
 /// this applies only in a test created by [`contract_tests!`](crate::contract_tests).
