@@ -213,7 +213,33 @@ pub(crate) fn themes() -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
+
+    /// The list is checked against the functions by the compiler, and the report shows the name in the text.
+    #[test]
+    fn each_contract_says_its_own_name() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/contracts");
+        let folders = [folder.join("http2"), folder];
+        let files =
+            folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|file| file.unwrap().path());
+        let sources = files.filter(|file| file.is_file()).map(|file| fs::read_to_string(file).unwrap());
+        let mut found = Vec::new();
+        for function in
+            sources.flat_map(|text| text.split("\npub fn ").skip(1).map(str::to_owned).collect::<Vec<_>>())
+        {
+            let (name, body) = function.split_once('(').unwrap();
+            let said = names()
+                .into_iter()
+                .map(|(_, name)| name)
+                .filter(|name| body.contains(&format!("\"{name}\"")));
+            assert_eq!(said.collect::<Vec<_>>(), [name]);
+            found.push(name.to_owned());
+        }
+        assert_eq!(found.len(), names().len());
+    }
 
     #[test]
     fn themes_are_numbered_as_in_the_guide() {
