@@ -1,6 +1,7 @@
 //! Which connection carries a request, and which connections must not be reused.
 
 use std::env;
+use std::ffi::OsStr;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError, mpsc};
 use std::thread;
@@ -417,8 +418,12 @@ fn end_at_random(connection: &mut Connection, seed: u64) {
 
 /// The random seed for this run.
 pub(super) fn seed() -> u64 {
-    let given = env::var("PAYMENTS_CONFORMANCE_SEED").ok().and_then(|seed| seed.parse().ok());
-    given.unwrap_or_else(|| fastrand::u64(..))
+    env::var_os("PAYMENTS_CONFORMANCE_SEED").map_or_else(|| fastrand::u64(..), |given| given_seed(&given))
+}
+
+fn given_seed(given: &OsStr) -> u64 {
+    let seed = given.to_str().and_then(|seed| seed.parse().ok());
+    seed.unwrap_or_else(|| panic!("PAYMENTS_CONFORMANCE_SEED must be a number, and is {}", given.display()))
 }
 
 /// Counts how the calls ended. Every response must be the call's own.
@@ -458,3 +463,19 @@ fn must_see_the_close(run: &TestRun<'_>, closed: &Signal) -> Result<(), Violatio
 
 const SENT_AFTER_DROP: &str = "a caller that drops a call treats its outcome as unknown and looks it up. Anything sent \
      afterwards can become a charge that nobody expects";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_is_a_number() {
+        assert_eq!(given_seed(OsStr::new("17")), 17);
+    }
+
+    #[test]
+    #[should_panic(expected = "PAYMENTS_CONFORMANCE_SEED must be a number, and is 0x11")]
+    fn another_seed_is_not_replaced_by_a_random_one() {
+        given_seed(OsStr::new("0x11"));
+    }
+}
