@@ -102,17 +102,15 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             let child = Child::command(name, &run.base_url, &setup)?.spawn();
             let child = child.map_err(|error| Child::cannot_start(&error))?;
             let id = child.id();
-            let signal = |name: &str| {
-                let kill = format!("kill -{name} {id}");
-                Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success())
-            };
             let has_arrived = arrived.wait(MEDIUM);
-            let is_stopped = signal("STOP");
+            let is_stopped = signal(id, "STOP");
+            let continuing = Continuing(id);
             stopped.set();
             let is_answered = answered.wait(MEDIUM);
             // The deadline started before the request arrived.
             thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
-            let continues = signal("CONT");
+            let continues = signal(id, "CONT");
+            drop(continuing);
             let [said, _] = Child::output(child)?;
             ensure!(is_stopped && continues, "cannot stop the process of the call");
             ensure!(has_arrived && is_answered, "the process of the call sent no request");
@@ -123,6 +121,21 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             Ok(())
         })
     })
+}
+
+/// Continues the process when it is dropped: a stopped one would outlive a test that panics.
+struct Continuing(u32);
+
+impl Drop for Continuing {
+    fn drop(&mut self) {
+        signal(self.0, "CONT");
+    }
+}
+
+/// Returns whether the signal was sent.
+fn signal(process: u32, name: &str) -> bool {
+    let kill = format!("kill -{name} {process}");
+    Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success())
 }
 
 /// The transport is created both inside and outside a runtime, and a call is polled outside a runtime.
