@@ -2,9 +2,10 @@
 //! person has spelled anew, protects nobody.
 
 use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
+use payments_model::{Amount, TokenId};
 
 use crate::report::advice::keys;
-use crate::spreadsheet::{is_exact_variant, is_variant};
+use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
 
 /// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
 /// outcome is open.
@@ -28,14 +29,16 @@ fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest
         Subject::Token(_) => false,
         _ => return None,
     };
+    if !intent.differences(payment).is_empty() {
+        return None;
+    }
     let (recorded, given) = (intent.request.reference.as_deref(), payment.reference.as_deref());
     let [old_key, key] = [&intent.key, key].map(IntentKey::as_str);
     // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
     let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
     let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
     let is_same = (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
-        && (is_lost || is_same_reference(recorded, given))
-        && intent.differences(payment).is_empty();
+        && (is_lost || is_same_reference(recorded, given));
     let what = match given {
         _ if is_lost => "which may have been sent in a lost time,",
         Some(_) => "with this ReferenceNo, token and amount",
@@ -66,4 +69,181 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
         && matches!(&request.subject, Subject::Token(_))
         && request.subject == payment.subject;
     is_same.then(|| keys::open(intent))
+}
+
+/// By what an earlier charge of [`why_not_sent`] is found among many: a form of a key or reference, and the charge. One that is in another
+/// spelling shares a mark with the payment.
+pub(crate) type Mark = (MarkOf, String, Charge);
+
+/// What is charged; `None` if the journal has lost it.
+type Charge = Option<(TokenId, Option<Amount>)>;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum MarkOf {
+    Key,
+    RoundedKey,
+    /// The reference of the earlier charge is the key now.
+    OldReference,
+    /// The key of the earlier charge is the reference now.
+    OldKey,
+    /// The key of a lost charge is the key or the reference now.
+    LostKey,
+}
+
+/// Marks of a charge of a token, or of one that the journal has lost.
+pub(crate) fn marks(of: MarkOf, forms: &[String], request: Option<&IntentRequest>) -> Vec<Mark> {
+    let charge = request.and_then(|request| match &request.subject {
+        Subject::Token(token) => Some((token.clone(), request.amount)),
+        _ => None,
+    });
+    forms.iter().map(|form| (of, form.clone(), charge.clone())).collect()
+}
+
+/// What an earlier charge of the journal for the same has in common with this payment, of whose key the forms are.
+pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Mark> {
+    let reference = payment.reference.as_deref();
+    let old_references = if reference.is_some() { &*forms.exact } else { &[] };
+    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        marks(MarkOf::Key, &forms.exact, Some(payment)),
+        marks(MarkOf::RoundedKey, &forms.rounded, Some(payment)),
+        marks(MarkOf::OldReference, old_references, Some(payment)),
+        marks(MarkOf::OldKey, &old_keys, Some(payment)),
+        marks(MarkOf::LostKey, &[&forms.exact[..], &old_keys].concat(), None),
+    ]
+    .concat()
+}
+
+/// Any of these is a [`Mark`] of a payment that may be the same charge.
+pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
+    let request = &intent.request;
+    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
+    match request.subject {
+        Subject::Lost => return marks(MarkOf::LostKey, &exact, None),
+        Subject::Token(_) => {}
+        _ => return Vec::new(),
+    }
+    let reference = request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+    [
+        marks(MarkOf::Key, &[&exact[..], &rounded].concat(), Some(request)),
+        marks(MarkOf::RoundedKey, &exact, Some(request)),
+        marks(MarkOf::OldReference, &reference, Some(request)),
+        marks(MarkOf::OldKey, &exact, Some(request)),
+    ]
+    .concat()
+}
+
+/// Under which a charge is found again: the forms of its key and reference.
+pub(crate) fn names(key: &str, reference: Option<&str>) -> Vec<String> {
+    let Forms { mut exact, rounded, .. } = Forms::of(key);
+    exact.extend(rounded);
+    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
+    exact
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_fake::FakeGateway;
+    use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore};
+    use payments_model::{ConvenienceFee, TokenTransaction, TransactionId};
+
+    use super::*;
+
+    /// What a spreadsheet makes of one another, and others.
+    const SPELLINGS: [&str; 26] = [
+        "17",
+        "0017",
+        "17.0",
+        "'17",
+        "1843",
+        "1,843",
+        "1.843",
+        "1.8430",
+        "R-77",
+        "r77",
+        "R 77",
+        "Inv-5",
+        "inv5",
+        "1-2",
+        "02-Jan",
+        "2026-01-02",
+        "2-1",
+        "46353",
+        "2026-11-27",
+        "1234567890123456",
+        "1234567890123450",
+        "17:05",
+        "17:05:00",
+        "1.1",
+        "1.10",
+        "x",
+    ];
+
+    /// A run compares only what shares a mark, or is the same payment.
+    #[test]
+    fn what_is_not_sent_shares_a_mark_with_what_is_in_the_journal() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let key = |text: &str| IntentKey::new(text.replace(' ', "_")).unwrap();
+        let payment = |cents| {
+            TokenTransaction::builder("tok_approved", Amount::from_cents(cents), ConvenienceFee::Inactive)
+                .build()
+                .unwrap()
+        };
+        let template = runtime.block_on(async {
+            let journal = Journal::open(MemoryStore::new()).await.unwrap();
+            let client = JournaledClient::new(FakeGateway::new().client(), journal.clone());
+            client.process_token(&key("any"), &payment(100)).await.unwrap();
+            journal.find(&key("any")).await.unwrap().unwrap()
+        });
+        let service = template.service.clone().unwrap();
+        let failure = || Failure::of_kind("timeout");
+        let states = [
+            IntentState::Processed { transaction_id: TransactionId::new("txn_1").unwrap() },
+            IntentState::Unknown(failure()),
+            IntentState::Sending,
+            IntentState::NotProcessed(failure()),
+            IntentState::Rejected(failure()),
+        ];
+        let token = template.request.subject.clone();
+        let subjects = [token.clone(), token, Subject::Lost, Subject::Account];
+        let mut random = fastrand::Rng::with_seed(77);
+        let (mut refused, mut refused_lost) = (0, 0);
+        for _ in 0..40_000 {
+            let mut text = || SPELLINGS[random.usize(..SPELLINGS.len())];
+            let mut intent = template.clone();
+            let [old_key, new_key] = [text(), text()].map(key);
+            let mut given = IntentRequest::from(&payment(100));
+            (intent.request.reference, given.reference) = (Some(text().to_owned()), Some(text().to_owned()));
+            for reference in [&mut intent.request.reference, &mut given.reference] {
+                if random.u8(..4) == 0 {
+                    *reference = None;
+                }
+            }
+            if random.u8(..3) == 0 {
+                given.reference.clone_from(&intent.request.reference);
+            }
+            intent.key = old_key;
+            intent.state = states[random.usize(..states.len())].clone();
+            intent.request.subject = subjects[random.usize(..subjects.len())].clone();
+            let is_lost = intent.request.subject == Subject::Lost;
+            if is_lost {
+                (intent.request.amount, intent.request.reference) = (None, None);
+            }
+            if why_not_sent(&intent, &service, &new_key, &given).is_none() {
+                continue;
+            }
+            refused += 1;
+            refused_lost += u32::from(is_lost);
+            let marks = marks_of_payment(&given, &Forms::of(new_key.as_str()));
+            let is_found = marks_of_intent(&intent).iter().any(|mark| marks.contains(mark));
+            let is_same = intent.is_unresolved()
+                && (&intent.request.subject, &intent.request.amount, &intent.request.reference)
+                    == (&given.subject, &given.amount, &given.reference);
+            assert!(is_found || is_same, "{new_key} {given:?} {intent:?}");
+            let charged = names(intent.key.as_str(), intent.request.reference.as_deref());
+            let of_row = names(new_key.as_str(), given.reference.as_deref());
+            assert!(is_same || charged.iter().any(|name| of_row.contains(name)), "{new_key} {intent:?}");
+        }
+        assert!(refused > 1000 && refused_lost > 100, "{refused} {refused_lost}");
+    }
 }

@@ -184,6 +184,24 @@ fn variant_of_a_lost_key_is_not_charged_again_d49() {
     );
 }
 
+/// Without the column Key, the reference was the key.
+#[test]
+fn reference_that_is_a_lost_key_is_not_charged_again_d49() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.bills("").ends(0, "processed");
+    workspace.accept("Key\nR-77\n").exits(0);
+    workspace.rows("new-1,tok_approved,45.00,false,R-77\n");
+    for option in ["--dry-run", ""] {
+        let error = workspace.bills(option).failed(2);
+        has(
+            error["violations"][0]["rule"].as_str().unwrap(),
+            ["which may have been sent in a lost time, is in the journal under the key R-77:"],
+        );
+    }
+    assert_eq!(workspace.requests(), 1);
+}
+
 /// A key that is named wrongly is new to the journal, and the right one is charged again.
 #[test]
 fn keys_that_a_spreadsheet_has_changed_are_not_accepted_d49_d53() {

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use payments_journal::{Intent, IntentRequest, Subject};
-use payments_model::{Amount, TokenId};
+use payments_journal::{Intent, IntentRequest};
 
 use super::billing_file::{Row, Standing};
 use super::hashes::Hashes;
@@ -12,7 +11,7 @@ use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::failure::Failure;
 use crate::problem::Problem;
 use crate::report::problems::MOST_KEPT;
-use crate::same_payment::{is_same_reference, why_not_sent};
+use crate::same_payment::{Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent};
 use crate::spreadsheet::{Forms, is_exact_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
@@ -76,74 +75,9 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
     Ok((problems, repeats))
 }
 
-/// By what a charge is found that has another key: a form of a key or reference, and the charge.
-pub(super) type Mark = (MarkOf, String, Charge);
-
-/// What is charged; `None` if the journal has lost it.
-type Charge = Option<(TokenId, Option<Amount>)>;
-
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum MarkOf {
-    Key,
-    RoundedKey,
-    /// The reference of the earlier charge is the key now.
-    OldReference,
-    /// The key of the earlier charge is the reference now.
-    OldKey,
-    LostKey,
-}
-
-fn marks(of: MarkOf, forms: &[String], charge: &Charge) -> Vec<Mark> {
-    forms.iter().map(|form| (of, form.clone(), charge.clone())).collect()
-}
-
 /// What a second charge of the file for the same has in common with this row, of whose key the forms are.
 pub(super) fn marks_in_file(row: &Row, forms: &Forms) -> Vec<Mark> {
-    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
-    marks(MarkOf::Key, &forms.exact, &charge)
-}
-
-/// What an earlier charge of the journal for the same has in common with this row.
-pub(super) fn marks_of_row(row: &Row, forms: &Forms) -> Vec<Mark> {
-    let charge = Some((row.payment.token_id().clone(), Some(row.payment.amount())));
-    let reference = row.payment.reference_no();
-    let old_references = if reference.is_some() { &*forms.exact } else { &[] };
-    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
-    [
-        marks(MarkOf::Key, &forms.exact, &charge),
-        marks(MarkOf::RoundedKey, &forms.rounded, &charge),
-        marks(MarkOf::OldReference, old_references, &charge),
-        marks(MarkOf::OldKey, &old_keys, &charge),
-        marks(MarkOf::LostKey, &forms.exact, &None),
-    ]
-    .concat()
-}
-
-/// Any of these is a [`Mark`] of a row that may be the same charge.
-fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
-    let IntentRequest { subject, reference, amount, .. } = &intent.request;
-    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
-    let charge = match subject {
-        Subject::Lost => return marks(MarkOf::LostKey, &exact, &None),
-        Subject::Token(token) => Some((token.clone(), *amount)),
-        _ => return Vec::new(),
-    };
-    let reference = reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
-    [
-        marks(MarkOf::Key, &[&exact[..], &rounded].concat(), &charge),
-        marks(MarkOf::RoundedKey, &exact, &charge),
-        marks(MarkOf::OldReference, &reference, &charge),
-        marks(MarkOf::OldKey, &exact, &charge),
-    ]
-    .concat()
-}
-
-/// Under which a charge is found again: the forms of its key and reference.
-fn names(key: &str, reference: Option<&str>) -> Vec<String> {
-    let Forms { mut exact, rounded, .. } = Forms::of(key);
-    exact.extend(rounded);
-    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
-    exact
+    marks(MarkOf::Key, &forms.exact, Some(&IntentRequest::from(&row.payment)))
 }
 
 /// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be

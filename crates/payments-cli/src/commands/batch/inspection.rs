@@ -6,7 +6,7 @@ use payments_core::Outcome;
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
 use super::billing_file::{BillingFile, LikeCards, Row, RowRead, Standing};
-use super::earlier_charges::{charged_before, charged_twice, marks_in_file, marks_of_row};
+use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
@@ -16,6 +16,7 @@ use crate::problem::{Problem, RecordedIntent};
 use crate::report::advice::{journal_command, shell_word};
 use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
+use crate::same_payment::marks_of_payment;
 use crate::settings::KnownKeys;
 use crate::spreadsheet::Forms;
 
@@ -227,7 +228,7 @@ impl Inspection<'_> {
             let standing = intent.map_or(Standing::ToSend, |intent| self.check_recorded(&row, &intent));
             self.inspected.standings[index] = standing;
             if standing == Standing::ToSend {
-                for mark in marks_of_row(&row, &forms) {
+                for mark in marks_of_payment(&IntentRequest::from(&row.payment), &forms) {
                     self.marks.add(&mark);
                 }
             }
