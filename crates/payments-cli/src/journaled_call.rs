@@ -7,8 +7,9 @@ use std::time::{Duration, SystemTime};
 use payments_core::{Outcome, Success};
 use payments_journal::{
     Error, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, MovesMoney, StateName,
-    StoreError,
+    StoreError, Subject,
 };
+use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::abandoned::Abandoned;
@@ -29,7 +30,7 @@ use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
 use crate::run_to_report::{self, catch_panic};
-use crate::same_payment::why_not_sent;
+use crate::same_payment::{is_compared, keys_to_look_up, why_not_sent};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::situation::Situation;
 use crate::{stderr, trace};
@@ -230,22 +231,39 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 /// not recorded are reported.
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Refuses a call that would be sent while the same payment is open under another key, or was charged under a key that is another only
-/// in its spelling. Two calls at the same moment do not see each other: the key of the payment is what protects it.
+/// Refuses a call that would be sent while the same payment is open or lost under another key, or was charged under one of the keys to
+/// look up. The whole journal is not read before each call. Two calls at the same moment do not see each other: the key of the payment
+/// is what protects it.
 async fn refuse_same_payment<C: Charge>(
     journal: &Journal,
     key: &IntentKey,
     service: &str,
     call: &C,
 ) -> Result<(), Failure> {
-    let (payment, mut pages) = (call.request(), journal.pages(StateName::ALL));
-    while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
+    let payment = call.request();
+    let refuse = |intents: &[Intent]| {
         let refused = |intent| why_not_sent(intent, service, key, &payment);
-        if let Some([what, advice]) = intents.iter().find_map(refused) {
-            return Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")));
-        }
+        intents.iter().find_map(refused).map_or(Ok(()), |[what, advice]| {
+            Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")))
+        })
+    };
+    let mut pages = journal.pages(StateName::UNRESOLVED);
+    while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
+        refuse(&intents)?;
     }
-    Ok(())
+    if !matches!(payment.subject, Subject::Token(_)) {
+        return Ok(());
+    }
+    let mut lookups = JoinSet::new();
+    for other in keys_to_look_up(key, &payment) {
+        let journal = journal.clone();
+        lookups.spawn(async move { journal.find(&other).await });
+    }
+    let found: Result<Vec<_>, _> = lookups.join_all().await.into_iter().collect();
+    let mut found: Vec<_> = found.map_err(|error| unreadable(&error))?.into_iter().flatten().collect();
+    found.retain(|intent| is_compared(intent, key, &payment));
+    found.sort_unstable_by(|one, other| one.key.cmp(&other.key));
+    refuse(&found)
 }
 
 /// The journal, and the intent of this key. None is created.

@@ -1,11 +1,13 @@
 //! An earlier charge that may be the same payment under another key: a key that is made anew for each try, or that a spreadsheet or a
 //! person has spelled anew, protects nobody.
 
+use std::collections::BTreeSet;
+
 use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
 use crate::report::advice::keys;
-use crate::spreadsheet::{Forms, is_exact_variant, is_variant};
+use crate::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
 
 /// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
 /// outcome is open.
@@ -19,6 +21,28 @@ pub(crate) fn why_not_sent(
         return None;
     }
     in_another_spelling(intent, key, payment).or_else(|| open(intent, payment))
+}
+
+/// Whether a single call is compared with this earlier charge, which it has looked up by [`keys_to_look_up`]. `1.1` and `1.10` may be two
+/// instalments, unless they have the same reference.
+pub(crate) fn is_compared(intent: &Intent, key: &IntentKey, payment: &IntentRequest) -> bool {
+    let reference = reference(payment);
+    let is_likely = |text: &str| likely_spellings(text).iter().any(|it| it == intent.key.as_str());
+    is_likely(key.as_str())
+        || reference.is_some_and(|it| is_likely(it) || intent.request.reference.as_deref() == Some(it))
+}
+
+/// The keys of earlier charges that may be the same payment, of which a single call looks up each instead of reading the whole journal.
+pub(crate) fn keys_to_look_up(key: &IntentKey, payment: &IntentRequest) -> BTreeSet<IntentKey> {
+    let keys = match reference(payment) {
+        Some(reference) => [more_spellings(key.as_str()), likely_spellings(reference)].concat(),
+        None => likely_spellings(key.as_str()),
+    };
+    keys.into_iter().filter_map(|key| IntentKey::new(key).ok()).collect()
+}
+
+fn reference(payment: &IntentRequest) -> Option<&str> {
+    payment.reference.as_deref().filter(|reference| !reference.trim().is_empty())
 }
 
 /// The intent is for the same with another key: a spreadsheet or a person has changed it, or the column Key, without which the
@@ -62,7 +86,7 @@ pub(crate) fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool 
 fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
     let request = &intent.request;
     let is_same = intent.is_unresolved()
-        && payment.reference.as_ref().is_some_and(|reference| !reference.trim().is_empty())
+        && reference(payment).is_some()
         && request.reference == payment.reference
         && request.amount == payment.amount
         && request.operation() == payment.operation()

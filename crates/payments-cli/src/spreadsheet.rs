@@ -64,6 +64,44 @@ fn share(some: &[String], others: &[String]) -> bool {
     some.iter().any(|form| others.contains(form))
 }
 
+/// The most likely other spellings of a key, which can be looked up: without an apostrophe or white space, or with an apostrophe, and of
+/// digits, with other zeros before them.
+pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
+    /// Chosen by this command: numbers are padded to at most so many digits, or with at most so many zeros.
+    const WIDTH: usize = 10;
+    const ZEROS: usize = 3;
+
+    let bare = key.trim_start_matches(['\'', '"']).trim_end_matches('"');
+    let bare: String = bare.chars().filter(|sign| !sign.is_whitespace() && !is_invisible(*sign)).collect();
+    let mut found = vec![key.to_owned(), format!("'{bare}")];
+    if is_number(&bare) {
+        let number = decimal(&bare, "");
+        let most = ZEROS.max(WIDTH.saturating_sub(number.len()));
+        found.extend((0..=most).map(|zeros| format!("{}{number}", "0".repeat(zeros))));
+    }
+    found.push(bare);
+    found
+}
+
+/// These, and more that can be looked up: those of a number in another format, and another case.
+pub(crate) fn more_spellings(key: &str) -> Vec<String> {
+    let mut found = likely_spellings(key);
+    let Forms { exact, rounded, .. } = Forms::of(key);
+    found.extend([key.to_lowercase(), key.to_uppercase()]);
+    for number in [exact, rounded].concat().into_iter().filter(|form| is_number(&form.replacen('.', "", 1))) {
+        let (whole, decimals) = number.split_once('.').unwrap_or((&number, ""));
+        found.extend([decimals.len() + 1, 2].map(|digits| format!("{whole}.{decimals:0<digits$}")));
+        if let Some((thousands, rest)) = whole.split_at_checked(whole.len().saturating_sub(3))
+            && (1..=3).contains(&thousands.len())
+        {
+            let decimals = if decimals.is_empty() { String::new() } else { format!(".{decimals:0<2}") };
+            found.extend([",", "."].map(|sign| format!("{thousands}{sign}{rest}{decimals}")));
+        }
+        found.extend(likely_spellings(&number));
+    }
+    found
+}
+
 /// Letters and digits in lower case and in plain forms, without signs around them.
 fn plain_text(key: &str) -> String {
     let plain = key.chars().filter(|sign| !is_invisible(*sign)).map(|sign| match sign {

@@ -200,6 +200,38 @@ fn call_with_another_spelling_of_a_charged_key_is_refused() {
     assert_eq!(workspace.requests(), 3);
 }
 
+/// Instalments may have keys that a spreadsheet would confuse. A run compares every spelling, because a spreadsheet may have made its file.
+#[test]
+fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
+    let workspace = Workspace::open();
+    let without = request("x").replace(r#","ReferenceNo":"x""#, "");
+    let keys = ["1.1", "1.10", "1843", "1.843", "2026-1", "2026-01", "17.1", "17.10", "Inv-5", "inv5"];
+    for key in keys {
+        workspace.charging(key, &without).end().processed();
+        workspace.charging(&format!("9{key}"), &request(&format!("9{key}"))).end().processed();
+    }
+    assert_eq!(workspace.requests(), 2 * keys.len());
+    for [charged, key] in
+        [["17", "0017"], ["a-1", "'a-1"], ["'b", "b"], ["00042", "42"], ["0000000143", "0143"]]
+    {
+        workspace.charging(charged, &without).end().processed();
+        let error = workspace.charging(key, &without).end().failed_as(2, "same_payment");
+        has(message(&error), [format!("is in the journal under the key {charged};")]);
+    }
+    // With the same reference, or while one is open, any of them may be the same.
+    for (key, reference) in [("1.20", "a"), ("5,200", "b"), ("0018", "0018")] {
+        workspace.charging(key, &request(reference)).end().processed();
+    }
+    for (key, reference) in [("1.2", "a"), ("5200", "b"), ("5200.00", "b"), ("18", "18"), ("new", "0018")] {
+        workspace.charging(key, &request(reference)).end().failed_as(2, "same_payment");
+    }
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charging("3-1", &without).end().exits(5);
+    workspace.charging("03-01", &without).end().failed_as(2, "same_payment");
+    workspace.rows("INV5,tok_approved,10.50,false,\n");
+    workspace.bills("").failed(2);
+}
+
 /// Only the key of a lost charge is known.
 #[test]
 fn call_with_another_spelling_of_a_lost_key_is_refused_d49() {
