@@ -156,6 +156,20 @@ fn two_spellings_of_a_key_that_were_both_charged_are_said_to_be_charged() {
     assert_eq!(workspace.requests(), requests);
 }
 
+/// `1.843` can be read as the one number or the other.
+#[test]
+fn warning_about_a_row_hides_no_problem_of_it() {
+    let workspace = Workspace::open();
+    let row = |key: &str| format!("{key},tok_approved,10.50,false,\n");
+    let payment = request("x").replace(r#","ReferenceNo":"x""#, "");
+    for key in ["1843", "1.843"] {
+        workspace.charging(key, &payment).end().processed();
+    }
+    workspace.rows(row("1843") + &row("1.8430") + &row("1.843"));
+    let error = workspace.bills("").failed(2);
+    has(error["violations"].to_string(), ["is that of line 3 in another spelling"]);
+}
+
 /// Neither is to be sent, and only one was charged.
 #[test]
 fn rejected_row_beside_a_charged_one_in_another_spelling_is_no_second_charge() {

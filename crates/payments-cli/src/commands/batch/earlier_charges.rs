@@ -92,7 +92,8 @@ pub(super) fn charged_twice<I: Iterator<Item = (Row, Standing)>>(
         let marks = marks_in_file(&row, &Forms::of(row.key.as_str()));
         marks.into_iter().map(move |mark| (mark, (row.clone(), standing)))
     };
-    let mut last = 0;
+    // A row has several marks, and is reported once.
+    let (mut last_problem, mut last_warning) = (0, 0);
     for (mark, (row, standing)) in marks.repeated(|| again().flat_map(forms)) {
         let rows = earlier.entry(mark).or_default();
         let is_same = |(other, _): &&(Row, Standing)| {
@@ -102,18 +103,20 @@ pub(super) fn charged_twice<I: Iterator<Item = (Row, Standing)>>(
         };
         let would_charge = |(_, other): &&(Row, Standing)| [standing, *other].contains(&Standing::ToSend);
         let have_charged = |(_, other): &&(Row, Standing)| [standing, *other] == [Standing::Charged; 2];
-        let others = || rows.iter().filter(is_same).filter(|_| row.number != last);
-        if let Some((first, _)) = others().find(would_charge) {
+        let mut others = rows.iter().filter(is_same).filter(|_| row.number != last_problem);
+        if let Some((first, _)) = others.clone().find(would_charge) {
             let rule = format!(
                 "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
                  one payment, remove one row, because both would be charged; else give them keys that are clearly different",
                 first.line
             );
             problems.push(Problem::new(row.line, "Key", rule));
-            last = row.number;
-        } else if let Some((first, _)) = others().find(have_charged) {
+            last_problem = row.number;
+        } else if row.number != last_warning
+            && let Some((first, _)) = others.find(have_charged)
+        {
             repeats.add_row(&row, first.line, &first.key);
-            last = row.number;
+            last_warning = row.number;
         }
         rows.push((row, standing));
     }
