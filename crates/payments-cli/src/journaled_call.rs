@@ -131,13 +131,16 @@ async fn send_once<C: Charge>(
     let Prepared { settings, client, call } = Prepared::new(options, interrupt, read).await?;
     settings.require_one_key()?;
     trace::introduce(place, verbose);
-    // A new key that looks like a card number is refused, without creating a journal.
-    let must_be_recorded = !intent.ids_are_not_cards && is_like_a_card(key.as_str());
-    let known =
-        if must_be_recorded || dry_run { open_to_find(key, place, dry_run, interrupt).await? } else { None };
+    // With a new key, what looks like a card number is refused, without creating a journal.
+    let like_a_card = like_a_card(key, &call.request()).filter(|_| !intent.ids_are_not_cards);
+    let known = if like_a_card.is_some() || dry_run {
+        open_to_find(key, place, dry_run, interrupt).await?
+    } else {
+        None
+    };
     let is_recorded = matches!(known, Some((_, Some(_))));
-    if must_be_recorded && !is_recorded {
-        let message = format!("--key {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule("Key"));
+    if let Some(field) = like_a_card.filter(|_| !is_recorded) {
+        let message = format!("{field} {}; nothing was sent; {NOT_CARDS}", card_like_ids::rule(field));
         return Err(Failure::usage(message));
     }
     let service = settings.endpoint.service();
@@ -190,6 +193,18 @@ async fn send_once<C: Charge>(
         }
     }
     ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+}
+
+/// What the journal would keep as it is, and looks like a card number.
+fn like_a_card(key: &IntentKey, request: &IntentRequest) -> Option<&'static str> {
+    let token = match &request.subject {
+        Subject::Token(token) => Some(token.as_str()),
+        _ => None,
+    };
+    let texts =
+        [("--key", Some(key.as_str())), ("TokenId", token), ("ReferenceNo", request.reference.as_deref())];
+    let like_cards = texts.into_iter().filter(|(_, text)| text.is_some_and(is_like_a_card));
+    like_cards.map(|(field, _)| field).next()
 }
 
 /// Waits for a charge, which a first signal does not end: its response can still be recorded. The error is a second signal.

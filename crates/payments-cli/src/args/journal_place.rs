@@ -35,7 +35,7 @@ pub(crate) struct IntentOptions {
     #[arg(long, requires = "key", help = EXISTING_JOURNAL)]
     pub(crate) existing_journal: bool,
 
-    /// Accept a key, or the id of a void, that looks like a card number
+    /// Accept a key, TokenId, ReferenceNo or id of a void that looks like a card number
     #[arg(long, requires = "key")]
     pub(crate) ids_are_not_cards: bool,
 

@@ -466,6 +466,30 @@ fn key_like_a_card_number_is_accepted_if_it_is_none_or_in_the_journal_d52() {
     assert_eq!(workspace.requests(), 1);
 }
 
+/// The journal would keep and show it.
+#[test]
+fn token_and_reference_like_a_card_number_are_refused_with_a_key_d52() {
+    const LIKE_A_CARD: &str = "4539578763621486";
+    let workspace = Workspace::open();
+    let token = TOKEN_PAYMENT.replace("tok_approved", LIKE_A_CARD);
+    let reference = TOKEN_PAYMENT.replacen('{', &format!(r#"{{"ReferenceNo":"{LIKE_A_CARD}","#), 1);
+    for (request, rule) in [
+        (&token, "TokenId must be a token of the service, never a card number; nothing was sent;"),
+        (&reference, "ReferenceNo must not contain a card number; nothing was sent;"),
+    ] {
+        for option in ["--dry-run", ""] {
+            let refused = workspace.charging("k", request).with(option).end();
+            has(refused.refusal(), [rule, "give --ids-are-not-cards"]);
+            refused.hides([LIKE_A_CARD]);
+        }
+    }
+    assert!(!workspace.journal().exists());
+    assert_eq!(workspace.requests(), 0);
+    workspace.charging("k", &reference).with("--ids-are-not-cards").end().processed();
+    workspace.charging("k", &reference).end().exits(0);
+    workspace.charging("new", &reference).end().exits(2);
+}
+
 #[test]
 fn ids_of_any_form_are_looked_up_voided_and_resolved_d41() {
     let ids = ["MC/2026/0001", "auth0|x", "a b", "50%", "ü-1", "a?b#c", "-x", "'x'"];
