@@ -111,6 +111,20 @@ fn payment_twice_in_one_file_is_warned_about() {
     assert!(!workspace.bills("").stderr.contains("WARNING"));
 }
 
+#[test]
+fn rows_to_send_without_a_reference_are_warned_about() {
+    const WARNING: &str = "WARNING: rows to send without a ReferenceNo: 2; if a response is lost, no report can tell them apart";
+    let workspace = Workspace::open();
+    let row = |key: &str, reference: &str| format!("{key},tok_approved,5.00,false,{reference}\n");
+    workspace.rows(row("a", "rent") + &row("b", "") + &row("c", ""));
+    for option in ["--dry-run", ""] {
+        has(workspace.bills(option).exits(0).stderr, [WARNING]);
+    }
+    // Those were charged.
+    workspace.rows(row("a", "rent") + &row("b", "") + &row("c", "") + &row("d", "water"));
+    assert!(!workspace.bills("").exits(0).stderr.contains("WARNING"));
+}
+
 /// The response of `17` is lost, a person says that it was not processed, `0017` is charged, and then the first is found.
 fn charged_in_two_spellings() -> Workspace {
     let workspace = Workspace::open();

@@ -113,6 +113,16 @@ pub(super) fn inspect(
     }
     problems.refuse()?;
     let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
+    let without_reference = rows()
+        .filter(|(row, is_to_send)| {
+            *is_to_send && row.payment.reference_no().is_none_or(|it| it.trim().is_empty())
+        })
+        .count();
+    if without_reference > 0 {
+        warnings.push(format!(
+            "rows to send without a ReferenceNo: {without_reference}; if a response is lost, no report can tell them apart"
+        ));
+    }
     warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
     Ok(inspected)
 }
