@@ -246,9 +246,9 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 /// not recorded are reported.
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
-/// Refuses a call that would be sent while the same payment is open or lost under another key, or was charged under one of the keys to
-/// look up. The whole journal is not read before each call. Two calls at the same moment do not see each other: the key of the payment
-/// is what protects it.
+/// Refuses a call that would be sent while the same payment is open or lost under another key, or was charged under one of the keys
+/// to look up. The whole journal is not read before each call. Two calls at the same moment do not see each other: the key of the
+/// payment is what protects it.
 async fn refuse_same_payment<C: Charge>(
     journal: &Journal,
     key: &IntentKey,

@@ -23,8 +23,8 @@ pub(crate) fn why_not_sent(
     in_another_spelling(intent, key, payment).or_else(|| open(intent, payment))
 }
 
-/// Whether a single call is compared with this earlier charge, which it has looked up by [`keys_to_look_up`]. `1.1` and `1.10` may be two
-/// instalments, unless they have the same reference.
+/// Whether a single call is compared with this earlier charge, which it has looked up by [`keys_to_look_up`]. `1.1` and `1.10` may be
+/// two instalments, unless they have the same reference.
 pub(crate) fn is_compared(intent: &Intent, key: &IntentKey, payment: &IntentRequest) -> bool {
     let reference = reference(payment);
     let is_likely = |text: &str| likely_spellings(text).iter().any(|it| it == intent.key.as_str());
@@ -32,7 +32,7 @@ pub(crate) fn is_compared(intent: &Intent, key: &IntentKey, payment: &IntentRequ
         || reference.is_some_and(|it| is_likely(it) || intent.request.reference.as_deref() == Some(it))
 }
 
-/// The keys of earlier charges that may be the same payment, of which a single call looks up each instead of reading the whole journal.
+/// The keys of earlier charges that may be the same payment. A single call looks them up instead of reading the whole journal.
 pub(crate) fn keys_to_look_up(key: &IntentKey, payment: &IntentRequest) -> BTreeSet<IntentKey> {
     let keys = match reference(payment) {
         Some(reference) => [more_spellings(key.as_str()), likely_spellings(reference)].concat(),
@@ -95,7 +95,7 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
     is_same.then(|| keys::open(intent))
 }
 
-/// By what an earlier charge of [`why_not_sent`] is found among many: a form of a key or reference, and the charge. One that is in another
+/// By what an earlier charge of [`why_not_sent`] is found among many: a form of a key or reference, and the charge. One in another
 /// spelling shares a mark with the payment.
 pub(crate) type Mark = (MarkOf, String, Charge);
 

@@ -64,8 +64,8 @@ fn share(some: &[String], others: &[String]) -> bool {
     some.iter().any(|form| others.contains(form))
 }
 
-/// The most likely other spellings of a key, which can be looked up: without an apostrophe or white space, or with an apostrophe, and of
-/// digits, with other zeros before them.
+/// The most likely other spellings of a key, which can be looked up: without an apostrophe or white space, or with an apostrophe,
+/// and of digits, with other zeros before them.
 pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
     /// Chosen by this command: numbers are padded to at most so many digits, or with at most so many zeros.
     const WIDTH: usize = 10;

@@ -228,7 +228,8 @@ fn call_with_another_spelling_of_a_charged_key_is_refused() {
     assert_eq!(workspace.requests(), 3);
 }
 
-/// Instalments may have keys that a spreadsheet would confuse. A run compares every spelling, because a spreadsheet may have made its file.
+/// Instalments may have keys that a spreadsheet would confuse. A run compares every spelling, because a spreadsheet may have made
+/// its file.
 #[test]
 fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
     let workspace = Workspace::open();

@@ -62,7 +62,7 @@ fn first_payment_of_another_base_url_is_warned_about_d47() {
     let (workspace, other) = (Workspace::open(), sandbox());
     workspace.good(1);
     workspace.bills("").exits(0);
-    workspace.rows("n1,tok_approved,1.00,false,\n");
+    workspace.rows("n1,tok_approved,1.00,false,rent\n");
     for run in [
         workspace.billing("--dry-run").at(other.base_url()),
         workspace.charging("n2", TOKEN_PAYMENT).with("--dry-run").at(other.base_url()),
