@@ -148,14 +148,13 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
              txn_second,7.25,invoice-23,{time},{second}\n"
         )
     };
-    workspace.reconcile(&report("Settled"), "--charged-status settled").exits(8);
-    let misspelled =
-        workspace.reconcile(&report("Settled"), "--charged-status setled --output text").exits(0);
+    workspace.reconcile(report("Settled"), "--charged-status settled").exits(8);
+    let misspelled = workspace.reconcile(report("Settled"), "--charged-status setled --output text").exits(0);
     let shown =
         "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  a status with the words Settled (2)";
     assert!(misspelled.stdout.contains(shown), "{}", misspelled.stdout);
     assert!(!misspelled.stdout.contains("every charge is explained"), "{}", misspelled.stdout);
-    let pending = workspace.reconcile(&report("Pending"), "--charged-status settled").quiet(0).json();
+    let pending = workspace.reconcile(report("Pending"), "--charged-status settled").quiet(0).json();
     assert_eq!(pending["doubtful"][0]["lines"], json!([3]), "{pending}");
     assert_eq!(pending["unnamed_statuses"], json!({"Pending": 1}), "{pending}");
 }
