@@ -236,7 +236,7 @@ impl FailedCall {
         match self.http_status().map(|status| status.as_u16()) {
             // An unreadable 2xx, but not a refusal in the body of a 2xx.
             Some(200..=299) => self.kind() != ErrorKind::Refused,
-            Some(status) => matches!(status, 408 | 425 | 429 | 500..=599) || self.is_truncated(),
+            Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             // An invalid certificate or configuration will still be invalid in a second.
             None => self.transport_error().is_some_and(|error| {
                 !error.is_permanent() && error.kind() != TransportErrorKind::Configuration

@@ -169,18 +169,6 @@ fn every_transient_status_is_retried_d12() {
 }
 
 #[test]
-fn a_truncated_refusal_is_retried_and_an_encoded_one_is_not_d12() {
-    const REFUSAL: &str = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
-    let encoded = http::Response::builder().status(404).header("content-encoding", "gzip");
-    let encoded = encoded.body(Bytes::from_static(REFUSAL.as_bytes())).unwrap();
-    for (step, sent) in [(response(404, &REFUSAL[..20]), 2), (Step::Respond(encoded), 1)] {
-        let script = Script::new([step, found()]);
-        let result = block_on(builder(&script, &ManualClock::auto()).build().transaction(&id()));
-        assert_eq!((script.sent(), result.is_ok()), (sent, sent == 2), "{result:?}");
-    }
-}
-
-#[test]
 fn an_unreadable_response_is_retried_d12() {
     for status in [200, 299] {
         let script = Script::new([response(status, "<html>"), found()]);
@@ -734,30 +722,6 @@ fn a_panic_of_the_observer_does_not_lose_the_outcome() {
     let mut call = Box::pin(client.process_token(&payment));
     assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
     drop(call);
-}
-
-#[test]
-fn the_second_observer_receives_what_the_first_one_panics_at() {
-    let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"t"}}"#;
-    for panics_first in [true, false] {
-        let log = Log::default();
-        let script = Script::new([response(200, processed), Step::Hang]);
-        let builder = builder(&script, &ManualClock::new());
-        let client = if panics_first {
-            builder.observer((PanickingObserver, log.clone())).build()
-        } else {
-            builder.observer((log.clone(), PanickingObserver)).build()
-        };
-        block_on(client.process_token(&payment())).unwrap();
-        let payment = payment();
-        let mut call = Box::pin(client.process_token(&payment));
-        assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
-        drop(call);
-        let [started, finished, _, abandoned] = &log.lines()[..] else { panic!("{:?}", log.lines()) };
-        assert_eq!(started, "token-transaction 1 started");
-        assert_eq!(finished, "token-transaction 1 ok Some(200) Some(\"t\")");
-        assert_eq!(abandoned, "token-transaction 1 abandoned after 0ns");
-    }
 }
 
 #[test]
