@@ -121,17 +121,12 @@ async fn charge_file(
         stderr::warn(warning);
     }
     let summary = Summary { is_dry_run, ..inspected.summary };
-    // "Rejected" says that no money has moved, which is not known of a lost time.
-    let has_rejected = summary.tallies.earlier.rejected.count > 0;
-    // A run would be refused its first row.
-    let is_refused_later = is_dry_run && summary.tallies.not_started().count > 0;
-    let is_checked = has_rejected || is_refused_later;
-    if let Some(journal) = journal.as_ref().filter(|_| is_checked) {
-        interrupt.unless_arrived(place.check_history(journal)).await.map_err(with_earlier_runs)?;
-    }
     if is_dry_run {
         match journal {
-            Some(_) if is_checked => {}
+            // The run would be refused its first row.
+            Some(journal) if summary.tallies.not_started().count > 0 => {
+                interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
+            }
             Some(journal) => {
                 let warning = async {
                     warn_of_a_loss(&journal).await;

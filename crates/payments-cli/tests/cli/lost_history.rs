@@ -169,25 +169,6 @@ fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
     workspace.bills("--dry-run").fails(2, "put it back");
 }
 
-/// In the lost time, a person may have charged the rejected key after all.
-#[test]
-fn run_of_a_restored_copy_does_not_say_that_a_key_was_rejected_d49() {
-    let workspace = Workspace::open();
-    workspace.tokens(&["tok_declined"]);
-    workspace.bills("").ends(4, "rejected");
-    let copy = fs::read(workspace.journal()).unwrap();
-    workspace.charge("later").processed();
-    fs::write(workspace.journal(), copy).unwrap();
-    let requests = workspace.requests();
-    for option in ["--dry-run", ""] {
-        let error = workspace.bills(option).fails(2, "lacks its newest entries");
-        has(error["message"].as_str().unwrap(), ["earlier runs may have paid rows of this file"]);
-    }
-    assert_eq!(workspace.requests(), requests);
-    workspace.accept("Key\nlater\n").exits(0);
-    workspace.bills("").exits(4);
-}
-
 /// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
 #[test]
 fn variant_of_a_lost_key_is_not_charged_again_d49() {
