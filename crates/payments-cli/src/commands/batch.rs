@@ -146,6 +146,10 @@ async fn charge_file(
         Some(journal) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(with_earlier_runs)?,
     };
+    // "Rejected" says that no money has moved, which is not known of a lost time.
+    if summary.tallies.earlier.rejected.count > 0 {
+        warn_of_a_loss(&journal).await;
+    }
     let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     let progress = Progress::begin(&summary.tallies, Instant::now());
     if let Some(signal) = interrupt.has_arrived().await {

@@ -169,6 +169,19 @@ fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
     workspace.bills("--dry-run").fails(2, "put it back");
 }
 
+/// In the lost time, a person may have charged the rejected key after all.
+#[test]
+fn run_of_a_restored_copy_warns_that_a_rejection_may_be_old_d49() {
+    let workspace = Workspace::open();
+    workspace.tokens(&["tok_declined"]);
+    workspace.bills("").ends(4, "rejected");
+    let copy = fs::read(workspace.journal()).unwrap();
+    workspace.charge("later").processed();
+    fs::write(workspace.journal(), copy).unwrap();
+    let ended = workspace.bills("").exits(4);
+    has(&ended.stderr, ["what this shows may be old", "lacks its newest entries"]);
+}
+
 /// A key that a person has named for a lost time, from a file that a spreadsheet had saved.
 #[test]
 fn variant_of_a_lost_key_is_not_charged_again_d49() {
