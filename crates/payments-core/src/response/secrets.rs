@@ -8,8 +8,8 @@ use payments_model::unversioned::{
 };
 use payments_model::{TokenId, mask};
 
-/// The secrets of a call, to be masked in the texts that are kept of it: those of the request, its token and the API key. They are borrowed, so
-/// nothing that outlives the call has a copy.
+/// The secrets of a call, to be masked in the texts that are kept of it: those of the request, its token and the API key. They are
+/// borrowed, so nothing that outlives the call has a copy.
 #[derive(Default)]
 pub(crate) struct Secrets<'a> {
     /// The token is the last one.
