@@ -1,13 +1,13 @@
 //! The environment of the transport must not change where a payment goes, or cause a panic.
 
 use std::future::Future;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
-use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Waker};
-use std::thread;
 use std::time::Duration;
+use std::{process, thread};
 
 use crate::child::Child;
 use crate::connection::Connection;
@@ -101,19 +101,19 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             let setup = harness.setup(run.journal.clone(), None);
             let child = Child::command(name, &run.base_url, &setup)?.spawn();
             let child = child.map_err(|error| Child::cannot_start(&error))?;
-            let id = child.id();
             let has_arrived = arrived.wait(MEDIUM);
-            let is_stopped = signal(id, "STOP");
-            let continuing = Continuing(id);
+            let stopped_process = StoppedProcess::stop(&child);
             stopped.set();
             let is_answered = answered.wait(MEDIUM);
             // The deadline started before the request arrived.
             thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
-            let continues = signal(id, "CONT");
-            drop(continuing);
+            let stopped_process = stopped_process.map(drop);
             let [said, _] = Child::output(child)?;
-            ensure!(is_stopped && continues, "cannot stop the process of the call");
             ensure!(has_arrived && is_answered, "the process of the call sent no request");
+            stopped_process.map_err(|error| {
+                Violation::new(format!("cannot stop the process of the call: {error}"))
+                    .detail("the process", said.trim())
+            })?;
             if !said.contains(Child::GOT_RESPONSE) {
                 let found = "the response that arrived while the process was stopped was lost";
                 return Err(Violation::new(found).detail("the process", said.trim()));
@@ -123,19 +123,43 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
     })
 }
 
-/// Continues the process when it is dropped: a stopped one would outlive a test that panics.
-struct Continuing(u32);
+/// A process that is stopped until this is dropped.
+struct StoppedProcess {
+    #[cfg(unix)]
+    id: rustix::process::Pid,
+}
 
-impl Drop for Continuing {
-    fn drop(&mut self) {
-        signal(self.0, "CONT");
+#[cfg(unix)]
+impl StoppedProcess {
+    /// Returns when no thread of the process runs any more. A thread that the signal has not yet reached could read the response,
+    /// and the contract would check nothing.
+    fn stop(child: &process::Child) -> io::Result<Self> {
+        use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
+
+        let process = Self { id: Pid::from_child(child) };
+        kill_process(process.id, Signal::STOP)?;
+        // It stays a child whose end can be waited for.
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        match waitid(WaitId::Pid(process.id), options)? {
+            Some(status) if status.stopped() => Ok(process),
+            _ => Err(io::Error::other("it has ended")),
+        }
     }
 }
 
-/// Returns whether the signal was sent.
-fn signal(process: u32, name: &str) -> bool {
-    let kill = format!("kill -{name} {process}");
-    Command::new("sh").args(["-c", &kill]).status().is_ok_and(|status| status.success())
+#[cfg(unix)]
+impl Drop for StoppedProcess {
+    fn drop(&mut self) {
+        // One that has ended needs no signal, and one that does not continue is killed when it is late.
+        let _ = rustix::process::kill_process(self.id, rustix::process::Signal::CONT);
+    }
+}
+
+#[cfg(not(unix))]
+impl StoppedProcess {
+    fn stop(_: &process::Child) -> io::Result<Self> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
 }
 
 /// The transport is created both inside and outside a runtime, and a call is polled outside a runtime.
