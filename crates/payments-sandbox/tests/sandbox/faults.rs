@@ -315,6 +315,8 @@ fn the_log_has_a_charge_that_the_gateway_no_longer_records() {
             }
             let is_drip = fault.starts_with("drip");
             if is_drip {
+                // A client that leaves earlier may have seen no response.
+                client.read_head();
                 drop(client);
             } else {
                 assert_eq!(client.response().status(), 200, "{how}");
