@@ -80,7 +80,13 @@ mod tests {
         let tls = || TransportError::not_processed(TransportErrorKind::Tls);
         assert_eq!(pause(tls().permanent()), None);
         assert!(pause(tls()).is_some(), "the network interrupted the handshake");
-        assert_eq!(pause(TransportError::not_processed(TransportErrorKind::Configuration)), None);
+    }
+
+    #[test]
+    fn a_transport_that_is_configured_wrongly_needs_a_fix_d12_d56() {
+        let configuration = || TransportError::not_processed(TransportErrorKind::Configuration);
+        assert!(configuration().is_permanent() && failed(configuration()).needs_a_fix());
+        assert_eq!(RetryPolicy::DEFAULT.pause(1, &failed(configuration()), &Always(0)), None);
     }
 
     #[test]

@@ -104,8 +104,8 @@ impl FailedCall {
         self.response()?.refused_by
     }
 
-    /// Whether the transport sent nothing, for a reason that waiting does not remove: an invalid certificate, for example. An invalid
-    /// request and a wrong configuration have a [`kind`](Self::kind) of their own.
+    /// Whether the transport sent nothing, for a reason that waiting does not remove: an invalid certificate, for example, or a missing
+    /// runtime. An invalid request and a wrong configuration of the client have a [`kind`](Self::kind) of their own.
     pub fn needs_a_fix(&self) -> bool {
         self.transport_error()
             .is_some_and(|error| error.delivery() == Delivery::NotProcessed && error.is_permanent())
@@ -238,9 +238,7 @@ impl FailedCall {
             Some(200..=299) => self.kind() != ErrorKind::Refused,
             Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             // An invalid certificate or configuration will still be invalid in a second.
-            None => self.transport_error().is_some_and(|error| {
-                !error.is_permanent() && error.kind() != TransportErrorKind::Configuration
-            }),
+            None => self.transport_error().is_some_and(|error| !error.is_permanent()),
         }
     }
 

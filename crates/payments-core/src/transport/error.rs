@@ -127,12 +127,13 @@ impl TransportError {
     }
 
     fn new(kind: TransportErrorKind, delivery: Delivery) -> Self {
-        Self { kind, delivery, is_permanent: false, partial: None, source: None }
+        let is_permanent = kind == TransportErrorKind::Configuration;
+        Self { kind, delivery, is_permanent, partial: None, source: None }
     }
 
     /// Marks a failure that recurs until somebody fixes its cause: an expired certificate, for example, or a proxy that refuses
     /// the address. A TLS handshake that the network interrupted is not one. It changes the advice, and a lookup is not retried. It
-    /// says nothing about the money.
+    /// says nothing about the money. [`TransportErrorKind::Configuration`] is always permanent.
     #[must_use]
     pub fn permanent(mut self) -> Self {
         self.is_permanent = true;
@@ -170,7 +171,7 @@ impl TransportError {
         self.delivery
     }
 
-    /// Whether the transport reports that waiting does not help.
+    /// Whether waiting does not help: the transport [says so](Self::permanent), or it cannot send as it is configured.
     pub fn is_permanent(&self) -> bool {
         self.is_permanent
     }
