@@ -119,10 +119,6 @@
 
 // docs.rs builds with nightly, which writes on each item the feature that it needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
-#![allow(
-    private_interfaces,
-    reason = "the traits that seal `Operation` name types of this crate, and only this crate calls them"
-)]
 
 pub mod blocking;
 mod call_id;

@@ -5,7 +5,6 @@ use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
 use payments_core::{Client, Operation, Outcome, Success};
-use payments_model::unversioned::contains_long_secret;
 use payments_model::{TokenId, TransactionId};
 
 use crate::error::Cause;
@@ -27,19 +26,17 @@ pub(crate) struct Call {
 impl Call {
     /// What is recorded when it begins. A key with a secret is refused, before anything is logged.
     pub(crate) fn new_attempt<P: MovesMoney>(&self, payment: &P, begin: Begin) -> Result<NewAttempt, Error> {
-        let is_api_key_in = |text: &str| self.client.is_api_key_in(text);
-        let key = self.key.as_str();
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
-        let is_payer_in_key = contains_long_secret(key, &payment.secrets());
+        let is_secret_in = |text: &str| self.client.is_secret_in(text, payment);
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if is_api_key_in(key) || stored_id.is_some_and(is_api_key_in) || is_payer_in_key {
+        if is_secret_in(self.key.as_str()) || stored_id.is_some_and(is_secret_in) {
             return Err(Error::new(self.key.clone(), Cause::SecretInKey));
         }
         let mut request = IntentRequest::from(payment);
         // A reference filled from the wrong field can be the API key.
-        request.reference.take_if(|reference| is_api_key_in(reference));
+        request.reference.take_if(|reference| is_secret_in(reference));
         let (service, owner) = (self.client.service().to_owned(), self.journal.store().owner().clone());
         Ok(NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner })
     }
@@ -237,6 +234,6 @@ impl<O> MovesMoney for O where
 {
 }
 
-fn processed_as<P: MovesMoney>(data: &P::Data) -> TransactionId {
-    P::transaction_id_of(data).expect("every payment and void names its transaction").clone()
+fn processed_as<P: MovesMoney>(response: &Success<P::Data>) -> TransactionId {
+    response.transaction().expect("every payment and void names its transaction").clone()
 }

@@ -34,7 +34,7 @@ impl<'a, O: Operation> Call<'a, O> {
     ) -> Self {
         let exchange = Exchange::new(operation, endpoint, Some(id));
         #[cfg(feature = "tracing")]
-        let span = super::span::of_call(O::NAME, id);
+        let span = super::span::of_call(exchange.facts.operation, id);
         #[cfg(feature = "tracing")]
         let is_watched = observer.is_some() || !span.is_disabled();
         #[cfg(not(feature = "tracing"))]
@@ -60,7 +60,7 @@ impl<'a, O: Operation> Call<'a, O> {
     /// Records how the call ended, in its span.
     #[cfg(feature = "tracing")]
     pub(crate) fn finish<D, E: CallError>(&self, result: &Result<Success<D>, E>) {
-        super::span::end_call(&self.span, O::NAME, result);
+        super::span::end_call(&self.span, self.exchange.facts.operation, result);
     }
 }
 
@@ -86,7 +86,12 @@ impl<'a, O: Operation> Attempt<'a, O> {
             started: None,
             is_open: true,
             #[cfg(feature = "tracing")]
-            span: super::span::of_attempt(&call.span, O::NAME, call.exchange.endpoint, number),
+            span: super::span::of_attempt(
+                &call.span,
+                call.exchange.facts.operation,
+                call.exchange.endpoint,
+                number,
+            ),
         }
     }
 
@@ -120,7 +125,7 @@ impl<'a, O: Operation> Attempt<'a, O> {
         let event = AttemptStarted {
             call_id: *id,
             service: endpoint.service(),
-            operation: O::NAME,
+            operation: facts.operation,
             attempt: self.number,
             started_at,
             amount: facts.amount,
@@ -140,7 +145,7 @@ impl<'a, O: Operation> Attempt<'a, O> {
         let started = &started;
         let event = match result {
             Ok(success) => {
-                let id = O::transaction_id_of(success.data()).map(TransactionId::as_str);
+                let id = success.transaction().map(TransactionId::as_str);
                 AttemptFinished {
                     started,
                     latency,
@@ -175,7 +180,12 @@ impl<O: Operation> Drop for Attempt<'_, O> {
             return;
         }
         #[cfg(feature = "tracing")]
-        super::span::drop_attempt(&self.call.span, &self.span, O::NAME, self.started.is_some());
+        super::span::drop_attempt(
+            &self.call.span,
+            &self.span,
+            self.call.exchange.facts.operation,
+            self.started.is_some(),
+        );
         if let Some((observer, started, latency)) = self.observed() {
             let event = AttemptAbandoned { started: &started, latency };
             catch_panic(|| observer.attempt_abandoned(&event));

@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::{CallError as _, Cause, Error};
-use crate::operation::Operation;
-use crate::response::{Secrets, Success};
+use crate::operation::{Exchange, Operation};
+use crate::response::Success;
 use crate::transport::{before, grace_after_stop};
 use crate::{
     ApiKey, CallId, CallerHeaders, Deadlines, Endpoint, TransportError, TransportErrorKind, TransportRequest,
@@ -103,7 +103,7 @@ impl Client {
             attempt.finish(&result);
             let Err(error) = result else { return result };
             // A payment or a void is never sent again.
-            if O::NAME.moves_money() {
+            if call.exchange.facts.operation.moves_money() {
                 return Err(error);
             }
             let Some(pause) = self.settings.retry.pause(number, error.failed_call(), &**random) else {
@@ -216,13 +216,14 @@ impl Client {
         self.endpoint.service()
     }
 
-    /// Whether this text contains the API key, for example because a reference or a name was read from the wrong field. Do not keep
-    /// or show such a text. A key of fewer than eight characters is not searched for, because it occurs by chance.
+    /// Whether this text contains the API key or a secret of the request, for example because a reference or a name was read from the
+    /// wrong field. Do not keep or show such a text. A token does not count, nor does a secret of fewer than eight characters, because it
+    /// occurs by chance.
     ///
     /// For the other crates of this project only: it may change in any version.
     #[doc(hidden)]
-    pub fn is_api_key_in(&self, text: &str) -> bool {
-        Secrets::new(Vec::new(), self.endpoint.api_key().header_value()).are_in(text)
+    pub fn is_secret_in(&self, text: &str, operation: &impl Operation) -> bool {
+        Exchange::new(operation, &self.endpoint, None).secrets.are_in(text)
     }
 
     /// Sends the request through the transport once.
@@ -239,7 +240,13 @@ impl Client {
             let added = attempt.in_scope(|| self.caller_headers())?;
             added.add_to(request.headers_mut());
             Ok((
-                TransportRequest::to(self.endpoint.server(), request, O::NAME, deadlines, response_cap),
+                TransportRequest::to(
+                    self.endpoint.server(),
+                    request,
+                    call.exchange.facts.operation,
+                    deadlines,
+                    response_cap,
+                ),
                 added,
             ))
         });

@@ -4,12 +4,7 @@ use crate::operation::Facts;
 use crate::response::Secrets;
 
 /// The error of an operation: [`Error`] or [`LookupError`](super::LookupError).
-#[allow(
-    unnameable_types,
-    unreachable_pub,
-    reason = "only the two error types of this crate implement it; Rust 1.91 reports the second lint"
-)]
-pub trait CallError: std::error::Error + Sized {
+pub(crate) trait CallError: Sized {
     /// The error of the operation with these facts.
     fn of(call: FailedCall, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Self;
 

@@ -9,7 +9,7 @@ use payments_model::{ValidationError, Violation};
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, MaskedDebug, Metadata, Received, RefusedBy, Secrets};
+use crate::response::{BodyForm, Found, Metadata, Received, RefusedBy, Secrets};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -53,7 +53,6 @@ pub(crate) struct FailedResponse {
     form: BodyForm,
     metadata: Metadata,
     found: Found,
-    debug: MaskedDebug,
 }
 
 impl FailedResponse {
@@ -64,19 +63,19 @@ impl FailedResponse {
         secrets: &Secrets<'_>,
     ) -> Self {
         let found = received.found(refused_by, facts, secrets);
-        let (metadata, debug) = received.kept(&found, facts, secrets);
-        Self { refused_by, form: received.form, metadata, found, debug }
+        let metadata = Metadata::new(&received, &found, facts, secrets);
+        Self { refused_by, form: received.form, metadata, found }
     }
 }
 
 impl fmt::Debug for FailedResponse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { refused_by, form, metadata, found, debug } = self;
+        let Self { refused_by, form, metadata, found } = self;
         f.debug_struct("FailedResponse")
             .field("refused_by", refused_by)
             .field("form", form)
             .field("metadata", metadata)
-            .field("found", &debug.shown(found))
+            .field("found", &metadata.shown(found))
             .finish()
     }
 }

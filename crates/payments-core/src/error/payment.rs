@@ -113,10 +113,7 @@ impl Error {
     }
 
     /// With [`Outcome::Unknown`], what a person can search the service's records by if there is no
-    /// [`transaction_id`](Self::transaction_id) to look up.
-    ///
-    /// For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
+    /// [`transaction_id`](Self::transaction_id) to look up: see [`OperationName::search_by`].
     pub fn search_by(&self) -> Option<&'static str> {
         (self.0.outcome == Outcome::Unknown).then_some(self.0.search_by)
     }

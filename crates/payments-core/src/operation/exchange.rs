@@ -1,16 +1,17 @@
 use std::borrow::Cow;
+use std::error::Error as StdError;
 use std::fmt::Debug;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::unversioned::{Envelope, Status};
-use payments_model::{SecretBytes, TransactionId, ValidationError};
+use payments_model::unversioned::Status;
+use payments_model::{CardNumber, SecretBytes, ValidationError};
 
+use super::data::ResponseData;
 use super::facts::Facts;
-use super::name::OperationName;
 use crate::error::{CallError, Cause, FailedCall, FailedResponse};
-use crate::response::{Meaning, Received, Secrets};
+use crate::response::{Meaning, Metadata, Received, Secrets};
 use crate::{CallId, Endpoint, Success, TransportError};
 
 /// One operation of the service as a value: it builds its HTTP request and reads its HTTP response, and does no I/O.
@@ -41,14 +42,10 @@ use crate::{CallId, Endpoint, Success, TransportError};
 #[allow(private_bounds, reason = "only this crate implements it")]
 pub trait Operation: Sealed {
     /// The data of a success.
-    type Data: Debug;
+    type Data: Debug + ResponseData;
 
     /// [`Error`](crate::Error) for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
-    type Error: CallError;
-
-    /// The operation's name.
-    #[doc(hidden)]
-    const NAME: OperationName;
+    type Error: StdError + CallError;
 
     /// What identifies the request in the service's records, and what to search them by.
     fn facts(&self) -> Facts<'_>;
@@ -97,52 +94,30 @@ pub trait Operation: Sealed {
     fn error_from_transport(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
         Exchange::new(self, endpoint, None).error_from_transport(error)
     }
-
-    /// The id in the URL of a lookup, as a path segment.
-    #[doc(hidden)]
-    fn path_id(&self) -> Result<Cow<'_, str>, ValidationError> {
-        Ok(Cow::Borrowed(""))
-    }
-
-    /// The body of a `POST`, or `None` for a `GET`.
-    #[doc(hidden)]
-    fn body(&self) -> Option<SecretBytes> {
-        None
-    }
-
-    /// The request's secrets, to be masked in the texts that are kept of a response.
-    #[doc(hidden)]
-    fn secrets(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
-    /// The digits of the request's card, if it has one.
-    #[doc(hidden)]
-    fn card_digits(&self) -> Option<&str> {
-        None
-    }
-
-    /// The data of a success, if the response contains any.
-    #[doc(hidden)]
-    fn data(&self, envelope: &Envelope<'_>) -> Option<Self::Data>;
-
-    /// Replaces each id of a success for which `redacted` returns another text.
-    #[doc(hidden)]
-    fn redact_ids(data: &mut Self::Data, redacted: &dyn Fn(&str) -> Option<String>);
-
-    /// The transaction that a success is about.
-    #[doc(hidden)]
-    fn transaction_id_of(data: &Self::Data) -> Option<&TransactionId>;
 }
 
-/// Other crates cannot name it.
-pub(crate) trait Sealed {}
+/// What this crate needs of an operation to build its request and to mask its secrets. Other crates cannot name it.
+pub(crate) trait Sealed {
+    /// The content of the request.
+    fn content(&self) -> Result<Content<'_>, ValidationError>;
 
-/// Replaces the id if `redacted` returns another text.
-pub(crate) fn redact_transaction_id(id: &mut TransactionId, redacted: &dyn Fn(&str) -> Option<String>) {
-    if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_response) {
-        *id = other;
+    /// The number of the card, if the request has one.
+    fn card_number(&self) -> Option<&CardNumber> {
+        None
     }
+
+    /// The other secrets of the request. Not a token, which is in its [facts](Facts).
+    fn other_secrets(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+/// What tells one request of an operation from another.
+pub(crate) enum Content<'a> {
+    /// The body of a `POST`.
+    Body(SecretBytes),
+    /// The id in the path of a `GET`, percent-encoded.
+    PathId(Cow<'a, str>),
 }
 
 /// One request of an operation and its end.
@@ -157,17 +132,19 @@ pub(crate) struct Exchange<'a, O: ?Sized> {
 impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
         let facts = operation.facts();
-        let secrets = Secrets::new(operation.secrets(), endpoint.api_key().header_value());
-        let secrets = secrets.with_token(facts.token_id);
+        let (card_number, others) = (operation.card_number(), operation.other_secrets());
+        let secrets = Secrets::new(endpoint.api_key(), card_number, others, facts.token_id);
         Self { operation, endpoint, facts, secrets, call_id }
     }
 
     /// Builds the request.
     pub(crate) fn request(&self) -> Result<http::Request<Bytes>, Cause> {
-        let body = self.operation.body();
-        let method = if body.is_some() { Method::POST } else { Method::GET };
-        let mut request = http::Request::new(body.map(Bytes::from_owner).unwrap_or_default());
-        *request.uri_mut() = self.endpoint.uri(O::NAME, &self.operation.path_id()?)?;
+        let (method, path_id, body) = match self.operation.content()? {
+            Content::Body(body) => (Method::POST, Cow::Borrowed(""), Bytes::from_owner(body)),
+            Content::PathId(id) => (Method::GET, id, Bytes::new()),
+        };
+        let mut request = http::Request::new(body);
+        *request.uri_mut() = self.endpoint.uri(self.facts.operation, &path_id)?;
         let headers = request.headers_mut();
         // Leaves room for the headers of the HTTP stack.
         headers.reserve(7);
@@ -188,12 +165,12 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
         let received = Received::whole(response, &self.secrets);
         // A failure is no success, whatever its data.
         let envelope = received.envelope.as_ref().filter(|envelope| envelope.status() != Status::Failure);
-        let data = envelope.and_then(|envelope| self.operation.data(envelope));
+        let data = envelope.and_then(|envelope| O::Data::read(envelope, &self.facts));
         match (received.meaning(&self.facts, data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
-                O::redact_ids(&mut data, &|id| self.secrets.redacted_id(id, self.operation.card_digits()));
-                let kept = received.kept(&data, &self.facts, &self.secrets);
-                Ok(Success::new(data, kept, self.call_id))
+                data.redact_ids(&|id| self.secrets.redacted_id(id));
+                let metadata = Metadata::new(&received, &data, &self.facts, &self.secrets);
+                Ok(Success::new(data, metadata, self.call_id))
             }
             (meaning, _) => Err(self.failed(Cause::Response(self.kept(received, meaning)))),
         }
@@ -211,7 +188,7 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
 
     /// The error of this exchange.
     pub(crate) fn failed(&self, cause: Cause) -> O::Error {
-        let call = FailedCall { operation: Some(O::NAME), call_id: self.call_id, cause };
+        let call = FailedCall { operation: Some(self.facts.operation), call_id: self.call_id, cause };
         O::Error::of(call, &self.facts, &self.secrets)
     }
 

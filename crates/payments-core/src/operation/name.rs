@@ -63,9 +63,6 @@ impl OperationName {
     ///
     /// The interface has no search, so a person searches the service's own reports. A card or ACH payment has no field for a
     /// reference of the caller (the interface, Card transaction request body).
-    ///
-    /// For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
     pub const fn search_by(self, reference: Option<&str>) -> &'static str {
         match (self, reference) {
             (Self::Transaction, _) => "amount, last four digits, payer's name and time",

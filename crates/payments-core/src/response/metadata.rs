@@ -1,15 +1,18 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
 use http::{HeaderMap, HeaderName, StatusCode};
 use payments_model::mask;
 use payments_model::unversioned::Envelope;
 
+use super::body_form::BodyForm;
+use super::received::Received;
 use super::retry_after::retry_after;
 use super::secrets::Secrets;
 use super::snippet::Snippet;
+use crate::operation::Facts;
 
 /// The parts of every response that are kept. The texts are masked.
 #[derive(Clone)]
@@ -21,25 +24,35 @@ pub(crate) struct Metadata {
     status_code: Option<String>,
     message: Option<String>,
     snippet: Snippet,
+    /// The `Debug` of the value in both forms, masked when it was read, if it shows a secret: no secret is kept for later.
+    debug: Option<Arc<[String; 2]>>,
 }
 
 impl Metadata {
+    /// What is kept of the response to a request with these facts. `value` was read from it.
     pub(crate) fn new(
-        response: &http::Response<Bytes>,
-        envelope: Option<&Envelope<'_>>,
-        snippet: Snippet,
-        repeats_secrets: bool,
+        received: &Received<'_>,
+        value: &dyn fmt::Debug,
+        facts: &Facts<'_>,
         secrets: &Secrets<'_>,
     ) -> Self {
-        let request_id = request_id(response.headers(), secrets);
+        let Received { response, form, envelope } = received;
+        let body = match envelope {
+            Some(envelope) => Cow::Borrowed(envelope.json()),
+            None => String::from_utf8_lossy(response.body()),
+        };
+        let repeats_secrets = secrets.are_masked_in(&body);
+        // A receipt repeats the id of its request.
+        let may_show =
+            repeats_secrets || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
         let none = Secrets::default();
         let of_body = if repeats_secrets { secrets } else { &none };
-        let status_code = envelope.and_then(Envelope::status_code_text);
-        let message = envelope.and_then(Envelope::message);
+        let status_code = envelope.as_ref().and_then(Envelope::status_code_text);
+        let message = envelope.as_ref().and_then(Envelope::message);
         Self {
             http_status: response.status(),
             retry_after: retry_after(response.headers()),
-            request_id,
+            request_id: request_id(response.headers(), secrets),
             status_code: status_code.map(|code| of_body.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| {
                 // One that is not in the body as it is, such as the texts of a list, can have a secret that the body does not repeat, and
@@ -49,7 +62,8 @@ impl Metadata {
                 let secrets = if is_as_sent { of_body } else { secrets };
                 secrets.mask_message(&message, MAX_TEXT_BYTES)
             }),
-            snippet,
+            snippet: Snippet::new(response.body(), *form == BodyForm::Cut, repeats_secrets, secrets),
+            debug: may_show.then(|| secrets.masked_debug(value)).flatten(),
         }
     }
 
@@ -69,6 +83,11 @@ impl Metadata {
         self.snippet.text()
     }
 
+    /// The `Debug` of the value that was read from the response.
+    pub(crate) fn shown<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
+        Shown { value, masked: self.debug.as_deref() }
+    }
+
     /// Whether the body is HTML or XML.
     pub(crate) fn is_page(&self) -> bool {
         self.snippet.is_page()
@@ -77,7 +96,7 @@ impl Metadata {
 
 impl fmt::Debug for Metadata {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { http_status, retry_after, request_id, status_code, message, snippet } = self;
+        let Self { http_status, retry_after, request_id, status_code, message, snippet, debug: _ } = self;
         f.debug_struct("Metadata")
             .field("http_status", http_status)
             .field("status_code", status_code)
@@ -86,6 +105,23 @@ impl fmt::Debug for Metadata {
             .field("request_id", request_id)
             .field("snippet", snippet)
             .finish()
+    }
+}
+
+struct Shown<'a> {
+    value: &'a dyn fmt::Debug,
+    masked: Option<&'a [String; 2]>,
+}
+
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { value, masked } = self;
+        match masked {
+            Some(forms) => f.write_str(&forms[usize::from(f.alternate())]),
+            // Card-like numbers are masked too.
+            None if f.alternate() => f.write_str(&mask(&format!("{value:#?}"), &[])),
+            None => f.write_str(&mask(&format!("{value:?}"), &[])),
+        }
     }
 }
 

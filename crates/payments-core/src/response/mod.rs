@@ -14,5 +14,5 @@ pub(crate) use meaning::Meaning;
 pub use meaning::RefusedBy;
 pub(crate) use metadata::Metadata;
 pub(crate) use received::{Found, Received};
-pub(crate) use secrets::{MaskedDebug, Secrets};
+pub(crate) use secrets::Secrets;
 pub use success::Success;

@@ -1,20 +1,15 @@
-use std::borrow::Cow;
-use std::fmt::Debug;
-
 use bytes::Bytes;
 use payments_model::unversioned::{Code, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids};
 use payments_model::{TransactionId, TransactionRecord};
 
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_for_payment};
-use super::metadata::Metadata;
-use super::secrets::{MaskedDebug, Secrets};
-use super::snippet::Snippet;
+use super::secrets::Secrets;
 use crate::operation::Facts;
 
 /// A response, or the part of one that was read.
 pub(crate) struct Received<'a> {
-    response: &'a http::Response<Bytes>,
+    pub(super) response: &'a http::Response<Bytes>,
     pub(crate) form: BodyForm,
     pub(crate) envelope: Option<Envelope<'a>>,
 }
@@ -35,28 +30,6 @@ impl<'a> Received<'a> {
 
     pub(crate) fn cut(response: &'a http::Response<Bytes>) -> Self {
         Self { response, form: BodyForm::Cut, envelope: None }
-    }
-
-    /// What is kept of it, and the `Debug` of the `value` that was read from it for a request with these facts.
-    pub(crate) fn kept(
-        &self,
-        value: &dyn Debug,
-        facts: &Facts<'_>,
-        secrets: &Secrets<'_>,
-    ) -> (Metadata, MaskedDebug) {
-        let body = match &self.envelope {
-            Some(envelope) => Cow::Borrowed(envelope.json()),
-            None => String::from_utf8_lossy(self.response.body()),
-        };
-        let repeats_secrets = secrets.are_masked_in(&body);
-        let snippet =
-            Snippet::new(self.response.body(), self.form == BodyForm::Cut, repeats_secrets, secrets);
-        let metadata =
-            Metadata::new(self.response, self.envelope.as_ref(), snippet, repeats_secrets, secrets);
-        // A receipt repeats the id of its request.
-        let may_show =
-            repeats_secrets || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));
-        (metadata, if may_show { secrets.debug_of(value) } else { MaskedDebug::default() })
     }
 
     /// What it means for a request with these facts. `has_data`: it contains what a success of the operation needs.

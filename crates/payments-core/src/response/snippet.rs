@@ -49,15 +49,14 @@ impl fmt::Debug for Snippet {
 
 #[cfg(test)]
 mod tests {
-    use http::HeaderValue;
-
     use super::*;
+    use crate::ApiKey;
 
     const KEY: &str = "sk_live_51H";
 
     fn snippet(body: impl Into<Bytes>) -> Snippet {
-        let (key, body) = (HeaderValue::from_static(KEY), body.into());
-        let secrets = Secrets::new(Vec::new(), &key);
+        let (key, body) = (ApiKey::new(KEY).unwrap(), body.into());
+        let secrets = Secrets::new(&key, None, Vec::new(), None);
         Snippet::new(&body, false, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
     }
 

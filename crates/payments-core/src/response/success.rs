@@ -3,11 +3,12 @@ use std::ops::Deref;
 use std::time::Duration;
 
 use http::StatusCode;
+use payments_model::TransactionId;
 use serde::{Serialize, Serializer};
 
 use super::metadata::Metadata;
-use super::secrets::MaskedDebug;
 use crate::CallId;
+use crate::operation::ResponseData;
 
 /// The data of a successful response, and the response's metadata.
 ///
@@ -40,13 +41,12 @@ pub struct Success<T>(Box<Parts<T>>);
 struct Parts<T> {
     data: T,
     metadata: Metadata,
-    debug: MaskedDebug,
     call_id: Option<CallId>,
 }
 
 impl<T> Success<T> {
-    pub(crate) fn new(data: T, (metadata, debug): (Metadata, MaskedDebug), call_id: Option<CallId>) -> Self {
-        Self(Box::new(Parts { data, metadata, debug, call_id }))
+    pub(crate) fn new(data: T, metadata: Metadata, call_id: Option<CallId>) -> Self {
+        Self(Box::new(Parts { data, metadata, call_id }))
     }
 
     /// The response's `data`.
@@ -97,6 +97,17 @@ impl<T> Success<T> {
     }
 }
 
+#[allow(private_bounds, reason = "the data of an operation, which only this crate implements")]
+impl<T: ResponseData> Success<T> {
+    /// The transaction that a success of any operation is about. None of a customer.
+    ///
+    /// For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
+    pub fn transaction(&self) -> Option<&TransactionId> {
+        self.0.data.transaction_id()
+    }
+}
+
 impl<T> Deref for Success<T> {
     type Target = T;
 
@@ -107,10 +118,10 @@ impl<T> Deref for Success<T> {
 
 impl<T: fmt::Debug> fmt::Debug for Success<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Parts { data, metadata, debug, call_id } = &*self.0;
+        let Parts { data, metadata, call_id } = &*self.0;
         f.debug_struct("Success")
             .field("call_id", call_id)
-            .field("data", &debug.shown(data))
+            .field("data", &metadata.shown(data))
             .field("metadata", metadata)
             .finish()
     }

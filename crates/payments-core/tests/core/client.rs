@@ -677,7 +677,9 @@ fn a_rotated_key_and_another_merchant_use_the_same_connections_d47() {
     assert_eq!([&first, &rotated, &toys, &rotated_toys, &books].map(Client::service), services);
     let observed: Vec<String> = facts.0.lock().unwrap().iter().map(|fact| fact.service.clone()).collect();
     assert!(observed.iter().step_by(2).eq(services), "{observed:?}");
-    assert!(books.is_api_key_in("it is key-of-books") && !books.is_api_key_in("it is key-of-toys"));
+    let lookup = GetTransaction::new(id());
+    assert!(books.is_secret_in("it is key-of-books", &lookup));
+    assert!(!books.is_secret_in("it is key-of-toys", &lookup));
     for label in ["", " ", "a b", "a#b", "a/b", "\u{e4}", &"x".repeat(65)] {
         assert_eq!(
             first.for_merchant(label, key("k")).unwrap_err().kind(),
