@@ -163,7 +163,7 @@ impl<T: Transport, C: Timer> ClientBuilder<T, C> {
     #[must_use]
     pub fn build_blocking(self) -> Client {
         let wrap = |transport, timer| (Immediate(transport), BlockingTimer(Arc::new(timer)));
-        Client(self.over(wrap).build())
+        Client(self.build_over(wrap))
     }
 }
 

@@ -153,7 +153,6 @@ impl Endpoint {
     }
 
     /// The path of the operation's requests, with a placeholder for an id.
-    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
     pub(crate) fn url_template(&self, operation: OperationName) -> String {
         [self.inner.path_prefix(), operation.path_template()].concat()
     }

@@ -3,6 +3,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use payments_model::TransactionId;
 
+use super::span::{self, Span};
 use crate::endpoint::Endpoint;
 use crate::error::{CallError, Error};
 use crate::observer::{
@@ -20,8 +21,7 @@ pub(crate) struct Call<'a, O> {
     reference: Option<String>,
     observer: Option<&'a dyn Observer>,
     timer: &'a dyn Timer,
-    #[cfg(feature = "tracing")]
-    span: tracing::Span,
+    span: Span,
 }
 
 impl<'a, O: Operation> Call<'a, O> {
@@ -33,34 +33,17 @@ impl<'a, O: Operation> Call<'a, O> {
         id: CallId,
     ) -> Self {
         let exchange = Exchange::new(operation, endpoint, Some(id));
-        #[cfg(feature = "tracing")]
-        let span = super::span::of_call(exchange.facts.operation, id);
-        #[cfg(feature = "tracing")]
+        let span = span::of_call(exchange.facts.operation, id);
         let is_watched = observer.is_some() || !span.is_disabled();
-        #[cfg(not(feature = "tracing"))]
-        let is_watched = observer.is_some();
         let reference = exchange.facts.reference.filter(|_| is_watched);
         let reference = reference.map(|reference| exchange.secrets.mask(reference, usize::MAX));
-        #[cfg(feature = "tracing")]
-        {
-            span.record("payment.amount", exchange.facts.amount.map(tracing::field::display));
-            span.record("payment.reference", reference.as_deref());
-        }
-        Self {
-            exchange,
-            id,
-            reference,
-            observer,
-            timer,
-            #[cfg(feature = "tracing")]
-            span,
-        }
+        span::begin_call(&span, exchange.facts.amount, reference.as_deref());
+        Self { exchange, id, reference, observer, timer, span }
     }
 
     /// Records how the call ended, in its span.
-    #[cfg(feature = "tracing")]
     pub(crate) fn finish<D, E: CallError>(&self, result: &Result<Success<D>, E>) {
-        super::span::end_call(&self.span, self.exchange.facts.operation, result);
+        span::end_call(&self.span, self.exchange.facts.operation, result);
     }
 }
 
@@ -73,8 +56,7 @@ pub(crate) struct Attempt<'a, O: Operation> {
     /// When the request was passed to the transport.
     started: Option<(Instant, SystemTime)>,
     is_open: bool,
-    #[cfg(feature = "tracing")]
-    span: tracing::Span,
+    pub(crate) span: Span,
 }
 
 impl<'a, O: Operation> Attempt<'a, O> {
@@ -85,23 +67,8 @@ impl<'a, O: Operation> Attempt<'a, O> {
             caller_headers: CallerHeaders::new(),
             started: None,
             is_open: true,
-            #[cfg(feature = "tracing")]
-            span: super::span::of_attempt(
-                &call.span,
-                call.exchange.facts.operation,
-                call.exchange.endpoint,
-                number,
-            ),
+            span: span::of_attempt(&call.span, call.exchange.facts.operation, call.exchange.endpoint, number),
         }
-    }
-
-    /// Runs a function within the attempt's span.
-    #[cfg_attr(not(feature = "tracing"), expect(clippy::unused_self, reason = "only a span needs it"))]
-    pub(crate) fn in_scope<T>(&self, of: impl FnOnce() -> T) -> T {
-        #[cfg(feature = "tracing")]
-        return self.span.in_scope(of);
-        #[cfg(not(feature = "tracing"))]
-        of()
     }
 
     /// The request is about to be passed to the transport, with these headers of the caller.
@@ -139,8 +106,7 @@ impl<'a, O: Operation> Attempt<'a, O> {
 
     pub(crate) fn finish(mut self, result: &Result<Success<O::Data>, O::Error>) {
         self.is_open = false;
-        #[cfg(feature = "tracing")]
-        super::span::end_attempt(&self.span, result);
+        span::end_attempt(&self.span, result);
         let Some((observer, started, latency)) = self.observed() else { return };
         let started = &started;
         let event = match result {
@@ -179,8 +145,7 @@ impl<O: Operation> Drop for Attempt<'_, O> {
         if !self.is_open {
             return;
         }
-        #[cfg(feature = "tracing")]
-        super::span::drop_attempt(
+        span::drop_attempt(
             &self.call.span,
             &self.span,
             self.call.exchange.facts.operation,

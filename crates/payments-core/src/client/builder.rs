@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Client;
 use super::random::{RandomSource, SystemRandom};
-use super::retry::RetryPolicy;
+use super::retry::DEFAULT_RETRIES;
 use crate::observer::Observer;
 use crate::transport::stack::ErasedTransport;
 use crate::{CallerHeaders, Deadlines, Endpoint, Timer, Transport, TransportRequest};
@@ -29,12 +29,8 @@ use crate::{CallerHeaders, Deadlines, Endpoint, Timer, Transport, TransportReque
 #[must_use = "a builder does nothing until it is built"]
 pub struct ClientBuilder<T, C> {
     endpoint: Endpoint,
-    transport: T,
-    timer: C,
     settings: Settings,
-    random: Box<dyn RandomSource>,
-    observer: Option<Box<dyn Observer>>,
-    headers: Option<Box<HeaderHook>>,
+    shared: Shared<T, C>,
 }
 
 /// The settings that can differ between clones of one client.
@@ -42,14 +38,14 @@ pub struct ClientBuilder<T, C> {
 pub(crate) struct Settings {
     pub(crate) connect_timeout: Duration,
     pub(crate) total_timeout: Duration,
-    pub(crate) retry: RetryPolicy,
+    pub(crate) lookup_retries: u32,
     pub(crate) response_cap: usize,
 }
 
 /// What all clones of one client share.
-pub(crate) struct Shared {
-    pub(crate) transport: Box<dyn ErasedTransport>,
-    pub(crate) timer: Box<dyn Timer>,
+pub(crate) struct Shared<T = Box<dyn ErasedTransport>, C = Box<dyn Timer>> {
+    pub(crate) transport: T,
+    pub(crate) timer: C,
     pub(crate) random: Box<dyn RandomSource>,
     pub(crate) observer: Option<Box<dyn Observer>>,
     pub(crate) headers: Option<Box<HeaderHook>>,
@@ -62,17 +58,19 @@ impl<T, C> ClientBuilder<T, C> {
     pub(crate) fn new(endpoint: Endpoint, transport: T, timer: C) -> Self {
         Self {
             endpoint,
-            transport,
-            timer,
             settings: Settings {
                 connect_timeout: Deadlines::DEFAULT_CONNECT,
                 total_timeout: Deadlines::DEFAULT_TOTAL,
-                retry: RetryPolicy::DEFAULT,
+                lookup_retries: DEFAULT_RETRIES,
                 response_cap: TransportRequest::DEFAULT_RESPONSE_CAP,
             },
-            random: Box::new(SystemRandom),
-            observer: None,
-            headers: None,
+            shared: Shared {
+                transport,
+                timer,
+                random: Box::new(SystemRandom),
+                observer: None,
+                headers: None,
+            },
         }
     }
 
@@ -92,7 +90,7 @@ impl<T, C> ClientBuilder<T, C> {
 
     /// How often a lookup is retried after a transient failure; twice by default. Payments and voids are never retried.
     pub fn lookup_retries(mut self, retries: u32) -> Self {
-        self.settings.retry.retries = retries;
+        self.settings.lookup_retries = retries;
         self
     }
 
@@ -104,7 +102,7 @@ impl<T, C> ClientBuilder<T, C> {
 
     /// Sets the observer of every attempt.
     pub fn observer(mut self, observer: impl Observer) -> Self {
-        self.observer = Some(Box::new(observer));
+        self.shared.observer = Some(Box::new(observer));
         self
     }
 
@@ -127,21 +125,24 @@ impl<T, C> ClientBuilder<T, C> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn headers(mut self, add: impl Fn(&mut CallerHeaders) + Send + Sync + 'static) -> Self {
-        self.headers = Some(Box::new(add));
+        self.shared.headers = Some(Box::new(add));
         self
     }
 
     /// Sets the source of random numbers for a lookup's pauses and for call ids, so that tests are repeatable.
     pub fn random_source(mut self, random: impl RandomSource) -> Self {
-        self.random = Box::new(random);
+        self.shared.random = Box::new(random);
         self
     }
 
-    /// The same settings over another transport and clock.
-    pub(crate) fn over<U, D>(self, wrap: impl FnOnce(T, C) -> (U, D)) -> ClientBuilder<U, D> {
-        let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
+    /// The client over this transport and clock, made of those of the builder.
+    pub(crate) fn build_over<U: Transport, D: Timer>(self, wrap: impl FnOnce(T, C) -> (U, D)) -> Client {
+        let Self { endpoint, settings, shared: Shared { transport, timer, random, observer, headers } } =
+            self;
         let (transport, timer) = wrap(transport, timer);
-        ClientBuilder { endpoint, transport, timer, settings, random, observer, headers }
+        let shared: Shared =
+            Shared { transport: Box::new(transport), timer: Box::new(timer), random, observer, headers };
+        Client { shared: Arc::new(shared), endpoint, settings, headers: CallerHeaders::new() }
     }
 }
 
@@ -149,10 +150,7 @@ impl<T: Transport, C: Timer> ClientBuilder<T, C> {
     /// Builds the client. It connects and sends nothing before the first call.
     #[must_use]
     pub fn build(self) -> Client {
-        let Self { endpoint, transport, timer, settings, random, observer, headers } = self;
-        let (transport, timer) = (Box::new(transport), Box::new(timer));
-        let shared = Arc::new(Shared { transport, timer, random, observer, headers });
-        Client { shared, endpoint, settings, headers: CallerHeaders::new() }
+        self.build_over(|transport, timer| (transport, timer))
     }
 }
 

@@ -5,7 +5,6 @@ mod builder;
 mod named_calls;
 mod random;
 mod retry;
-#[cfg(feature = "tracing")]
 mod span;
 
 use std::fmt;
@@ -25,6 +24,7 @@ pub use builder::ClientBuilder;
 use builder::{Settings, Shared};
 pub(crate) use named_calls::named_calls;
 pub use random::RandomSource;
+use retry::pause;
 
 /// A client of the service.
 ///
@@ -86,7 +86,6 @@ impl Client {
         let id = CallId(random.next());
         let call = Call::start(operation, &self.endpoint, observer.as_deref(), &**timer, id);
         let result = self.attempts(&call).await;
-        #[cfg(feature = "tracing")]
         call.finish(&result);
         result
     }
@@ -106,7 +105,8 @@ impl Client {
             if call.exchange.facts.operation.moves_money() {
                 return Err(error);
             }
-            let Some(pause) = self.settings.retry.pause(number, error.failed_call(), &**random) else {
+            let Some(pause) = pause(self.settings.lookup_retries, number, error.failed_call(), &**random)
+            else {
                 return Err(error);
             };
             if pause >= left() {
@@ -137,7 +137,7 @@ impl Client {
     #[must_use]
     pub fn with_lookup_retries(&self, retries: u32) -> Self {
         let mut client = self.clone();
-        client.settings.retry.retries = retries;
+        client.settings.lookup_retries = retries;
         client
     }
 
@@ -237,7 +237,7 @@ impl Client {
         let response_cap = self.settings.response_cap;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);
         let built = call.exchange.request().and_then(|mut request| {
-            let added = attempt.in_scope(|| self.caller_headers())?;
+            let added = attempt.span.in_scope(|| self.caller_headers())?;
             added.add_to(request.headers_mut());
             Ok((
                 TransportRequest::to(
@@ -253,7 +253,7 @@ impl Client {
         let (request, caller_headers) = built.map_err(|cause| call.exchange.failed(cause))?;
         attempt.start(caller_headers);
         let mut sending = transport.send_boxed(request);
-        let in_span = poll_fn(|context| attempt.in_scope(|| sending.as_mut().poll(context)));
+        let in_span = poll_fn(|context| attempt.span.in_scope(|| sending.as_mut().poll(context)));
         // By the system's clock: a virtual one that jumps stops no process.
         let ends = Instant::now() + deadlines.total();
         let limit = async {

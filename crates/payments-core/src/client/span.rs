@@ -3,14 +3,25 @@
 //! Only the transport runs within them. The observer does not, because its events have the same fields and each log line would
 //! repeat them.
 
-use tracing::field::Empty;
-use tracing::{Span, error_span};
+#[cfg(feature = "tracing")]
+pub(crate) use tracing::Span;
+#[cfg(feature = "tracing")]
+use tracing::error_span;
+#[cfg(feature = "tracing")]
+use tracing::field::{Empty, display};
 
+use payments_model::Amount;
+
+#[cfg(not(feature = "tracing"))]
+pub(crate) use self::without_tracing::Span;
+#[cfg(not(feature = "tracing"))]
+use self::without_tracing::{display, error_span};
 use crate::error::{CallError, Error, Outcome};
 use crate::observer::AttemptFailure;
 use crate::{CallId, Endpoint, OperationName, Success};
 
 /// The spans have the level of an error, so that a filter for errors keeps the span that an error belongs to.
+#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "no span has fields"))]
 pub(crate) fn of_call(operation: OperationName, id: CallId) -> Span {
     error_span!(
         target: "payments",
@@ -25,6 +36,12 @@ pub(crate) fn of_call(operation: OperationName, id: CallId) -> Span {
     )
 }
 
+/// Records what the request of a call is about.
+pub(crate) fn begin_call(span: &Span, amount: Option<Amount>, reference: Option<&str>) {
+    span.record("payment.amount", amount.map(display)).record("payment.reference", reference);
+}
+
+#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "no span has a parent"))]
 pub(crate) fn of_attempt(call: &Span, operation: OperationName, endpoint: &Endpoint, attempt: u32) -> Span {
     let span = error_span!(
         target: "payments",
@@ -58,6 +75,9 @@ pub(crate) fn end_call<D, E: CallError>(
     operation: OperationName,
     result: &Result<Success<D>, E>,
 ) {
+    if span.is_disabled() {
+        return;
+    }
     let outcome = match result {
         Ok(_) => operation.moves_money().then_some("processed"),
         Err(error) => {
@@ -70,6 +90,9 @@ pub(crate) fn end_call<D, E: CallError>(
 
 /// Records how an attempt ended.
 pub(crate) fn end_attempt<D, E: CallError>(span: &Span, result: &Result<Success<D>, E>) {
+    if span.is_disabled() {
+        return;
+    }
     let status = match result {
         Ok(success) => Some(success.http_status()),
         Err(error) => {
@@ -95,4 +118,36 @@ pub(crate) fn drop_attempt(call: &Span, attempt: &Span, operation: OperationName
 
 fn error_type(error: &impl CallError) -> String {
     AttemptFailure::of(error).error_type(error.failed_call().http_status())
+}
+
+/// A span of no size, which is disabled.
+#[cfg(not(feature = "tracing"))]
+mod without_tracing {
+    pub(crate) struct Span;
+
+    #[expect(clippy::unused_self, reason = "the methods of a span of tracing")]
+    impl Span {
+        pub(crate) const fn is_disabled(&self) -> bool {
+            true
+        }
+
+        pub(crate) fn in_scope<T>(&self, of: impl FnOnce() -> T) -> T {
+            of()
+        }
+
+        pub(crate) fn record<V>(&self, _: &str, _: V) -> &Self {
+            self
+        }
+    }
+
+    pub(crate) const fn display<T>(value: T) -> T {
+        value
+    }
+
+    macro_rules! error_span {
+        ($($field:tt)*) => {
+            Span
+        };
+    }
+    pub(crate) use error_span;
 }

@@ -169,7 +169,6 @@ impl AttemptFailure {
     }
 
     /// `error.type` by OpenTelemetry's conventions: the HTTP status if it is not a success, otherwise the kind.
-    #[cfg(any(feature = "tracing", feature = "opentelemetry"))]
     pub(crate) fn error_type(self, http_status: Option<StatusCode>) -> String {
         match http_status {
             Some(status) if !status.is_success() => status.as_str().to_owned(),
