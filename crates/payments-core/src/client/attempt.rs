@@ -4,18 +4,17 @@ use std::time::{Duration, Instant, SystemTime};
 use payments_model::TransactionId;
 
 use super::span::{self, Span};
-use crate::endpoint::Endpoint;
 use crate::error::{CallError, Error};
 use crate::observer::{
     AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
-use crate::operation::{Exchange, Operation};
+use crate::operation::{Exchange, ResponseData};
 use crate::response::Success;
 use crate::{CallId, CallerHeaders, Timer};
 
 /// What all attempts of one call share.
-pub(crate) struct Call<'a, O> {
-    pub(crate) exchange: Exchange<'a, O>,
+pub(crate) struct Call<'a> {
+    pub(crate) exchange: Exchange<'a>,
     id: CallId,
     /// Masked.
     reference: Option<String>,
@@ -24,15 +23,13 @@ pub(crate) struct Call<'a, O> {
     span: Span,
 }
 
-impl<'a, O: Operation> Call<'a, O> {
+impl<'a> Call<'a> {
     pub(crate) fn start(
-        operation: &'a O,
-        endpoint: &'a Endpoint,
+        exchange: Exchange<'a>,
         observer: Option<&'a dyn Observer>,
         timer: &'a dyn Timer,
         id: CallId,
     ) -> Self {
-        let exchange = Exchange::new(operation, endpoint, Some(id));
         let span = span::of_call(exchange.facts.operation, id);
         let is_watched = observer.is_some() || !span.is_disabled();
         let reference = exchange.facts.reference.filter(|_| is_watched);
@@ -49,8 +46,8 @@ impl<'a, O: Operation> Call<'a, O> {
 
 /// One attempt of a call. It reports the attempt's start and end to the observer and to the attempt's span. If it is dropped before
 /// `finish`, it reports that the attempt was abandoned.
-pub(crate) struct Attempt<'a, O: Operation> {
-    call: &'a Call<'a, O>,
+pub(crate) struct Attempt<'a> {
+    call: &'a Call<'a>,
     number: u32,
     caller_headers: CallerHeaders,
     /// When the request was passed to the transport.
@@ -59,8 +56,8 @@ pub(crate) struct Attempt<'a, O: Operation> {
     pub(crate) span: Span,
 }
 
-impl<'a, O: Operation> Attempt<'a, O> {
-    pub(crate) fn new(call: &'a Call<'a, O>, number: u32) -> Self {
+impl<'a> Attempt<'a> {
+    pub(crate) fn new(call: &'a Call<'a>, number: u32) -> Self {
         Self {
             call,
             number,
@@ -104,7 +101,7 @@ impl<'a, O: Operation> Attempt<'a, O> {
         Some((observer, event, timer.now().saturating_duration_since(started)))
     }
 
-    pub(crate) fn finish(mut self, result: &Result<Success<O::Data>, O::Error>) {
+    pub(crate) fn finish<D: ResponseData, E: CallError>(mut self, result: &Result<Success<D>, E>) {
         self.is_open = false;
         span::end_attempt(&self.span, result);
         let Some((observer, started, latency)) = self.observed() else { return };
@@ -140,7 +137,7 @@ impl<'a, O: Operation> Attempt<'a, O> {
     }
 }
 
-impl<O: Operation> Drop for Attempt<'_, O> {
+impl Drop for Attempt<'_> {
     fn drop(&mut self) {
         if !self.is_open {
             return;

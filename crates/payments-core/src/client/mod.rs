@@ -12,8 +12,8 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::error::{CallError as _, Cause, Error};
-use crate::operation::{Exchange, Operation};
+use crate::error::{CallError, Cause, Error};
+use crate::operation::{Exchange, Operation, ResponseData};
 use crate::response::Success;
 use crate::transport::{before, grace_after_stop};
 use crate::{
@@ -84,13 +84,14 @@ impl Client {
     pub async fn call<O: Operation>(&self, operation: &O) -> Result<Success<O::Data>, O::Error> {
         let Shared { timer, random, observer, .. } = &*self.shared;
         let id = CallId(random.next());
-        let call = Call::start(operation, &self.endpoint, observer.as_deref(), &**timer, id);
+        let exchange = Exchange::new(operation.as_request(), &self.endpoint, Some(id));
+        let call = Call::start(exchange, observer.as_deref(), &**timer, id);
         let result = self.attempts(&call).await;
         call.finish(&result);
         result
     }
 
-    async fn attempts<O: Operation>(&self, call: &Call<'_, O>) -> Result<Success<O::Data>, O::Error> {
+    async fn attempts<D: ResponseData, E: CallError>(&self, call: &Call<'_>) -> Result<Success<D>, E> {
         let Shared { timer, random, .. } = &*self.shared;
         let started = timer.now();
         let total = self.settings.total_timeout;
@@ -98,7 +99,7 @@ impl Client {
         let (mut number, mut time_left) = (1, total);
         loop {
             let mut attempt = Attempt::new(call, number);
-            let result = self.send(call, &mut attempt, time_left).await;
+            let result: Result<Success<D>, E> = self.send(call, &mut attempt, time_left).await;
             attempt.finish(&result);
             let Err(error) = result else { return result };
             // A payment or a void is never sent again.
@@ -223,16 +224,16 @@ impl Client {
     /// For the other crates of this project only: it may change in any version.
     #[doc(hidden)]
     pub fn is_secret_in(&self, text: &str, operation: &impl Operation) -> bool {
-        Exchange::new(operation, &self.endpoint, None).secrets.are_in(text)
+        Exchange::new(operation.as_request(), &self.endpoint, None).secrets.are_in(text)
     }
 
     /// Sends the request through the transport once.
-    async fn send<O: Operation>(
+    async fn send<D: ResponseData, E: CallError>(
         &self,
-        call: &Call<'_, O>,
-        attempt: &mut Attempt<'_, O>,
+        call: &Call<'_>,
+        attempt: &mut Attempt<'_>,
         total: Duration,
-    ) -> Result<Success<O::Data>, O::Error> {
+    ) -> Result<Success<D>, E> {
         let Shared { transport, timer, .. } = &*self.shared;
         let response_cap = self.settings.response_cap;
         let deadlines = Deadlines::new(self.settings.connect_timeout, total);

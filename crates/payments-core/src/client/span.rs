@@ -4,18 +4,14 @@
 //! repeat them.
 
 #[cfg(feature = "tracing")]
-pub(crate) use tracing::Span;
+use tracing::field::Empty;
 #[cfg(feature = "tracing")]
-use tracing::error_span;
-#[cfg(feature = "tracing")]
-use tracing::field::{Empty, display};
+pub(super) use tracing::{Span, error_span};
 
 use payments_model::Amount;
 
 #[cfg(not(feature = "tracing"))]
-pub(crate) use self::without_tracing::Span;
-#[cfg(not(feature = "tracing"))]
-use self::without_tracing::{display, error_span};
+pub(super) use self::without_tracing::{Span, error_span};
 use crate::error::{CallError, Error, Outcome};
 use crate::observer::AttemptFailure;
 use crate::{CallId, Endpoint, OperationName, Success};
@@ -38,7 +34,10 @@ pub(crate) fn of_call(operation: OperationName, id: CallId) -> Span {
 
 /// Records what the request of a call is about.
 pub(crate) fn begin_call(span: &Span, amount: Option<Amount>, reference: Option<&str>) {
-    span.record("payment.amount", amount.map(display)).record("payment.reference", reference);
+    if let Some(amount) = amount {
+        span.record("payment.amount", format_args!("{amount}"));
+    }
+    span.record("payment.reference", reference);
 }
 
 #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "no span has a parent"))]
@@ -135,13 +134,7 @@ mod without_tracing {
             of()
         }
 
-        pub(crate) fn record<V>(&self, _: &str, _: V) -> &Self {
-            self
-        }
-    }
-
-    pub(crate) const fn display<T>(value: T) -> T {
-        value
+        pub(crate) fn record<V>(&self, _: &str, _: V) {}
     }
 
     macro_rules! error_span {

@@ -9,7 +9,7 @@ use payments_model::{ValidationError, Violation};
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, Metadata, Received, RefusedBy, Secrets};
+use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RefusedBy, Secrets};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -58,10 +58,14 @@ pub(crate) struct FailedResponse {
 impl FailedResponse {
     pub(crate) fn new(
         received: Received<'_>,
-        refused_by: Option<RefusedBy>,
+        meaning: Meaning,
         facts: &Facts<'_>,
         secrets: &Secrets<'_>,
     ) -> Self {
+        let refused_by = match meaning {
+            Meaning::Refused(by) => Some(by),
+            Meaning::Processed | Meaning::Unclear => None,
+        };
         let found = received.found(refused_by, facts, secrets);
         let metadata = Metadata::new(&received, &found, facts, secrets);
         Self { refused_by, form: received.form, metadata, found }

@@ -21,33 +21,30 @@ pub(crate) trait ResponseData: Debug + Sized {
     fn transaction_id(&self) -> Option<&TransactionId>;
 }
 
-impl ResponseData for TransactionRecord {
-    fn read(envelope: &Envelope<'_>, _: &Facts<'_>) -> Option<Self> {
-        envelope.transaction_record()
-    }
+/// For what has one id, that of its transaction.
+macro_rules! data_of_a_transaction {
+    ($data:ident, $read:ident) => {
+        impl ResponseData for $data {
+            fn read(envelope: &Envelope<'_>, _: &Facts<'_>) -> Option<Self> {
+                envelope.$read()
+            }
 
-    fn redact_ids(&mut self, redacted: &dyn Fn(&str) -> Option<String>) {
-        redact(&mut self.transaction_id, redacted);
-    }
+            fn redact_ids(&mut self, redacted: &dyn Fn(&str) -> Option<String>) {
+                let id = redacted(self.transaction_id.as_str());
+                if let Some(other) = id.and_then(TransactionId::from_response) {
+                    self.transaction_id = other;
+                }
+            }
 
-    fn transaction_id(&self) -> Option<&TransactionId> {
-        Some(&self.transaction_id)
-    }
+            fn transaction_id(&self) -> Option<&TransactionId> {
+                Some(&self.transaction_id)
+            }
+        }
+    };
 }
 
-impl ResponseData for TransactionReceipt {
-    fn read(envelope: &Envelope<'_>, _: &Facts<'_>) -> Option<Self> {
-        envelope.transaction_receipt()
-    }
-
-    fn redact_ids(&mut self, redacted: &dyn Fn(&str) -> Option<String>) {
-        redact(&mut self.transaction_id, redacted);
-    }
-
-    fn transaction_id(&self) -> Option<&TransactionId> {
-        Some(&self.transaction_id)
-    }
-}
+data_of_a_transaction!(TransactionRecord, transaction_record);
+data_of_a_transaction!(TransactionReceipt, transaction_receipt);
 
 /// What the service returns for a void. It dereferences to the receipt in the response.
 ///
@@ -97,11 +94,5 @@ impl ResponseData for CustomerRecord {
 
     fn transaction_id(&self) -> Option<&TransactionId> {
         None
-    }
-}
-
-fn redact(id: &mut TransactionId, redacted: &dyn Fn(&str) -> Option<String>) {
-    if let Some(other) = redacted(id.as_str()).and_then(TransactionId::from_response) {
-        *id = other;
     }
 }

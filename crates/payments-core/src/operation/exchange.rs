@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt::Debug;
 
@@ -6,11 +5,16 @@ use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
 use payments_model::unversioned::Status;
-use payments_model::{CardNumber, SecretBytes, ValidationError};
+use payments_model::{
+    AchTransaction, CardTransaction, CustomerRecord, TokenTransaction, TransactionReceipt, TransactionRecord,
+    Void,
+};
 
-use super::data::ResponseData;
+use super::data::{ResponseData, VoidReceipt};
 use super::facts::Facts;
-use crate::error::{CallError, Cause, FailedCall, FailedResponse};
+use super::lookups::{GetCustomer, GetTransaction};
+use super::request::Request;
+use crate::error::{CallError, Cause, Error, FailedCall, FailedResponse, LookupError};
 use crate::response::{Meaning, Metadata, Received, Secrets};
 use crate::{CallId, Endpoint, Success, TransportError};
 
@@ -48,7 +52,9 @@ pub trait Operation: Sealed {
     type Error: StdError + CallError;
 
     /// What identifies the request in the service's records, and what to search them by.
-    fn facts(&self) -> Facts<'_>;
+    fn facts(&self) -> Facts<'_> {
+        self.as_request().facts()
+    }
 
     /// Builds the HTTP request, complete except for `Host` and `Content-Length`, which the HTTP stack adds.
     ///
@@ -59,7 +65,7 @@ pub trait Operation: Sealed {
     ///
     /// A validation error if an id is not a valid path segment. Nothing was sent.
     fn request(&self, endpoint: &Endpoint) -> Result<http::Request<Bytes>, Self::Error> {
-        let exchange = Exchange::new(self, endpoint, None);
+        let exchange = Exchange::new(self.as_request(), endpoint, None);
         exchange.request().map_err(|cause| exchange.failed(cause))
     }
 
@@ -76,7 +82,7 @@ pub trait Operation: Sealed {
         endpoint: &Endpoint,
         response: http::Response<Bytes>,
     ) -> Result<Success<Self::Data>, Self::Error> {
-        Exchange::new(self, endpoint, None).read(&response)
+        Exchange::new(self.as_request(), endpoint, None).read(&response)
     }
 
     /// Returns the error for a request that got no whole response. The transport's evidence decides its outcome.
@@ -92,59 +98,60 @@ pub trait Operation: Sealed {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     fn error_from_transport(&self, endpoint: &Endpoint, error: TransportError) -> Self::Error {
-        Exchange::new(self, endpoint, None).error_from_transport(error)
+        Exchange::new(self.as_request(), endpoint, None).error_from_transport(error)
     }
 }
 
-/// What this crate needs of an operation to build its request and to mask its secrets. Other crates cannot name it.
+/// Other crates cannot name it.
 pub(crate) trait Sealed {
-    /// The content of the request.
-    fn content(&self) -> Result<Content<'_>, ValidationError>;
-
-    /// The number of the card, if the request has one.
-    fn card_number(&self) -> Option<&CardNumber> {
-        None
-    }
-
-    /// The other secrets of the request. Not a token, which is in its [facts](Facts).
-    fn other_secrets(&self) -> Vec<&str> {
-        Vec::new()
-    }
+    fn as_request(&self) -> Request<'_>;
 }
 
-/// What tells one request of an operation from another.
-pub(crate) enum Content<'a> {
-    /// The body of a `POST`.
-    Body(SecretBytes),
-    /// The id in the path of a `GET`, percent-encoded.
-    PathId(Cow<'a, str>),
+macro_rules! operations {
+    ($($operation:ident: Request::$request:ident => $data:ty, $error:ty;)*) => {$(
+        impl Sealed for $operation {
+            fn as_request(&self) -> Request<'_> {
+                Request::$request(self)
+            }
+        }
+
+        impl Operation for $operation {
+            type Data = $data;
+            type Error = $error;
+        }
+    )*};
 }
 
-/// One request of an operation and its end.
-pub(crate) struct Exchange<'a, O: ?Sized> {
-    operation: &'a O,
+operations! {
+    CardTransaction: Request::Card => TransactionRecord, Error;
+    AchTransaction: Request::Ach => TransactionRecord, Error;
+    TokenTransaction: Request::Token => TransactionReceipt, Error;
+    Void: Request::Void => VoidReceipt, Error;
+    GetTransaction: Request::GetTransaction => TransactionRecord, LookupError;
+    GetCustomer: Request::GetCustomer => CustomerRecord, LookupError;
+}
+
+/// One request and its end.
+pub(crate) struct Exchange<'a> {
+    request: Request<'a>,
     pub(crate) endpoint: &'a Endpoint,
     pub(crate) facts: Facts<'a>,
     pub(crate) secrets: Secrets<'a>,
     pub(crate) call_id: Option<CallId>,
 }
 
-impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
-    pub(crate) fn new(operation: &'a O, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
-        let facts = operation.facts();
-        let (card_number, others) = (operation.card_number(), operation.other_secrets());
-        let secrets = Secrets::new(endpoint.api_key(), card_number, others, facts.token_id);
-        Self { operation, endpoint, facts, secrets, call_id }
+impl<'a> Exchange<'a> {
+    pub(crate) fn new(request: Request<'a>, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
+        let secrets = request.secrets(endpoint.api_key().expose());
+        Self { request, endpoint, facts: request.facts(), secrets, call_id }
     }
 
     /// Builds the request.
     pub(crate) fn request(&self) -> Result<http::Request<Bytes>, Cause> {
-        let (method, path_id, body) = match self.operation.content()? {
-            Content::Body(body) => (Method::POST, Cow::Borrowed(""), Bytes::from_owner(body)),
-            Content::PathId(id) => (Method::GET, id, Bytes::new()),
-        };
-        let mut request = http::Request::new(body);
-        *request.uri_mut() = self.endpoint.uri(self.facts.operation, &path_id)?;
+        let body = self.request.body();
+        let method = if body.is_some() { Method::POST } else { Method::GET };
+        let mut request = http::Request::new(body.map(Bytes::from_owner).unwrap_or_default());
+        *request.uri_mut() = self.endpoint.uri(self.facts.operation, &self.request.path_id()?)?;
         let headers = request.headers_mut();
         // Leaves room for the headers of the HTTP stack.
         headers.reserve(7);
@@ -161,43 +168,42 @@ impl<'a, O: Operation + ?Sized> Exchange<'a, O> {
     }
 
     /// Reads a whole response. The secrets are masked in the parts that are kept.
-    pub(crate) fn read(&self, response: &http::Response<Bytes>) -> Result<Success<O::Data>, O::Error> {
+    pub(crate) fn read<D: ResponseData, E: CallError>(
+        &self,
+        response: &http::Response<Bytes>,
+    ) -> Result<Success<D>, E> {
         let received = Received::whole(response, &self.secrets);
         // A failure is no success, whatever its data.
         let envelope = received.envelope.as_ref().filter(|envelope| envelope.status() != Status::Failure);
-        let data = envelope.and_then(|envelope| O::Data::read(envelope, &self.facts));
+        let data = envelope.and_then(|envelope| D::read(envelope, &self.facts));
         match (received.meaning(&self.facts, data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 data.redact_ids(&|id| self.secrets.redacted_id(id));
                 let metadata = Metadata::new(&received, &data, &self.facts, &self.secrets);
                 Ok(Success::new(data, metadata, self.call_id))
             }
-            (meaning, _) => Err(self.failed(Cause::Response(self.kept(received, meaning)))),
+            (meaning, _) => Err(self.failed(Cause::Response(self.failed_response(received, meaning)))),
         }
     }
 
     /// Converts the transport's evidence into an error.
-    pub(crate) fn error_from_transport(&self, mut error: TransportError) -> O::Error {
+    pub(crate) fn error_from_transport<E: CallError>(&self, mut error: TransportError) -> E {
         let response = error.take_partial().map(|partial| {
             let received = Received::cut(partial.as_http());
             let meaning = received.meaning(&self.facts, false);
-            self.kept(received, meaning)
+            self.failed_response(received, meaning)
         });
         self.failed(Cause::Transport(error, response))
     }
 
-    /// The error of this exchange.
-    pub(crate) fn failed(&self, cause: Cause) -> O::Error {
-        let call = FailedCall { operation: Some(self.facts.operation), call_id: self.call_id, cause };
-        O::Error::of(call, &self.facts, &self.secrets)
+    fn failed_response(&self, received: Received<'_>, meaning: Meaning) -> Box<FailedResponse> {
+        Box::new(FailedResponse::new(received, meaning, &self.facts, &self.secrets))
     }
 
-    fn kept(&self, received: Received<'_>, meaning: Meaning) -> Box<FailedResponse> {
-        let refused_by = match meaning {
-            Meaning::Refused(by) => Some(by),
-            Meaning::Processed | Meaning::Unclear => None,
-        };
-        Box::new(FailedResponse::new(received, refused_by, &self.facts, &self.secrets))
+    /// The error of this exchange.
+    pub(crate) fn failed<E: CallError>(&self, cause: Cause) -> E {
+        let call = FailedCall { operation: Some(self.facts.operation), call_id: self.call_id, cause };
+        E::of(call, &self.facts, &self.secrets)
     }
 }
 

@@ -44,7 +44,7 @@ pub struct Facts<'a> {
     pub transaction_id: Option<&'a TransactionId>,
 }
 
-impl<'a> Facts<'a> {
+impl Facts<'_> {
     pub(crate) const fn new(operation: OperationName) -> Self {
         Self {
             operation,
@@ -56,10 +56,6 @@ impl<'a> Facts<'a> {
             reference: None,
             transaction_id: None,
         }
-    }
-
-    pub(crate) const fn of_transaction(operation: OperationName, id: &'a TransactionId) -> Self {
-        Self { transaction_id: Some(id), ..Self::new(operation) }
     }
 }
 

@@ -5,7 +5,7 @@ mod exchange;
 mod facts;
 mod lookups;
 mod name;
-mod payments;
+mod request;
 
 pub(crate) use data::ResponseData;
 pub use data::VoidReceipt;

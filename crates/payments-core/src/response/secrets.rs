@@ -7,8 +7,6 @@ use payments_model::unversioned::{
 };
 use payments_model::{CardNumber, TokenId, mask};
 
-use crate::ApiKey;
-
 /// The secrets of a call, to be masked in the texts that are kept of it. They are borrowed, so nothing that outlives the call has a
 /// copy.
 #[derive(Default)]
@@ -23,7 +21,7 @@ pub(crate) struct Secrets<'a> {
 
 impl<'a> Secrets<'a> {
     pub(crate) fn new(
-        api_key: &'a ApiKey,
+        api_key: &'a str,
         card_number: Option<&'a CardNumber>,
         others: Vec<&'a str>,
         token: Option<&'a TokenId>,
@@ -34,7 +32,7 @@ impl<'a> Secrets<'a> {
             token.len() >= MIN_DISTINCTIVE_BYTES || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
         };
         let mut all = Vec::with_capacity(others.len() + 3);
-        all.push(api_key.expose());
+        all.push(api_key);
         all.extend(card_number.map(CardNumber::expose_secret));
         let replaced_in_ids = all.len();
         all.extend(others);

@@ -50,13 +50,11 @@ impl fmt::Debug for Snippet {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ApiKey;
 
     const KEY: &str = "sk_live_51H";
 
     fn snippet(body: impl Into<Bytes>) -> Snippet {
-        let (key, body) = (ApiKey::new(KEY).unwrap(), body.into());
-        let secrets = Secrets::new(&key, None, Vec::new(), None);
+        let (body, secrets) = (body.into(), Secrets::new(KEY, None, Vec::new(), None));
         Snippet::new(&body, false, secrets.are_masked_in(&String::from_utf8_lossy(&body)), &secrets)
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use payments_model::TransactionId;
-use serde::{Serialize, Serializer};
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 
 use super::metadata::Metadata;
 use crate::CallId;
@@ -127,25 +127,14 @@ impl<T: fmt::Debug> fmt::Debug for Success<T> {
     }
 }
 
-/// The serialized form of a success.
-#[derive(Serialize)]
-struct Document<'a, T> {
-    http_status: u16,
-    status_code: Option<&'a str>,
-    message: Option<&'a str>,
-    request_id: Option<&'a str>,
-    data: &'a T,
-}
-
 impl<T: Serialize> Serialize for Success<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let document = Document {
-            http_status: self.http_status().as_u16(),
-            status_code: self.status_code(),
-            message: self.message(),
-            request_id: self.request_id(),
-            data: self.data(),
-        };
-        document.serialize(serializer)
+        let mut document = serializer.serialize_struct("Success", 5)?;
+        document.serialize_field("http_status", &self.http_status().as_u16())?;
+        document.serialize_field("status_code", &self.status_code())?;
+        document.serialize_field("message", &self.message())?;
+        document.serialize_field("request_id", &self.request_id())?;
+        document.serialize_field("data", self.data())?;
+        document.end()
     }
 }

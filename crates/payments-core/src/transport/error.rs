@@ -57,36 +57,28 @@ pub enum TransportErrorKind {
 impl TransportErrorKind {
     /// The kind as one word, for logs and metrics.
     pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Resolve => "resolve",
-            Self::Connect => "connect",
-            Self::Tls => "tls",
-            Self::Timeout => "timeout",
-            Self::Closed => "closed",
-            Self::Protocol => "protocol",
-            Self::BodyTruncated => "body_truncated",
-            Self::BodyTooLarge => "body_too_large",
-            Self::Cancelled => "cancelled",
-            Self::Configuration => "configuration",
-            Self::Other => "transport",
-        }
+        self.words().0
     }
 
     /// The kind in words, as error messages use them. For the other crates of this project only: it may change in any version.
     #[doc(hidden)]
     pub const fn description(self) -> &'static str {
+        self.words().1
+    }
+
+    const fn words(self) -> (&'static str, &'static str) {
         match self {
-            Self::Resolve => "the host name did not resolve",
-            Self::Connect => "could not connect",
-            Self::Tls => "the TLS handshake failed",
-            Self::Timeout => "the deadline passed",
-            Self::Closed => "the connection was closed",
-            Self::Protocol => "the server violated the HTTP protocol",
-            Self::BodyTruncated => "the response was truncated",
-            Self::BodyTooLarge => "the response is larger than the limit",
-            Self::Cancelled => "the attempt was cancelled",
-            Self::Configuration => "the transport cannot send",
-            Self::Other => "the transport failed",
+            Self::Resolve => ("resolve", "the host name did not resolve"),
+            Self::Connect => ("connect", "could not connect"),
+            Self::Tls => ("tls", "the TLS handshake failed"),
+            Self::Timeout => ("timeout", "the deadline passed"),
+            Self::Closed => ("closed", "the connection was closed"),
+            Self::Protocol => ("protocol", "the server violated the HTTP protocol"),
+            Self::BodyTruncated => ("body_truncated", "the response was truncated"),
+            Self::BodyTooLarge => ("body_too_large", "the response is larger than the limit"),
+            Self::Cancelled => ("cancelled", "the attempt was cancelled"),
+            Self::Configuration => ("configuration", "the transport cannot send"),
+            Self::Other => ("transport", "the transport failed"),
         }
     }
 }
