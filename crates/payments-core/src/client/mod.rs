@@ -240,18 +240,11 @@ impl Client {
         let built = call.exchange.request().and_then(|mut request| {
             let added = attempt.span.in_scope(|| self.caller_headers())?;
             added.add_to(request.headers_mut());
-            Ok((
-                TransportRequest::to(
-                    self.endpoint.server(),
-                    request,
-                    call.exchange.facts.operation,
-                    deadlines,
-                    response_cap,
-                ),
-                added,
-            ))
+            Ok((request, added))
         });
         let (request, caller_headers) = built.map_err(|cause| call.exchange.failed(cause))?;
+        let (server, operation) = (Ok(self.endpoint.server().clone()), call.exchange.facts.operation);
+        let request = TransportRequest { request, server, operation, deadlines, response_cap };
         attempt.start(caller_headers);
         let mut sending = transport.send_boxed(request);
         let in_span = poll_fn(|context| attempt.span.in_scope(|| sending.as_mut().poll(context)));

@@ -147,14 +147,14 @@ impl FailedCall {
 
     /// The body's `status_code`, unchanged.
     pub fn status_code(&self) -> Option<&str> {
-        self.metadata()?.status_code()
+        self.metadata()?.status_code.as_deref()
     }
 
     /// The service's reason for the refusal, [masked](payments_model::mask): the body's message without the prefix
     /// `bad request error: `, or else the standard phrase of the HTTP status. For people: the interface publishes no list.
     pub fn reason(&self) -> Option<&str> {
         let metadata = self.metadata()?;
-        let message = metadata.message().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
+        let message = metadata.message.as_deref().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
         message
             .filter(|message| !message.trim().is_empty())
             .or_else(|| metadata.http_status.canonical_reason())
@@ -171,14 +171,14 @@ impl FailedCall {
 
     /// The response's request id header, if it has one. Quote it to the service's support.
     pub fn request_id(&self) -> Option<&str> {
-        self.metadata()?.request_id()
+        self.metadata()?.request_id.as_deref()
     }
 
     /// The first 2 KiB of the response's body, [masked](payments_model::mask).
     ///
     /// It may contain personal data, so it is part of neither `Debug` nor `Display`.
     pub fn body_snippet(&self) -> Option<String> {
-        self.metadata().map(Metadata::body_snippet)
+        self.metadata().map(|metadata| metadata.snippet.text())
     }
 
     /// The coding of the response, such as `gzip`, if it is encoded although the request accepts only `identity`; `unknown`
@@ -254,7 +254,7 @@ impl FailedCall {
     fn is_foreign(&self) -> bool {
         let Cause::Response(response) = &self.cause else { return false };
         let FailedResponse { form, metadata, .. } = &**response;
-        *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.is_page())
+        *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.snippet.is_page())
     }
 
     fn kind_of_cause(&self) -> ErrorKind {
@@ -304,7 +304,7 @@ impl FailedCall {
         let moves_money = self.operation.is_some_and(OperationName::moves_money);
         let is_near_success = refused_by.is_none() && moves_money && is_success;
         let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
-        let status_code = metadata.status_code().filter(is_telling);
+        let status_code = metadata.status_code.as_deref().filter(is_telling);
         if let Some(code) = status_code {
             write!(f, " with status_code {code}")?;
         }
@@ -321,7 +321,7 @@ impl FailedCall {
             })?;
         }
         // The phrase of a 2xx, such as OK, does not explain a refusal or an unclear response.
-        match self.reason().filter(|_| !is_success || metadata.message().is_some()) {
+        match self.reason().filter(|_| !is_success || metadata.message.is_some()) {
             Some(reason) => write!(f, ": {reason}"),
             None => Ok(()),
         }

@@ -136,7 +136,7 @@ pub struct BodySnippet<'a>(pub(crate) &'a Metadata);
 impl BodySnippet<'_> {
     /// The text, [masked](payments_model::mask) and on one line.
     pub fn text(&self) -> String {
-        self.0.body_snippet()
+        self.0.snippet.text()
     }
 }
 

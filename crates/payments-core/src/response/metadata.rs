@@ -20,10 +20,10 @@ pub(crate) struct Metadata {
     pub(crate) http_status: StatusCode,
     /// The pause that `Retry-After` asks for, if it can be computed.
     pub(crate) retry_after: Option<Duration>,
-    request_id: Option<String>,
-    status_code: Option<String>,
-    message: Option<String>,
-    snippet: Snippet,
+    pub(crate) request_id: Option<String>,
+    pub(crate) status_code: Option<String>,
+    pub(crate) message: Option<String>,
+    pub(crate) snippet: Snippet,
     /// The `Debug` of the value in both forms, masked when it was read, if it shows a secret: no secret is kept for later.
     debug: Option<Arc<[String; 2]>>,
 }
@@ -67,30 +67,9 @@ impl Metadata {
         }
     }
 
-    pub(crate) fn status_code(&self) -> Option<&str> {
-        self.status_code.as_deref()
-    }
-
-    pub(crate) fn message(&self) -> Option<&str> {
-        self.message.as_deref()
-    }
-
-    pub(crate) fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
-    }
-
-    pub(crate) fn body_snippet(&self) -> String {
-        self.snippet.text()
-    }
-
     /// The `Debug` of the value that was read from the response.
     pub(crate) fn shown<'a>(&'a self, value: &'a dyn fmt::Debug) -> impl fmt::Debug + 'a {
         Shown { value, masked: self.debug.as_deref() }
-    }
-
-    /// Whether the body is HTML or XML.
-    pub(crate) fn is_page(&self) -> bool {
-        self.snippet.is_page()
     }
 }
 

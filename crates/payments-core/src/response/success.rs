@@ -71,17 +71,17 @@ impl<T> Success<T> {
 
     /// The body's `status_code`, unchanged: 100 for a payment and 200 for a lookup.
     pub fn status_code(&self) -> Option<&str> {
-        self.0.metadata.status_code()
+        self.0.metadata.status_code.as_deref()
     }
 
     /// The body's message, [masked](payments_model::mask). It is for people; the SDK decides nothing from it.
     pub fn message(&self) -> Option<&str> {
-        self.0.metadata.message()
+        self.0.metadata.message.as_deref()
     }
 
     /// The response's request id header, if it has one. Quote it to the service's support.
     pub fn request_id(&self) -> Option<&str> {
-        self.0.metadata.request_id()
+        self.0.metadata.request_id.as_deref()
     }
 
     /// How long the service asks to wait. See [`FailedCall::retry_after`](crate::FailedCall::retry_after).
@@ -93,7 +93,7 @@ impl<T> Success<T> {
     ///
     /// It can still contain personal data, so it is not part of `Debug`.
     pub fn body_snippet(&self) -> String {
-        self.0.metadata.body_snippet()
+        self.0.metadata.snippet.text()
     }
 }
 

@@ -13,11 +13,11 @@ use crate::operation::OperationName;
 /// `Authorization` is set and marked sensitive, the URI is absolute, and the body of a POST is never empty. The body
 /// contains card data, so `Debug` shows only its length.
 pub struct TransportRequest {
-    request: http::Request<Bytes>,
-    server: Result<ServerAddress, InvalidServerAddress>,
-    operation: OperationName,
-    deadlines: Deadlines,
-    response_cap: usize,
+    pub(crate) request: http::Request<Bytes>,
+    pub(crate) server: Result<ServerAddress, InvalidServerAddress>,
+    pub(crate) operation: OperationName,
+    pub(crate) deadlines: Deadlines,
+    pub(crate) response_cap: usize,
 }
 
 impl TransportRequest {
@@ -33,17 +33,6 @@ impl TransportRequest {
     ) -> Self {
         let server = ServerAddress::of(request.uri());
         Self { request, server, operation, deadlines, response_cap }
-    }
-
-    /// Wraps a request to a server whose address is already checked.
-    pub(crate) fn to(
-        server: &ServerAddress,
-        request: http::Request<Bytes>,
-        operation: OperationName,
-        deadlines: Deadlines,
-        response_cap: usize,
-    ) -> Self {
-        Self { request, server: Ok(server.clone()), operation, deadlines, response_cap }
     }
 
     /// The HTTP method, `POST` or `GET`.
