@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ValidationError;
-use crate::secret::{REDACTED, Redacted};
+use crate::secret::{REDACTED, redacted_debug};
 use crate::spreadsheet::check_no_spreadsheet_value;
 use crate::violation::Rule;
 
@@ -141,12 +141,8 @@ identifier! {
     /// spreadsheet.
 }
 
-impl fmt::Debug for TokenId {
-    /// Shows no token: with it and the API key, anybody can charge the payer.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("TokenId").field(&Redacted).finish()
-    }
-}
+// With it and the API key, anybody can charge the payer.
+redacted_debug!(TokenId);
 
 identifier! {
     #[derive(Debug)]

@@ -17,6 +17,18 @@ impl fmt::Debug for Redacted {
     }
 }
 
+/// Declares a `Debug` that shows no field.
+macro_rules! redacted_debug {
+    ($($type:ident $(<$lifetime:lifetime>)?),*) => {$(
+        impl std::fmt::Debug for $type $(<$lifetime>)? {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_tuple(stringify!($type)).field(&$crate::secret::Redacted).finish()
+            }
+        }
+    )*};
+}
+pub(crate) use redacted_debug;
+
 /// A request as JSON, which may hold a card or account number.
 ///
 /// The request and its transport share the buffer, and it is set to zero when both have dropped it. This is

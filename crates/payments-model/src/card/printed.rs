@@ -1,12 +1,11 @@
 //! The security code and the expiry printed on a card.
 
-use std::fmt;
 use std::str::FromStr;
 
 use zeroize::Zeroizing;
 
 use crate::ValidationError;
-use crate::secret::{Redacted, SecretText};
+use crate::secret::{SecretText, redacted_debug};
 use crate::violation::Rule;
 
 /// The security code printed on a card: three or four digits. The interface does not say which card has how many, so either
@@ -46,13 +45,6 @@ impl FromStr for Cvv {
 
     fn from_str(text: &str) -> Result<Self, ValidationError> {
         Self::new(text)
-    }
-}
-
-impl fmt::Debug for Cvv {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(_) = self;
-        f.debug_tuple("Cvv").field(&Redacted).finish()
     }
 }
 
@@ -143,11 +135,6 @@ impl FromStr for Expiry {
     }
 }
 
-impl fmt::Debug for Expiry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(_) = self;
-        f.debug_tuple("Expiry").field(&Redacted).finish()
-    }
-}
+redacted_debug!(Cvv, Expiry);
 
 const EXPIRY_RULE: Rule = "must be MMYY, M/YY, MM/YY or MM/YYYY, with a month from 01 to 12";

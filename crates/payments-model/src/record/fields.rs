@@ -203,32 +203,29 @@ pub(crate) fn write<M: SerializeMap, T: Written>(
     match field {
         Field::Absent => Ok(()),
         Field::Null => map.serialize_entry(name, &()),
-        Field::Value(value) => map.serialize_entry(name, &value.written()),
+        Field::Value(value) => value.write(map, name),
         Field::Unreadable(raw) => map.serialize_entry(name, raw.as_raw()),
     }
 }
 
 /// The type of a field. Its own form is that in the interface, except for an amount, which is a number there.
-pub(crate) trait Written {
-    fn written(&self) -> impl Serialize;
-}
-
-impl Written for Amount {
-    fn written(&self) -> impl Serialize {
-        Number(*self)
+pub(crate) trait Written: Serialize {
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error> {
+        map.serialize_entry(name, self)
     }
 }
 
-macro_rules! written_as_they_are {
-    ($($type:ty),*) => {$(
-        impl Written for $type {
-            fn written(&self) -> impl Serialize {
-                self
-            }
-        }
-    )*};
+impl Written for Amount {
+    fn write<M: SerializeMap>(&self, map: &mut M, name: &str) -> Result<(), M::Error> {
+        map.serialize_entry(name, &Number(*self))
+    }
 }
-written_as_they_are!(i64, String, CustomerId, MaskedCard, TransactionTypeCode);
+
+impl Written for i64 {}
+impl Written for String {}
+impl Written for CustomerId {}
+impl Written for MaskedCard {}
+impl Written for TransactionTypeCode {}
 
 /// Why a document is not a record: it is not a JSON object, or it has no identifier.
 ///

@@ -10,7 +10,7 @@ use super::payment::{Payment, payment_accessors, payment_setters};
 use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
 use crate::card::Luhn;
 use crate::json::Member;
-use crate::secret::Redacted;
+use crate::secret::redacted_debug;
 use crate::{Amount, CardNumber, Cvv, Expiry, SecretBytes, ValidationError};
 
 /// The three card fields. They are validated when the request is built.
@@ -36,12 +36,7 @@ pub struct Card<'a> {
     pub expiry: &'a str,
 }
 
-impl fmt::Debug for Card<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number: _, cvv: _, expiry: _ } = self;
-        f.debug_tuple("Card").field(&Redacted).finish()
-    }
-}
+redacted_debug!(Card<'_>);
 
 /// A valid request to charge or authorize a card: the body of `POST /transaction`.
 ///
@@ -126,13 +121,6 @@ impl CardTransaction {
     /// `ExpiryDate`.
     pub const fn expiry(&self) -> &Expiry {
         &self.expiry
-    }
-
-    /// Every secret of this request as sent, to mask a response that may repeat it. For the other crates of this project only: it
-    /// may change in any version.
-    #[doc(hidden)]
-    pub fn secrets(&self) -> Vec<&str> {
-        vec![self.card_number.expose_secret(), self.cvv.expose_secret(), self.expiry.expose_secret()]
     }
 
     fn check(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::secret::Redacted;
+use crate::secret::redacted_debug;
 use crate::violation::Rule;
 
 /// The payer's e-mail address in a valid request: one `@` with text on both sides, no whitespace, no control characters, at
@@ -30,12 +30,7 @@ impl Email {
     }
 }
 
-impl fmt::Debug for Email {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self(_) = self;
-        f.debug_tuple("Email").field(&Redacted).finish()
-    }
-}
+redacted_debug!(Email);
 
 /// The telephone dialing prefix in a valid request, such as `+1` or `+441534`: a plus sign and 1 to 15 digits.
 ///

@@ -1,10 +1,8 @@
 //! The payer: what a caller passes, and the validated billing and shipping details.
 
-use std::fmt;
-
 use super::body::Object;
 use super::{DialPrefix, Email};
-use crate::secret::Redacted;
+use crate::secret::redacted_debug;
 
 /// The payer's required details. They are validated when the request is built.
 ///
@@ -46,21 +44,6 @@ pub struct Payer<'a> {
     pub postal_code: &'a str,
     /// `IpAddress`: the payer's IPv4 or IPv6 address. Private ranges are allowed.
     pub ip_address: &'a str,
-}
-
-impl fmt::Debug for Payer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            customer_name: _,
-            email: _,
-            country_code: _,
-            phone_number: _,
-            country: _,
-            postal_code: _,
-            ip_address: _,
-        } = self;
-        f.debug_tuple("Payer").field(&Redacted).finish()
-    }
 }
 
 /// The validated billing details of a payment.
@@ -111,12 +94,6 @@ impl Billing {
             .member("BillingPhoneNumber", phone_number)
             .member("BillingPostalCode", postal_code)
             .optional("BillingState", state.as_ref());
-    }
-}
-
-impl fmt::Debug for Billing {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Billing").field(&Redacted).finish()
     }
 }
 
@@ -172,8 +149,4 @@ shipping! {
     postal_code: "ShippingPostalCode",
 }
 
-impl fmt::Debug for Shipping {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Shipping").field(&Redacted).finish()
-    }
-}
+redacted_debug!(Payer<'_>, Billing, Shipping);
