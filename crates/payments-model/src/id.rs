@@ -22,7 +22,7 @@ macro_rules! identifier {
         impl $name {
             $(#[$new_meta])*
             pub fn new(text: impl Into<String>) -> Result<Self, ValidationError> {
-                Self::check(text.into()).map_err(|rule| ValidationError::one(stringify!($name), rule))
+                Self::check(text).map_err(|rule| ValidationError::one(stringify!($name), rule))
             }
 
             /// The identifier as text.
@@ -30,7 +30,8 @@ macro_rules! identifier {
                 &self.0
             }
 
-            pub(crate) fn check(text: String) -> Result<Self, Rule> {
+            pub(crate) fn check(text: impl Into<String>) -> Result<Self, Rule> {
+                let text = text.into();
                 $check_new(&text)?;
                 Ok(Self(text))
             }

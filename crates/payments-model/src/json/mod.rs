@@ -65,6 +65,19 @@ impl<'a> Json<'a> {
         Some(elements.into_iter().map(Self::from).collect())
     }
 
+    /// Visits each value in it that is neither an array nor an object. `false` if one of the visits is, or if a value is not visited: it is
+    /// nested in more than this many levels, or in an object whose names are not Unicode.
+    pub(crate) fn visit(self, levels: u32, visit: &mut dyn FnMut(Self) -> bool) -> bool {
+        let Some(levels) = levels.checked_sub(1) else { return false };
+        if let Some(elements) = self.elements() {
+            elements.into_iter().filter(|element| !element.visit(levels, visit)).count() == 0
+        } else if let Some(members) = self.members() {
+            members.into_iter().filter(|(_, value)| !value.visit(levels, visit)).count() == 0
+        } else {
+            !self.is_object() && visit(self)
+        }
+    }
+
     /// The text of a string. `None` for any other value, and for a string that is not Unicode.
     pub(crate) fn text(self) -> Option<Cow<'a, str>> {
         read_escapes(self.as_str().strip_prefix('"')?.strip_suffix('"')?)

@@ -206,21 +206,11 @@ impl fmt::Debug for AchTransactionBuilder<'_> {
 fn secrets_in(json: &SecretText) -> Option<Vec<Zeroizing<String>>> {
     let raw: &RawValue = serde_json::from_str(json.as_str()).ok()?;
     let mut secrets = Vec::new();
-    collect_secrets(raw.into(), MAX_DEPTH, &mut secrets)?;
-    Some(secrets)
-}
-
-fn collect_secrets(json: Json<'_>, levels: u32, secrets: &mut Vec<Zeroizing<String>>) -> Option<()> {
-    let levels = levels.checked_sub(1)?;
-    if let Some(elements) = json.elements() {
-        elements.into_iter().try_for_each(|element| collect_secrets(element, levels, secrets))
-    } else if let Some(members) = json.members() {
-        members.into_iter().try_for_each(|(_, value)| collect_secrets(value, levels, secrets))
-    } else if json.is_object() {
-        None
-    } else {
-        let text = if json.is_string() { Some(json.text()?) } else { json.number().map(Cow::Borrowed) };
+    let is_read = Json::from(raw).visit(MAX_DEPTH, &mut |json| {
+        let text = if json.is_string() { json.text() } else { json.number().map(Cow::Borrowed) };
+        let is_read = text.is_some() || !json.is_string();
         secrets.extend(text.map(|text| Zeroizing::new(text.into_owned())));
-        Some(())
-    }
+        is_read
+    });
+    is_read.then_some(secrets)
 }

@@ -19,7 +19,8 @@ impl Email {
         &self.0
     }
 
-    pub(crate) fn check(text: String) -> Result<Self, Rule> {
+    pub(crate) fn check(text: impl Into<String>) -> Result<Self, Rule> {
+        let text = text.into();
         let has_gaps = text.chars().any(|character| character.is_whitespace() || character.is_control());
         let is_address = text.len() <= 254
             && !has_gaps
@@ -44,7 +45,8 @@ impl DialPrefix {
         &self.0
     }
 
-    pub(crate) fn check(text: String) -> Result<Self, Rule> {
+    pub(crate) fn check(text: impl Into<String>) -> Result<Self, Rule> {
+        let text = text.into();
         let is_prefix = text.strip_prefix('+').is_some_and(|digits| {
             (1..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
         });

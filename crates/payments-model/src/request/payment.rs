@@ -77,12 +77,9 @@ impl<'a> PaymentDraft<'a> {
         let address = check.text("BillingAddress", self.billing_address);
         let city = check.text("BillingCity", self.billing_city);
         let country = check.required("BillingCountry", self.billing_country, not_blank);
-        let country_code = check.required("BillingCountryCode", self.billing_country_code, |prefix| {
-            DialPrefix::check(prefix.into_owned())
-        });
+        let country_code = check.required("BillingCountryCode", self.billing_country_code, DialPrefix::check);
         let customer_name = check.required("BillingCustomerName", self.billing_customer_name, not_blank);
-        let email =
-            check.required("BillingEmail", self.billing_email, |email| Email::check(email.into_owned()));
+        let email = check.required("BillingEmail", self.billing_email, Email::check);
         let phone_number = check.required("BillingPhoneNumber", self.billing_phone_number, not_blank);
         let postal_code = check.required("BillingPostalCode", self.billing_postal_code, |code| {
             if code.is_empty() { Ok(String::new()) } else { not_blank(code) }

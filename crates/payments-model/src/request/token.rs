@@ -112,10 +112,9 @@ impl TokenTransaction {
 
     fn check(draft: TokenDraft<'_>, unknown: &[&Member<'_>]) -> Result<Self, ValidationError> {
         let mut check = Check::default();
-        let token_id = check.required("TokenId", draft.token_id, |id| TokenId::check(id.into_owned()));
-        let gateway_customer_id = check.optional("GatewayCustomerId", draft.gateway_customer_id, |id| {
-            GatewayCustomerId::check(id.into_owned())
-        });
+        let token_id = check.required("TokenId", draft.token_id, TokenId::check);
+        let gateway_customer_id =
+            check.optional("GatewayCustomerId", draft.gateway_customer_id, GatewayCustomerId::check);
         let amount = check.required("Amount", draft.amount, |amount| payable(amount, 0));
         let convenience_fee = check.required("ConvenienceFeeActive", draft.convenience_fee, Ok);
         let description = check.text("Description", draft.description);

@@ -55,8 +55,7 @@ impl Void {
     pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
         let (draft, others) = VoidDraft::read(members.as_slice());
         let mut check = Check::default();
-        let transaction_id =
-            check.required("TransactionId", draft.transaction_id, |id| TransactionId::check(id.into_owned()));
+        let transaction_id = check.required("TransactionId", draft.transaction_id, TransactionId::check);
         check.optional("TransactionFor", draft.transaction_for, |text| {
             if text == TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });

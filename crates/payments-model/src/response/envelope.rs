@@ -161,24 +161,12 @@ impl<'a> Envelope<'a> {
 /// The texts in a list or an object, in order.
 fn joined_texts(json: Json<'_>) -> Option<String> {
     let mut texts = Vec::new();
-    collect_texts(json, MAX_LEVELS, &mut texts);
+    json.visit(MAX_LEVELS, &mut |json| {
+        texts.extend(json.text().filter(|text| !is_blank(text)));
+        true
+    });
     let joined: String = texts.join("; ").chars().take(Envelope::MAX_JOINED_CHARACTERS).collect();
     (!joined.is_empty()).then_some(joined)
-}
-
-fn collect_texts<'a>(json: Json<'a>, levels: u32, texts: &mut Vec<Cow<'a, str>>) {
-    let Some(levels) = levels.checked_sub(1) else { return };
-    if let Some(text) = json.text() {
-        texts.extend((!is_blank(&text)).then_some(text));
-    } else if let Some(elements) = json.elements() {
-        for element in elements {
-            collect_texts(element, levels, texts);
-        }
-    } else if let Some(members) = json.members() {
-        for (_, value) in members {
-            collect_texts(value, levels, texts);
-        }
-    }
 }
 
 /// Whether the text shows nothing but the prefix of every HTTP 400.
