@@ -1,5 +1,9 @@
 //! One call to the service, from its input to its report.
 
+pub(crate) mod journaled;
+pub(crate) mod same_payment;
+pub(crate) mod trace;
+
 use std::cell::Cell;
 use std::time::SystemTime;
 
@@ -8,21 +12,21 @@ use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
 use tokio::task::spawn_blocking;
 
-use crate::abandoned::Abandoned;
+use self::trace::Trace;
 use crate::args::ClientOptions;
+use crate::failure::abandoned::Abandoned;
+use crate::failure::hints;
+use crate::failure::purpose::Purpose;
 use crate::failure::{CallError, FailedOutcome, Failure, Sent};
-use crate::hints;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
 use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, catch_panic};
 use crate::settings::Settings;
 use crate::stderr;
-use crate::trace::{self, Trace};
 
 /// A validated request, ready for a client.
 pub(crate) trait Call: Send + 'static {
@@ -190,14 +194,14 @@ mod tests {
         }
     }
 
-    impl crate::journaled_call::Charge for Buggy {
+    impl journaled::Charge for Buggy {
         fn request(&self) -> payments_journal::IntentRequest {
             unreachable!("a bug")
         }
 
         async fn send_with(
             &self,
-            _attempt: &crate::journaled_call::Attempt<'_>,
+            _attempt: &journaled::Attempt<'_>,
         ) -> Result<Processed, payments_journal::Error> {
             unreachable!("a bug")
         }
@@ -244,9 +248,9 @@ mod tests {
         let journal = path("journal.db");
         let line = ["--journal", &journal, "--key", "invoice-17"];
         let (options, intent) = given(&line);
-        assert_eq!(crate::journaled_call::run(options, output, &intent, || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(journaled::run(options, output, &intent, || Ok(Buggy)), ExitCode::Unknown);
         let (options, intent) = given(&line);
-        let ended = crate::journaled_call::run::<Buggy>(options, output, &intent, || unreachable!("a bug"));
+        let ended = journaled::run::<Buggy>(options, output, &intent, || unreachable!("a bug"));
         assert_eq!(ended, ExitCode::NotProcessed);
     }
 

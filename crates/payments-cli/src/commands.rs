@@ -16,11 +16,12 @@ use crate::args::{
     Arguments, Command, CustomerCommand, GlobalOptions, Payment, TokenTransactionCommand, TransactionCommand,
     VoidArguments,
 };
+use crate::call::{self, journaled};
 use crate::help::help;
 use crate::output::Output;
 use crate::report::exit_code::ExitCode;
 use crate::settings::warning_of_proxy;
-use crate::{call, files, journaled_call, stderr, stdout};
+use crate::{files, stderr, stdout};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -33,7 +34,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         Command::Demo => demo::run(requested, output),
         Command::Sandbox(sandbox) => sandbox::run(output, sandbox),
         Command::Transaction(TransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(options, output, &intent, move || {
+            journaled::run(options, output, &intent, move || {
                 files::request(&file, TransactionRequest::from_json)
             })
         }
@@ -41,16 +42,14 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             call::run(options, output, move || Ok(TransactionId::new(id)?))
         }
         Command::TokenTransaction(TokenTransactionCommand::Create(Payment { file, intent })) => {
-            journaled_call::run(options, output, &intent, move || {
+            journaled::run(options, output, &intent, move || {
                 files::request(&file, TokenTransaction::from_json)
             })
         }
         Command::Void(VoidArguments { id, reason, intent }) => {
             // The journal keeps the id.
             let may_be_like_a_card = intent.key.is_none() || intent.ids_are_not_cards;
-            journaled_call::run(options, output, &intent, move || {
-                operations::void(id, reason, may_be_like_a_card)
-            })
+            journaled::run(options, output, &intent, move || operations::void(id, reason, may_be_like_a_card))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(options, output, batch),
         Command::Journal(arguments) => journal::run(options, output, arguments),

@@ -1,5 +1,11 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
+pub(crate) mod abandoned;
+pub(crate) mod hints;
+pub(crate) mod problem;
+pub(crate) mod purpose;
+pub(crate) mod situation;
+
 use std::error::Error as StdError;
 use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
@@ -11,11 +17,11 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::Value;
 
+use self::problem::Problem;
+use self::purpose::Purpose;
+use self::situation::Situation;
 use crate::format::{Exact, entry, timestamp};
-use crate::problem::Problem;
-use crate::purpose::Purpose;
 use crate::report::intent_note::IntentNote;
-use crate::situation::Situation;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]
@@ -254,7 +260,7 @@ impl Failure {
         self
     }
 
-    /// The failure of a call. [`hints::failure`](crate::hints::failure) adds hints.
+    /// The failure of a call. [`hints::failure`](crate::failure::hints::failure) adds hints.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {

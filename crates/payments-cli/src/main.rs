@@ -18,24 +18,22 @@
 //! 1. `args` is the command line, as plain data. `usage` reports what clap refuses, and `help` has the long texts.
 //! 2. `settings` merges options and environment, and says where each came from. It also has the place of the journal.
 //! 3. `commands` has a file or a folder for each command. A single charge or lookup runs through `call`, and through
-//!    `journaled_call` if it has a key; `commands::operations` says how each is sent. Files of rows are read by `row_file` and
-//!    `csv_file`.
-//! 4. `failure` is why a command did not succeed, with its `situation`, the `purpose` of the command and each `problem` of a file, and
-//!    `abandoned` if a panic or a signal ended it. `hints` adds what to check, and `report::advice` what to do next.
+//!    `call::journaled` if it has a key; `commands::operations` says how each is sent. `rows` reads files of rows.
+//! 4. `failure` is why a command did not succeed, and what to check. `report::advice` says what to do next.
 //! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
-//! 6. `output` writes the report: `stdout` the result, `stderr` everything else. `run_to_report` makes sure that a command which may
-//!    have sent something gets so far.
+//! 6. `output` writes the report: `stdout` the result, `stderr` everything else. `process` makes sure that a command which may have
+//!    sent something gets so far, whatever panics and signals arrive.
 //!
 //! # Where to look
 //!
 //! | question | file |
 //! |---|---|
-//! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, and `report::advice::keys` those about a key; the rest of the message is written where the outcome arises: in `abandoned`, `journaled_call` and `hints`, and in the errors of payments-core and payments-journal |
+//! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, and `report::advice::keys` those about a key; the rest of the message is written where the outcome arises: in `failure` and `call::journaled`, and in the errors of payments-core and payments-journal |
 //! | Which environment variables are read? | `settings::source`, and for the journal `settings::journal_place` |
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
-//! | What does a signal do? | `interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`journaled_call`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
+//! | What does a signal do? | `process::interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`call::journaled`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
-//! | Which earlier charges refuse a row, or are warned about? | `commands::batch::earlier_charges` and `repeats`; `spreadsheet` says which keys are alike, and `same_payment` which charge refuses another key, also in a single call |
+//! | Which earlier charges refuse a row, or are warned about? | `commands::batch::earlier_charges` and `repeats`; `rows::spreadsheet` says which keys are alike, and `call::same_payment` which charge refuses another key, also in a single call |
 //! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run::tally` the others, and `report::run::text` prints both |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
@@ -49,49 +47,34 @@
 //! default address or key. The API key and card data are never arguments, because other users of the machine
 //! could read them. It asks no questions and stores nothing between calls except what you ask for, such as a journal.
 
-mod abandoned;
 mod args;
 mod call;
-mod card_like_ids;
 mod commands;
-mod csv_file;
 mod failure;
 mod files;
 mod format;
 mod help;
-mod hints;
-mod interrupt;
-mod journaled_call;
 mod local_time;
 mod output;
-mod own_files;
-mod problem;
-mod purpose;
+mod process;
 mod report;
-mod row_file;
-mod run_to_report;
-mod same_payment;
+mod rows;
 mod settings;
-mod situation;
-mod spare;
-mod spreadsheet;
 mod stderr;
 mod stdout;
 mod style;
-mod trace;
 mod usage;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
-use std::process;
 
 use crate::args::Arguments;
 use crate::report::exit_code::ExitCode;
 
-fn main() -> process::ExitCode {
+fn main() -> std::process::ExitCode {
     panic::set_hook(Box::new(report_panic));
     #[cfg(unix)]
-    let file_limit = interrupt::FileLimit::catch();
+    let file_limit = process::interrupt::FileLimit::catch();
     let arguments: Vec<_> = std::env::args_os().collect();
     let code = panic::catch_unwind(AssertUnwindSafe(|| run(&arguments))).unwrap_or(ExitCode::Other);
     #[cfg(unix)]

@@ -8,8 +8,8 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::args::{Arguments, OutputShape};
 use crate::failure::Failure;
+use crate::failure::purpose::Purpose;
 use crate::output::Output;
-use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::stdout;

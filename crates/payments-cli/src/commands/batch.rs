@@ -34,23 +34,24 @@ use self::results::Results;
 use self::run::Run;
 use self::throttle::Throttle;
 use super::operations::of_receipt;
-use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
 use crate::call::Prepared;
+use crate::call::journaled;
+use crate::call::trace;
+use crate::failure::abandoned::Abandoned;
+use crate::failure::purpose::Purpose;
 use crate::failure::{FailedOutcome, Failure};
-use crate::interrupt::Interrupt;
-use crate::journaled_call;
 use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
 use crate::report::advice::keys::RUN_LOST;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
-use crate::run_to_report::{self, catch_panic};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
-use crate::{stderr, trace};
+use crate::stderr;
 
 /// Runs the command.
 pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
@@ -182,7 +183,7 @@ fn described(ended: &FinishedCharge, settings: &Settings) -> (Report, Option<Str
     let FinishedCharge { row, charged, at, .. } = ended;
     let report = match charged {
         Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-        Err(error) => journaled_call::failed(error, &row.payment, settings, *at).into(),
+        Err(error) => journaled::failed(error, &row.payment, settings, *at).into(),
     };
     (report, row.payment.reference_no().map(|text| settings.reference_without_key(text)))
 }

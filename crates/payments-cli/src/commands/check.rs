@@ -12,17 +12,17 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
+use crate::failure::abandoned::Abandoned;
+use crate::failure::hints;
 use crate::failure::{FailedOutcome, Failure};
-use crate::hints;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report;
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::exit_code::ExitCode;
-use crate::run_to_report;
 use crate::settings::{Settings, Source, key_hint};
 
 /// Checks each step and reports all of them.

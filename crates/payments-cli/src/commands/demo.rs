@@ -16,9 +16,9 @@ use tokio::runtime;
 
 use crate::args::OutputShape;
 use crate::call::Call;
+use crate::failure::purpose::Purpose;
 use crate::failure::{self, CallError, FailedOutcome, Failure};
 use crate::output::Output;
-use crate::purpose::Purpose;
 use crate::report::Report;
 use crate::report::advice;
 use crate::report::exit_code::ExitCode;

@@ -21,15 +21,16 @@ use serde::Serialize;
 
 use crate::args::ClientOptions;
 use crate::args::journal::{JournalArguments, JournalCommand};
+use crate::call::trace;
 use crate::failure::Failure;
+use crate::failure::purpose::Purpose;
 use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::process::run_to_report::block_on;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
-use crate::run_to_report::block_on;
 use crate::settings::{JournalPlace, KnownKeys};
 use crate::style::Style;
-use crate::{stderr, stdout, trace};
+use crate::{stderr, stdout};
 
 /// Runs one of the subcommands.
 pub(super) fn run(

@@ -8,11 +8,11 @@ use payments_model::{
 };
 
 use crate::call::Call;
-use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
+use crate::call::journaled::{Attempt, Charge};
 use crate::failure::Failure;
-use crate::journaled_call::{Attempt, Charge};
-use crate::purpose::Purpose;
+use crate::failure::purpose::Purpose;
 use crate::report::processed::{Effect, Processed};
+use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 
 /// Builds a void.
 pub(super) fn void(id: String, reason: Option<String>, may_be_like_a_card: bool) -> Result<Void, Failure> {

@@ -17,8 +17,8 @@ use tokio::runtime;
 
 use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::process::interrupt::Interrupt;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::{files, stderr, stdout};

@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
+use crate::failure::purpose::Purpose;
+use crate::failure::situation::Situation;
 use crate::failure::{Done, FailedOutcome, Failure};
-use crate::purpose::Purpose;
 use crate::report::exit_code::ExitCode;
-use crate::situation::Situation;
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.

@@ -16,7 +16,7 @@ use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::abandoned::Abandoned;
+use crate::failure::abandoned::Abandoned;
 use crate::failure::{CallError, Failure};
 use crate::settings::Settings;
 

@@ -3,11 +3,11 @@
 use std::num::NonZeroU64;
 
 use crate::failure::Failure;
+use crate::failure::problem::Problem;
+use crate::failure::purpose::Purpose;
+use crate::failure::situation::Situation;
 use crate::files;
 use crate::format::counted;
-use crate::problem::Problem;
-use crate::purpose::Purpose;
-use crate::situation::Situation;
 
 /// The purpose of a file, which decides its name in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
+use crate::failure::problem::Problem;
 use crate::failure::{FailedOutcome, Failure};
 use crate::format::timestamp;
-use crate::problem::Problem;
 use crate::report::advice;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::exit_code::ExitCode;

@@ -9,11 +9,11 @@ use payments_model::unversioned::printable_field_name;
 use payments_model::{TokenTransaction, ValidationError, Violation};
 
 pub(super) use self::row::{LikeCards, Row, RowRead, Rows};
-use crate::csv_file::Table;
 use crate::failure::Failure;
-use crate::problem::Problem;
+use crate::failure::problem::Problem;
 use crate::report::problems::Role;
-use crate::row_file::{NO_API_KEY, RowFile};
+use crate::rows::csv_file::Table;
+use crate::rows::row_file::{NO_API_KEY, RowFile};
 use crate::settings::{JournalPlace, KnownKeys};
 
 /// The whole file.

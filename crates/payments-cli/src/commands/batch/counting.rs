@@ -11,7 +11,7 @@ use payments_model::{Amount, TransactionReceipt};
 use super::billing_file::Row;
 use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
-use crate::journaled_call::is_recorded;
+use crate::call::journaled::is_recorded;
 use crate::report::advice::second_charge;
 use crate::report::run::{DuplicateTransaction, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
 

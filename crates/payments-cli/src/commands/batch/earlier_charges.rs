@@ -8,11 +8,13 @@ use super::billing_file::{Row, Standing};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
+use crate::call::same_payment::{
+    Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent,
+};
 use crate::failure::Failure;
-use crate::problem::Problem;
+use crate::failure::problem::Problem;
 use crate::report::problems::MOST_KEPT;
-use crate::same_payment::{Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent};
-use crate::spreadsheet::{Forms, is_exact_variant};
+use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of

@@ -10,15 +10,15 @@ use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
-use crate::card_like_ids;
+use crate::call::same_payment::marks_of_payment;
 use crate::failure::Failure;
-use crate::problem::{Problem, RecordedIntent};
+use crate::failure::problem::{Problem, RecordedIntent};
 use crate::report::advice::{journal_command, shell_word};
 use crate::report::problems::{Problems, Role};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
-use crate::same_payment::marks_of_payment;
+use crate::rows::card_like_ids;
+use crate::rows::spreadsheet::Forms;
 use crate::settings::KnownKeys;
-use crate::spreadsheet::Forms;
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]

@@ -5,8 +5,8 @@ use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
 use crate::failure::Failure;
+use crate::failure::situation::Situation;
 use crate::report::advice::keys::EARLIER_RUNS;
-use crate::situation::Situation;
 
 /// A journal that is not empty.
 pub(super) struct KnownIntents {

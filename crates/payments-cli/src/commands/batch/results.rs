@@ -13,8 +13,9 @@ use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::report::Report;
 use crate::report::processed::{Effect, Processed};
+use crate::rows::csv_file;
 use crate::settings::JournalPlace;
-use crate::{csv_file, style};
+use crate::style;
 
 /// The open file.
 pub(super) struct Results<'a> {

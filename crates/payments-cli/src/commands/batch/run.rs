@@ -19,9 +19,9 @@ use super::progress::{Progress, WaitState};
 use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, decide};
 use super::throttle::{Start, Throttle};
-use crate::journaled_call::LAST_WRITES;
+use crate::call::journaled::LAST_WRITES;
+use crate::process::run_to_report::catch_panic;
 use crate::report::run::{Stop, Summary};
-use crate::run_to_report::catch_panic;
 
 /// A run, with its rows to send, in flight and counted.
 pub(super) struct Run<'a> {

@@ -10,10 +10,10 @@ use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{PatienceExceeded, Throttle, Ticket};
+use crate::failure::hints;
+use crate::failure::situation::Situation;
 use crate::failure::{chain, is_invalid};
-use crate::hints;
 use crate::report::run::Stop;
-use crate::situation::Situation;
 
 /// What happens after a charge.
 #[derive(Debug)]

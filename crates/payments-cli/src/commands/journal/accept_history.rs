@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::CommandError;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
-use crate::card_like_ids::{self, is_like_a_card};
-use crate::csv_file::Table;
+use crate::failure::problem::Problem;
 use crate::format::counted;
 use crate::output::Output;
-use crate::problem::Problem;
 use crate::report::problems::{Problems, Role};
-use crate::row_file::{NO_API_KEY, RowFile};
+use crate::rows::card_like_ids::{self, is_like_a_card};
+use crate::rows::csv_file::Table;
+use crate::rows::row_file::{NO_API_KEY, RowFile};
+use crate::rows::spreadsheet::apparent_change;
 use crate::settings::{JournalPlace, KnownKeys, OpenFor};
-use crate::spreadsheet::apparent_change;
 
 pub(super) async fn run(
     place: &JournalPlace,

@@ -11,19 +11,19 @@ use super::resolution::{
     needs_service, person, resolution,
 };
 use super::{CommandError, code_of, resolve_file, show};
-use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::Prepared;
-use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
+use crate::failure::abandoned::Abandoned;
+use crate::failure::hints;
+use crate::failure::purpose::Purpose;
 use crate::failure::{FailedOutcome, Failure};
-use crate::hints;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report::cannot_start;
 use crate::report::advice::{journal_command, second_charge, shell_word};
 use crate::report::exit_code::ExitCode;
-use crate::run_to_report::cannot_start;
+use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings};
 use crate::stderr;
 use crate::style::for_terminal;

@@ -18,21 +18,21 @@ use super::resolution::{
     self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needed_options, needs_service,
 };
 use super::{CommandError, READ, code_of, for_each_page};
-use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::call::Prepared;
-use crate::card_like_ids::is_like_a_card;
+use crate::failure::abandoned::Abandoned;
 use crate::failure::{Done, FailedOutcome, Failure};
 use crate::format::counted;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report::cannot_start;
 use crate::report::advice::second_charge;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_sum::IntentSum;
 use crate::report::problems::{Problems, Role};
 use crate::report::{intent_history, text};
-use crate::row_file::RowFile;
-use crate::run_to_report::cannot_start;
+use crate::rows::card_like_ids::is_like_a_card;
+use crate::rows::row_file::RowFile;
 use crate::settings::{JournalPlace, OpenFor, ReadKeys};
 use crate::stderr;
 

@@ -23,7 +23,7 @@ use crate::args::journal_place::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::results::Results;
 use crate::failure::Failure;
-use crate::purpose::Purpose;
+use crate::failure::purpose::Purpose;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::run::{Tallies, Tally, UnresolvedRow};

@@ -12,12 +12,12 @@ use serde::Serialize;
 
 use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
 use super::proposals::{Written, still_unknown};
-use crate::card_like_ids::is_like_a_card;
 use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, timestamp};
 use crate::report::advice::{journal_command, shell_word};
 use crate::report::intent_history::in_words;
+use crate::rows::card_like_ids::is_like_a_card;
 use crate::settings::JournalPlace;
 use crate::style::{Style, Tone, for_terminal};
 

@@ -8,15 +8,15 @@ use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
-use crate::card_like_ids::{self, is_like_a_card};
 use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words::{self, StatusWords};
-use crate::csv_file::Table;
 use crate::failure::Failure;
 use crate::files;
 use crate::report::advice::shell_word;
 use crate::report::problems::Role;
-use crate::row_file::RowFile;
+use crate::rows::card_like_ids::{self, is_like_a_card};
+use crate::rows::csv_file::Table;
+use crate::rows::row_file::RowFile;
 use crate::settings::JournalPlace;
 use crate::style::for_terminal;
 

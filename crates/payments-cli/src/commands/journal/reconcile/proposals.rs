@@ -11,12 +11,12 @@ use payments_model::TransactionId;
 use super::document::lines_of;
 use super::processor_report::ProcessorReport;
 use crate::args::reconcile::ReconcileArguments;
-use crate::csv_file;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
-use crate::own_files::{PROPOSALS, SEARCHED_BY};
 use crate::report::intent_history::in_words;
+use crate::rows::csv_file;
+use crate::rows::own_files::{PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;
 
 /// The names of the files that were written.

@@ -6,9 +6,9 @@ use std::{io, mem};
 use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
-use crate::own_files::is_own;
-use crate::problem::Problem;
+use crate::failure::problem::Problem;
 use crate::report::problems::Problems;
+use crate::rows::own_files::is_own;
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
-use crate::csv_file::{LineCounter, Table};
 use crate::failure::Failure;
+use crate::failure::problem::Problem;
 use crate::files;
-use crate::problem::Problem;
 use crate::report::problems::Role;
+use crate::rows::csv_file::{LineCounter, Table};
 use crate::settings::JournalPlace;
 
 /// The whole file.

@@ -1,5 +1,5 @@
 //! Signals that end a command, caught so that it can still report whether the money can have moved. What each does is
-//! decided where it is waited for: in `call`, `journaled_call` and `commands::batch::run`.
+//! decided where it is waited for: in `call`, `call::journaled` and `commands::batch::run`.
 
 #[cfg(unix)]
 use std::future::poll_fn;
@@ -9,10 +9,10 @@ use std::task::Poll;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use crate::abandoned::Abandoned;
 use crate::failure::Failure;
+use crate::failure::abandoned::Abandoned;
 #[cfg(unix)]
-use crate::spare;
+use crate::process::spare;
 
 /// Catches signals that would end the process, from the moment it is created.
 ///

@@ -15,14 +15,15 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::failure::purpose::Purpose;
 use crate::output::{Output, not_written};
-use crate::purpose::Purpose;
+use crate::process::interrupt::Interrupt;
+use crate::process::spare;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::{Effect, Processed};
+use crate::stderr;
 use crate::style::Style;
-use crate::{spare, stderr};
 
 /// Runs a command that may send something, and writes its report. If it panics, which is a bug, it still ends with the report of
 /// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something

@@ -7,7 +7,7 @@ use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
 use crate::report::advice::keys;
-use crate::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
+use crate::rows::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
 
 /// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
 /// outcome is open.

@@ -12,16 +12,19 @@ use payments_journal::{
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
-use crate::abandoned::Abandoned;
 use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
+use crate::call::same_payment::{is_compared, keys_to_look_up, why_not_sent};
+use crate::call::trace;
 use crate::call::{self, Call, Prepared};
-use crate::card_like_ids::{self, NOT_CARDS, is_like_a_card};
+use crate::failure::abandoned::Abandoned;
+use crate::failure::hints;
+use crate::failure::purpose::Purpose;
+use crate::failure::situation::Situation;
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent};
-use crate::hints;
-use crate::interrupt::Interrupt;
 use crate::output::Output;
-use crate::purpose::Purpose;
+use crate::process::interrupt::Interrupt;
+use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
 use crate::report::advice::keys::{NEW_ATTEMPT, RENAMED, earlier_call};
 use crate::report::advice::shell_word;
@@ -29,11 +32,9 @@ use crate::report::dry_run::DryRun;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_note::IntentNote;
 use crate::report::processed::Processed;
-use crate::run_to_report::{self, catch_panic};
-use crate::same_payment::{is_compared, keys_to_look_up, why_not_sent};
+use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
-use crate::situation::Situation;
-use crate::{stderr, trace};
+use crate::stderr;
 
 /// A call that can be recorded in a journal.
 pub(crate) trait Charge: Call {
