@@ -1,6 +1,7 @@
 //! A charge with a key, which the journal allows to be sent at most once.
 
 use std::cell::Cell;
+use std::error::Error as _;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
@@ -154,7 +155,10 @@ async fn send_once<C: Charge>(
             IntentState::Rejected(_) => intent.after_rejection,
             _ => found.moved_nothing(),
         });
-        if is_sent { refuse_same_payment(journal, key, service, &call).await } else { Ok(()) }
+        if is_sent {
+            refuse_same_payment(journal, key, service, &call).await?;
+        }
+        Ok(is_sent)
     };
     if dry_run {
         if let Some((journal, _)) = &known {
@@ -167,7 +171,7 @@ async fn send_once<C: Charge>(
         Some((journal, _)) => journal,
         None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(journal_not_opened)?,
     };
-    interrupt.unless_arrived(to_send(&journal)).await?;
+    let may_be_sent = interrupt.unless_arrived(to_send(&journal)).await?;
     let client = JournaledClient::new(client.build(), journal);
     let at = SystemTime::now();
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
@@ -193,7 +197,15 @@ async fn send_once<C: Charge>(
             ended = ended.map(Processed::recorded_late).map_err(Error::flushed);
         }
     }
-    ended.map(Report::Processed).map_err(|error| failed(&error, &call, &settings, at))
+    match ended {
+        Ok(mut processed) => {
+            if let Some(note) = &mut processed.note {
+                note.may_have_been_sent = may_be_sent;
+            }
+            Ok(Report::Processed(processed))
+        }
+        Err(error) => Err(failed(&error, &call, &settings, at)),
+    }
 }
 
 /// What the journal would keep as it is, and looks like a card number.
@@ -347,14 +359,7 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
         }
         (None, None) => Failure { situation, ..without_response(error) },
     };
-    let note = IntentNote {
-        key: (situation != Situation::SecretInKey).then(|| error.key().clone()),
-        is_recorded: error.is_from_the_journal(),
-        not_recorded: error.write_error().map(|error| format!("{error:#}")),
-        same_transaction_as: None,
-        second_charge: None,
-    };
-    failure.note = Some(Box::new(note));
+    failure.note = Some(Box::new(note(error)));
     if let Some(what_happened) = &mut failure.advice.what_happened {
         *what_happened = format!("{}: {what_happened}", error.key());
     }
@@ -369,6 +374,17 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
         _ if error.other_service().is_some() => failure.hint(RENAMED),
         _ => failure,
+    }
+}
+
+fn note(error: &Error) -> IntentNote {
+    let own_failure = error.source().filter(|_| error.call_error().is_none());
+    IntentNote {
+        key: (Situation::of(error) != Situation::SecretInKey).then(|| error.key().clone()),
+        is_recorded: error.is_from_the_journal(),
+        may_have_been_sent: own_failure.is_some_and(|source| source.is::<payments_core::Error>()),
+        not_recorded: error.write_error().map(|error| format!("{error:#}")),
+        ..IntentNote::default()
     }
 }
 
@@ -392,10 +408,69 @@ fn without_response(error: &Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use payments_journal::{Failure, Resolution};
-    use payments_model::TransactionId;
+    use payments_core::{Client, Transport, TransportError, TransportRequest, TransportResponse};
+    use payments_fake::FakeGateway;
+    use payments_hyper::TokioTimer;
+    use payments_journal::internals::{Begin, Change, Ending, IntentStore as _, NewAttempt};
+    use payments_journal::{AttemptId, Failure, MemoryStore, Resolution};
+    use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 
     use super::*;
+    use crate::report::advice::headline;
+
+    /// Declines, after an earlier attempt has turned out to be paid.
+    struct Overtaken {
+        store: MemoryStore,
+        earlier: Change,
+    }
+
+    impl Transport for Overtaken {
+        async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            self.store.apply(self.earlier.clone()).await.expect("it is writable");
+            let body = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
+            Ok(TransportResponse::new(http::Response::new(body.into())))
+        }
+    }
+
+    #[tokio::test]
+    async fn call_that_was_sent_does_not_say_that_nothing_was_sent_d48() {
+        let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
+        let payment = |cents| {
+            TokenTransaction::builder("tok_1", Amount::from_cents(cents), ConvenienceFee::Inactive)
+                .build()
+                .unwrap()
+        };
+        let dead = store.another_owner();
+        let attempt = NewAttempt {
+            begin: Begin::First,
+            service: FakeGateway::BASE_URL.to_owned(),
+            request: (&payment(100)).into(),
+            attempt_id: AttemptId::new(),
+            owner: dead.owner().clone(),
+        };
+        let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
+        let ending = Ending::Processed(TransactionId::new("txn_1").unwrap());
+        let earlier = Change::end_of(begun.written().unwrap(), ending, SystemTime::now());
+        drop(dead);
+        let transport = Overtaken { store: store.another_owner(), earlier };
+        let journal = Journal::open(store).await.unwrap();
+        let unknown = journal.find(&key).await.unwrap().unwrap();
+        journal.resolve(&unknown, Resolution::not_processed("ada").note("not found")).await.unwrap();
+        let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
+        let client = JournaledClient::new(client, journal);
+        let pay = async || client.after_rejection(&key).process_token(&payment(200)).await.unwrap_err();
+        for now in ["this call moved no money", "nothing was sent now"] {
+            let error = pay().await;
+            let failure = crate::failure::Failure {
+                situation: Situation::of(&error),
+                note: Some(Box::new(note(&error))),
+                ..without_response(&error)
+            };
+            assert!(failure.message.contains(now), "{failure:?}");
+            let heading = format!("KEY OF ANOTHER REQUEST, {now}: do not pay it another way");
+            assert_eq!(headline(&failure).1, heading);
+        }
+    }
 
     /// A person may have resolved the key before its outcome arrived: then the journal says something else.
     #[test]

@@ -24,6 +24,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
 
     let needs_a_fix = failure.advice.needs_a_fix;
     let is_recorded = failure.note.as_ref().is_some_and(|note| note.is_recorded);
+    let now = || failure.note.as_ref().map_or("nothing was sent now", |note| note.now());
     let tone = match (failure.outcome, failure.advice.purpose) {
         (Unknown, _) | (NotProcessed | Rejected, FindTransaction) | (NotProcessed, FindCustomer) => {
             Tone::Warning
@@ -50,14 +51,18 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Invalid, _, _) => "INVALID, nothing was sent",
         (Rejected, MoveMoney, _) if is_recorded => "REJECTED EARLIER, nothing was sent now",
         (Unknown, _, InProgress) => {
-            "IN PROGRESS elsewhere, nothing was sent now: check the journal again later"
+            let heading = format!("IN PROGRESS elsewhere, {}: check the journal again later", now());
+            return (tone, heading);
         }
         (Unknown, _, Journal) => {
             "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
-        (Unknown, _, KeyReused) => "KEY OF ANOTHER REQUEST, nothing was sent now: do not pay it another way",
+        (Unknown, _, KeyReused) => {
+            return (tone, format!("KEY OF ANOTHER REQUEST, {}: do not pay it another way", now()));
+        }
         (Unknown, _, OtherService) => {
-            "KEY OF ANOTHER SERVICE, nothing was sent now: check base URL, merchant and journal"
+            let heading = format!("KEY OF ANOTHER SERVICE, {}: check base URL, merchant and journal", now());
+            return (tone, heading);
         }
         (NotProcessed, MoveMoney, _) if needs_a_fix => {
             "NOT PROCESSED, it is safe to run it again, but it will fail again until the cause is fixed"

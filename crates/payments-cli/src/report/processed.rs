@@ -66,6 +66,7 @@ impl Processed {
         let note = IntentNote {
             key: Some(key.clone()),
             is_recorded: journaled.is_from_the_journal(),
+            may_have_been_sent: false,
             not_recorded: journaled.write_error.map(|error| format!("{error:#}")),
             same_transaction_as: journaled.same_transaction_as,
             second_charge: journaled.second_charge.as_deref().and_then(second_charge),

@@ -18,16 +18,17 @@ use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.
 pub(crate) fn processed(processed: &Processed, style: Style) -> String {
-    let is_recorded = processed.note.as_ref().is_some_and(|note| note.is_recorded);
-    let (heading, note) = match processed.effect {
-        Effect::Moved(_) if is_recorded => ("PROCESSED EARLIER, nothing was sent now", None),
-        Effect::Moved(_) => ("PROCESSED", None),
-        Effect::FoundTransaction { .. } => {
-            ("FOUND", Some("a record is not proof of a charge: the meaning of Status is not published"))
-        }
-        Effect::FoundCustomer => ("FOUND", None),
+    let recorded = processed.note.as_ref().filter(|note| note.is_recorded);
+    let (heading, note) = match (&processed.effect, recorded) {
+        (Effect::Moved(_), Some(note)) => (format!("PROCESSED EARLIER, {}", note.now()), None),
+        (Effect::Moved(_), None) => ("PROCESSED".to_owned(), None),
+        (Effect::FoundTransaction { .. }, _) => (
+            "FOUND".to_owned(),
+            Some("a record is not proof of a charge: the meaning of Status is not published"),
+        ),
+        (Effect::FoundCustomer, _) => ("FOUND".to_owned(), None),
     };
-    let heading = style.paint(Tone::Success, heading);
+    let heading = style.paint(Tone::Success, &heading);
     let status = processed
         .http_status
         .map(|status| format!(" {}", style.paint(Tone::Dim, &format!("(HTTP {status})"))));
@@ -155,10 +156,10 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
 
 /// The journal's part of the facts.
 fn note_rows(note: &IntentNote) -> Vec<(&'static str, String)> {
-    let IntentNote { key, is_recorded, not_recorded, same_transaction_as, second_charge: _ } = note;
+    let IntentNote { key, is_recorded, not_recorded, same_transaction_as, .. } = note;
     let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
     if *is_recorded {
-        rows.push(("recorded", "by an earlier call; nothing was sent now".to_owned()));
+        rows.push(("recorded", format!("by an earlier call; {}", note.now())));
     }
     rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
     rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
