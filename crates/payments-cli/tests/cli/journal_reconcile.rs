@@ -727,7 +727,10 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     let nothing = "Id,Amount,Reference,Date\n";
     // Yesterday's file must not be taken for today's.
     workspace.write("found.csv", "yesterday's");
-    has(workspace.reconcile(nothing, &format!("--out {out}")).refusal(), ["the file of --out", "exists"]);
+    has(
+        workspace.reconcile(nothing, &format!("--out {out}")).refusal(),
+        ["the file of --out", "exists", "remove it, or name another"],
+    );
     assert_eq!(workspace.read("found.csv"), "yesterday's");
     fs::remove_file(&out).unwrap();
     // A program gives the file to `resolve` whatever was found.

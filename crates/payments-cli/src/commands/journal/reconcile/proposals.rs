@@ -125,16 +125,15 @@ impl NewFile<'_> {
         files::shown_name(self.path).unwrap_or_else(|| format!("the file of --{}", self.option))
     }
 
-    fn refused(&self, why: &str) -> Failure {
+    fn refused(&self, why: &str, what_to_do: &str) -> Failure {
         let Self { option, path, .. } = self;
         let file = format!("the file of --{option}{}", files::name_in_brackets(path));
-        let message = format!("{file} {why}; nothing was changed: {}", files::FIX_THE_FILE);
-        Failure::invalid(format!("{option}_file"), message)
+        Failure::invalid(format!("{option}_file"), format!("{file} {why}; nothing was changed: {what_to_do}"))
     }
 
     fn check(&self, place: &JournalPlace, asked: &ReconcileArguments) -> Result<(), Failure> {
         if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
-            return Err(self.refused("is the journal or the report"));
+            return Err(self.refused("is the journal or the report", "name another one"));
         }
         if self.path.symlink_metadata().is_ok() && !self.is_without_rows() {
             return Err(self.exists());
@@ -143,7 +142,7 @@ impl NewFile<'_> {
     }
 
     fn exists(&self) -> Failure {
-        self.refused("exists, and somebody may have written into it")
+        self.refused("exists, and somebody may have written into it", "remove it, or name another")
     }
 
     /// Whether the file is as an earlier run wrote it that found nothing.
@@ -166,7 +165,7 @@ impl NewFile<'_> {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 self.exists()
             } else {
-                self.refused("cannot be written").with_cause(&error)
+                self.refused("cannot be written", files::FIX_THE_FILE).with_cause(&error)
             }
         })
     }
@@ -180,6 +179,8 @@ impl NewFile<'_> {
             file.write_all(&bytes)?;
             file.sync_all()
         };
-        write().map_err(|error| self.refused("could not be written completely").with_cause(&error))
+        write().map_err(|error| {
+            self.refused("could not be written completely", files::FIX_THE_FILE).with_cause(&error)
+        })
     }
 }
