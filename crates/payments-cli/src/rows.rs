@@ -3,6 +3,7 @@
 
 pub(crate) mod card_like_ids;
 pub(crate) mod csv_file;
+pub(crate) mod headings;
 pub(crate) mod own_files;
 pub(crate) mod row_file;
 pub(crate) mod spreadsheet;

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::problem::Problem;
 use crate::report::problems::Problems;
+use crate::rows::headings::Headings;
 use crate::rows::own_files::is_own;
 use crate::style::for_terminal;
 
@@ -43,7 +44,7 @@ fn is_formula(part: &str) -> bool {
 /// Rows below headings.
 pub(crate) struct Table<'a> {
     records: Records<'a>,
-    headings: Vec<String>,
+    headings: Headings,
     has_rows: bool,
     may_hide_rows: bool,
     is_own: bool,
@@ -71,9 +72,8 @@ impl<'a> Table<'a> {
             }
             Some(read) => read,
         };
-        let headings: Vec<_> = (0..records.ends.len())
-            .map(|index| records.cell(index).unwrap_or("\u{fffd}").to_owned())
-            .collect();
+        let cells = (0..records.ends.len()).map(|index| records.cell(index).unwrap_or("\u{fffd}"));
+        let headings = Headings(cells.map(str::to_owned).collect());
         match is_whole {
             Ok(()) => {
                 let is_own = is_own(&headings);
@@ -83,7 +83,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn headings(&self) -> &[String] {
+    pub(crate) fn headings(&self) -> &Headings {
         &self.headings
     }
 
@@ -426,7 +426,7 @@ mod tests {
     fn rows_know_where_they_begin() {
         let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z";
         let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
-        assert_eq!(table.headings(), ["Key", "Text"]);
+        assert_eq!(**table.headings(), ["Key", "Text"]);
         for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
             table.next().expect("a row").expect("a good row");
             let seen = [0, 1].map(|index| table.cell(index).unwrap());

@@ -8,7 +8,7 @@ use std::path::Path;
 use payments_model::unversioned::printable_field_name;
 use payments_model::{TokenTransaction, ValidationError, Violation};
 
-pub(super) use self::row::{LikeCards, Row, RowRead, Rows};
+pub(super) use self::row::{BillingRow, LikeCards, RowRead, Rows};
 use crate::failure::Failure;
 use crate::failure::problem::Problem;
 use crate::report::problems::Role;
@@ -56,7 +56,7 @@ impl BillingFile {
         &'a self,
         standings: Vec<Standing>,
         api_keys: &'a KnownKeys,
-    ) -> impl Iterator<Item = Row> + 'a {
+    ) -> impl Iterator<Item = BillingRow> + 'a {
         let mut rows = self.rows(api_keys).0.expect("the header was checked");
         standings.into_iter().filter_map(move |standing| {
             if standing != Standing::ToSend {
@@ -89,7 +89,7 @@ fn columns(
     let line = table.line();
     let mut problems = Vec::new();
     let mut columns = Vec::new();
-    for name in table.headings() {
+    for name in table.headings().iter() {
         let shown = || printable_field_name(name).into_owned();
         let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
             Some((_, column)) if columns.contains(column) => {

@@ -77,13 +77,10 @@ async fn read(
 /// The table, and its column of keys.
 fn table_of_keys(file: &RowFile) -> Result<(Table<'_>, usize), Problem> {
     let table = file.table(file.separator())?;
-    let headings = table.headings();
-    let is_key = |index: &usize| headings[*index].trim().eq_ignore_ascii_case("key");
-    let columns: Vec<_> = (0..headings.len()).filter(is_key).collect();
-    let &[column] = &*columns else {
-        return Err(Problem::new(1, "header", "must have one column Key"));
-    };
-    Ok((table, column))
+    match *table.headings().find(|heading| heading.trim().eq_ignore_ascii_case("key")) {
+        [column] => Ok((table, column)),
+        _ => Err(Problem::new(1, "header", "must have one column Key")),
+    }
 }
 
 /// Why a key that the journal does not have may not be the one that was sent.

@@ -95,13 +95,17 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashMap<IntentKey, u64>,
     let wrong = |problem: Problem| refused(problem.line.unwrap_or(1), &problem.rule);
     let mut table = file.table(b',').map_err(wrong)?;
     let headings = table.headings();
-    let names = ["Key", "ReferenceNo", "key"];
-    let is_spaced = |heading: &&String| heading.trim() != *heading && names.contains(&heading.trim());
-    if let Some(heading) = headings.iter().find(is_spaced) {
-        let why = format!("the heading {heading:?} has white space around the name");
-        return Err(refused(table.line(), &why));
-    }
-    let [theirs, reference, ours] = names.map(|name| headings.iter().position(|heading| heading == name));
+    let column = |name: &str| {
+        let found = headings.find(|heading| heading.trim() == name);
+        if let Some(index) = found.iter().find(|index| headings[**index] != name) {
+            let why = format!("the heading {:?} has white space around the name", headings[*index]);
+            return Err(refused(table.line(), &why));
+        }
+        headings
+            .find_one(|heading| heading == name)
+            .map_err(|rule| refused(table.line(), &format!("{name} {rule}")))
+    };
+    let (theirs, reference, ours) = (column("Key")?, column("ReferenceNo")?, column("key")?);
     let Some(key) = theirs.or(ours).or(reference) else {
         return Err(refused(table.line(), "the header has no column Key, ReferenceNo or key"));
     };

@@ -13,7 +13,7 @@ use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
 
 use self::check::{Check, CheckedRow, look_up};
-use self::rows::Row;
+use self::rows::ResolutionRow;
 use super::resolution::{
     self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needed_options, needs_service,
 };
@@ -52,7 +52,7 @@ pub(super) async fn run(
     let (mut rows, left_alone) = rows::read(&files, &mut problems);
     drop(files);
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-    let (client, settings, keys) = if rows.iter().any(Row::is_looked_up) {
+    let (client, settings, keys) = if rows.iter().any(ResolutionRow::is_looked_up) {
         let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
         prepared.settings.require_one_key()?;
         let keys = prepared.settings.keys.clone();
@@ -153,7 +153,7 @@ async fn write(
             break;
         }
         let CheckedRow { row, verdict, intent, .. } = &checked;
-        let Row { place, key, note, attempt, .. } = row;
+        let ResolutionRow { place, key, note, attempt, .. } = row;
         let resolution = resolution::resolution(verdict.clone(), by, note.clone());
         let resolution = match attempt.filter(|number| *number != intent.attempts) {
             Some(number) => resolution.of_attempt(number),

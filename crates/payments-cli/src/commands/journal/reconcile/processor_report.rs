@@ -16,6 +16,7 @@ use crate::report::advice::shell_word;
 use crate::report::problems::Role;
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::csv_file::Table;
+use crate::rows::headings::Headings;
 use crate::rows::row_file::RowFile;
 use crate::settings::JournalPlace;
 use crate::style::for_terminal;
@@ -363,7 +364,7 @@ fn command_with(options: &[String], asked: &ReconcileArguments, place: &JournalP
 /// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several
 /// may be one.
 fn columns(
-    headings: &[String],
+    headings: &Headings,
     named: &[(String, String)],
     words: StatusWords<'_>,
 ) -> ([Option<usize>; 6], Unclear) {
@@ -374,14 +375,14 @@ fn columns(
     let later = headings.iter().position(|heading| LATER_TIMES.contains(&&*plain(heading)));
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
-        let is_it = |heading: &String| match asked {
+        let is_it = |heading: &str| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => match KNOWN.get(number) {
                 Some(known) => known.contains(&&*plain(heading)),
                 None => status_words::is_status_column(heading),
             },
         };
-        let mut found: Vec<_> = (0..headings.len()).filter(|index| is_it(&headings[*index])).collect();
+        let mut found = headings.find(is_it);
         let is_surer = |index: &usize| !PERHAPS_LATER.contains(&&*plain(&headings[*index]));
         if asked.is_none() && found.iter().any(is_surer) {
             found.retain(is_surer);

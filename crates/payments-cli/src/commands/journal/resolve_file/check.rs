@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 
 use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
 use super::super::{CommandError, for_each_page};
-use super::rows::Row;
+use super::rows::ResolutionRow;
 use crate::failure::abandoned::Abandoned;
 use crate::failure::hints;
 use crate::failure::problem::Problem;
@@ -27,7 +27,7 @@ use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
 pub(super) struct CheckedRow {
-    pub(super) row: Row,
+    pub(super) row: ResolutionRow,
     pub(super) verdict: Verdict,
     pub(super) intent: Intent,
     pub(super) record: Option<TransactionRecord>,
@@ -47,7 +47,7 @@ impl Check<'_> {
     /// say nothing.
     pub(super) async fn rows(
         &self,
-        rows: Vec<Row>,
+        rows: Vec<ResolutionRow>,
         problems: &mut Problems,
     ) -> Result<(Vec<CheckedRow>, u64), Failure> {
         let (mut checked, mut left_alone) = (Vec::new(), 0);
@@ -77,7 +77,7 @@ impl Check<'_> {
     }
 
     /// What the row says about the key's intent; `None` if that is nothing. An error if it cannot resolve the key.
-    fn verdict(&self, row: &Row, found: Option<&Intent>) -> Result<Option<Verdict>, Problem> {
+    fn verdict(&self, row: &ResolutionRow, found: Option<&Intent>) -> Result<Option<Verdict>, Problem> {
         // A key that is in the journal was accepted before. No other problem may show the key of this row.
         if found.is_none() && self.is_like_a_card(row.key.as_str()) {
             return Err(row.problem_without_key("Key", card_like_ids::refusal("Key")));
@@ -121,7 +121,7 @@ impl Check<'_> {
     }
 
     /// Why the row cannot resolve this intent.
-    fn why_not(&self, row: &Row, intent: &Intent, verdict: &Verdict) -> Option<String> {
+    fn why_not(&self, row: &ResolutionRow, intent: &Intent, verdict: &Verdict) -> Option<String> {
         if let Some(called) = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called)) {
             let recorded = intent.service.as_deref().unwrap_or_default();
             return Some(format!(
@@ -178,7 +178,7 @@ impl Check<'_> {
         rows: &[CheckedRow],
         problems: &mut Problems,
     ) -> Result<(), CommandError> {
-        let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &Row)>> = HashMap::new();
+        let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &ResolutionRow)>> = HashMap::new();
         // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
         let may_be_one =
             |one: &str, other: &str| one.is_empty() || other.is_empty() || base_url(one) == base_url(other);
@@ -231,7 +231,7 @@ fn to_look_up<'a>(verdict: &'a Verdict, intent: Option<&Intent>) -> Option<&'a T
 const MAY_BE_EMPTY: &str = "; the id of a rejected payment may be left empty";
 
 /// What the person who wrote the row did not see, because the key has changed since, or mixed up.
-fn mismatches(row: &Row, intent: &Intent) -> Vec<(&'static str, String)> {
+fn mismatches(row: &ResolutionRow, intent: &Intent) -> Vec<(&'static str, String)> {
     let Intent { key, attempts, revision, .. } = intent;
     let mut found = Vec::new();
     let mut add = |field, rule| found.push((field, rule));
@@ -335,8 +335,8 @@ pub(super) async fn look_up(
 }
 
 /// Whatever the response, the file is not the cause, and running it again is safe.
-fn lookup_failure(row: &Row, error: &LookupError, settings: &Settings) -> Failure {
-    let Row { place, key, .. } = row;
+fn lookup_failure(row: &ResolutionRow, error: &LookupError, settings: &Settings) -> Failure {
+    let ResolutionRow { place, key, .. } = row;
     let failure = hints::failure(error, settings).for_purpose(Purpose::FindTransaction);
     let message =
         format!("{place}, {key}: the transaction could not be looked up: {error}; nothing was changed");

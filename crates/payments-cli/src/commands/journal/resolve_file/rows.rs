@@ -35,7 +35,7 @@ impl fmt::Display for Place {
 }
 
 /// A row of the file: what a person found out.
-pub(super) struct Row {
+pub(super) struct ResolutionRow {
     pub(super) place: Place,
     pub(super) key: IntentKey,
     pub(super) verdict: TypedVerdict,
@@ -56,7 +56,7 @@ pub(super) struct Row {
     pub(super) against: Option<(String, String)>,
 }
 
-impl Row {
+impl ResolutionRow {
     /// A problem of the row, without its key.
     pub(super) fn problem_without_key(
         &self,
@@ -105,7 +105,7 @@ impl Row {
 }
 
 /// The valid rows of all files that say something, and how many say nothing.
-pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Row>, u64) {
+pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<ResolutionRow>, u64) {
     let (mut rows, mut left_alone, mut places) = (Vec::new(), 0, HashMap::new());
     for (number, file) in (1..).zip(files) {
         let name = || file.name.clone().unwrap_or_else(|| format!("file {number}")).into_boxed_str();
@@ -125,7 +125,7 @@ fn read_one(
     (number, name): (usize, Option<&str>),
     places: &mut HashMap<IntentKey, Place>,
     problems: &mut Problems,
-) -> (Vec<Row>, u64) {
+) -> (Vec<ResolutionRow>, u64) {
     let separator = file.separator();
     let (mut rows, mut left_alone) = (Vec::new(), 0);
     let mut table = match file.table(separator) {
@@ -177,21 +177,17 @@ impl Columns {
     fn of(table: &Table<'_>, separator: u8, problems: &mut Problems) -> Option<Self> {
         let headings = table.headings();
         let is_in = |names: &[&str], heading: &str| names.iter().any(|name| plain(name) == plain(heading));
-        let columns_of = |is_it: &dyn Fn(&str) -> bool| {
-            (0..headings.len()).filter(|index| is_it(&headings[*index])).collect::<Vec<_>>()
-        };
         let mut column = |(name, is_required): (&'static str, bool)| {
-            let rule = match &*columns_of(&|heading| is_in(&[name], heading)) {
-                [] if !is_required => return None,
-                [] => "is missing in the header",
-                &[index] if headings[index].trim() == headings[index] => return Some((name, index)),
-                [_] => "has white space around the name in the header: remove it",
-                _ => "is a column more than once",
+            let rule = match headings.find_one(|heading| is_in(&[name], heading)) {
+                Ok(None) if !is_required => return None,
+                Ok(None) => "is missing in the header",
+                Ok(Some(index)) => return Some((name, index)),
+                Err(rule) => rule,
             };
             problems.push(Problem::new(table.line(), name, rule));
             None
         };
-        let verdicts = columns_of(&|heading| is_in(&["Verdict"], heading));
+        let verdicts = headings.find(|heading| is_in(&["Verdict"], heading));
         // Under any other heading could be the id of a payment that was made. A file that only says that nothing was charged needs none.
         let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_in(&PROPOSALS, heading));
         let required = [("Key", true), ("TransactionId", needs_id), ("Note", true)].map(&mut column);
@@ -210,7 +206,7 @@ impl Columns {
         let is_ours =
             |heading: &str| is_in(&PROPOSALS, heading) || (are_ours && is_in(&SEARCHED_BY, heading));
         let foreign =
-            columns_of(&|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
+            headings.find(|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
         let [key, id, note] = required;
         let is_complete = key.is_some() && note.is_some() && (id.is_some() || !needs_id);
         let places = required.into_iter().chain(seen).chain(ours).chain([amount]).flatten().collect();
@@ -282,7 +278,7 @@ impl Columns {
     }
 
     /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
-    fn row(&self, table: &Table<'_>, place: Place, key: &IntentKey) -> Result<Option<Row>, Broken> {
+    fn row(&self, table: &Table<'_>, place: Place, key: &IntentKey) -> Result<Option<ResolutionRow>, Broken> {
         let note = self.cell(table, "Note")?.filter(|text| !text.trim().is_empty());
         let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
         let text = |name| {
@@ -304,7 +300,7 @@ impl Columns {
         let against = if is_found { self.against(table)? } else { None };
         let key = key.clone();
         let is_decided = word.is_some() || !self.is_exported;
-        Ok(Some(Row {
+        Ok(Some(ResolutionRow {
             place,
             key,
             verdict,
