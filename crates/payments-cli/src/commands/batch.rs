@@ -28,7 +28,7 @@ use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
 use self::inspection::{Rules, inspect};
-use self::known_intents::{KnownIntents, with_earlier_runs};
+use self::known_intents::KnownIntents;
 use self::progress::Progress;
 use self::results::Results;
 use self::run::Run;
@@ -41,12 +41,13 @@ use crate::call::journaled;
 use crate::call::trace;
 use crate::failure::abandoned::Abandoned;
 use crate::failure::purpose::Purpose;
+use crate::failure::situation::Situation;
 use crate::failure::{FailedOutcome, Failure};
 use crate::output::Output;
 use crate::process::interrupt::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
-use crate::report::advice::keys::RUN_LOST;
+use crate::report::advice::keys::{EARLIER_RUNS, RUN_LOST};
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::Processed;
 use crate::report::run::{Stop, Summary};
@@ -59,19 +60,29 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
         let ended = Box::pin(charge_file(options, interrupt, arguments, &place, has_begun)).await;
+        let ended = ended.map_err(|failure| match failure.situation {
+            Situation::Journal | Situation::NoJournal => with_earlier_runs(failure),
+            _ if failure.advice.is_interrupted => with_earlier_runs(failure),
+            _ => failure,
+        });
         // If it panics, the result of the run is still reported.
         let _ = catch_panic(place.close(true)).await;
         ended
     };
     let workers = thread::available_parallelism().map_or(1, Into::into);
     run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
-        if has_begun { lost() } else { with_earlier_runs(Abandoned::Panic.before_sending()) }
+        if has_begun {
+            // Without a summary.
+            Failure::new(FailedOutcome::Unknown, "internal", RUN_LOST)
+        } else {
+            with_earlier_runs(Abandoned::Panic.before_sending())
+        }
     })
 }
 
-/// The failure after a panic because of which the run has no summary.
-fn lost() -> Failure {
-    Failure::new(FailedOutcome::Unknown, "internal", RUN_LOST)
+/// This run sent nothing, but only the journal knows what earlier runs have sent.
+fn with_earlier_runs(failure: Failure) -> Failure {
+    failure.reworded(|message| format!("{message}; {EARLIER_RUNS}"))
 }
 
 async fn charge_file(
@@ -94,7 +105,7 @@ async fn charge_file(
     let client = client.build();
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
-    let journal = interrupt.unless_arrived(opening).await.map_err(with_earlier_runs)?;
+    let journal = interrupt.unless_arrived(opening).await?;
     let known = match &journal {
         Some(journal) => interrupt.unless_arrived(KnownIntents::of(journal)).await?,
         None => None,
@@ -116,7 +127,7 @@ async fn charge_file(
     }
     if let Some(journal) = &journal {
         let warning = place.warn_of_first_use(journal, settings.endpoint.service());
-        interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
+        interrupt.unless_arrived(warning).await?;
     }
     for warning in &inspected.warnings {
         stderr::warn(warning);
@@ -126,14 +137,14 @@ async fn charge_file(
         match journal {
             // The run would be refused its first row.
             Some(journal) if summary.tallies.not_started().count > 0 => {
-                interrupt.unless_arrived(place.check_history(&journal)).await.map_err(with_earlier_runs)?;
+                interrupt.unless_arrived(place.check_history(&journal)).await?;
             }
             Some(journal) => {
                 let warning = async {
                     warn_of_a_loss(&journal).await;
                     Ok(())
                 };
-                interrupt.unless_arrived(warning).await.map_err(with_earlier_runs)?;
+                interrupt.unless_arrived(warning).await?;
             }
             None => stderr::warn(&format!(
                 "there is no journal at {place}: the run would create it, and every key is new to it"
@@ -145,7 +156,7 @@ async fn charge_file(
     let results = arguments.results.as_deref().map(open).transpose()?;
     let journal = match journal {
         Some(journal) => journal,
-        None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await.map_err(with_earlier_runs)?,
+        None => interrupt.unless_arrived(place.open(OpenFor::Charging)).await?,
     };
     // "Rejected" says that no money has moved, which is not known of a lost time.
     if summary.tallies.earlier.rejected.count > 0 {

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use payments_journal::{Error, Journaled};
 use payments_model::TransactionReceipt;
 
-use super::billing_file::Row;
+use super::billing_file::BillingRow;
 use super::throttle::Ticket;
 
 /// The result of a charge.
@@ -14,7 +14,7 @@ pub(super) type ChargeResult = Result<Journaled<TransactionReceipt>, Error>;
 
 /// A charge that ended.
 pub(super) struct FinishedCharge {
-    pub(super) row: Arc<Row>,
+    pub(super) row: Arc<BillingRow>,
     pub(super) ticket: Ticket,
     pub(super) charged: ChargeResult,
     /// When it began.

@@ -8,7 +8,7 @@ use payments_core::Outcome::{NotProcessed, Rejected, Unknown};
 use payments_journal::{Error, Failure, IntentState, Journal, Journaled};
 use payments_model::{Amount, TransactionReceipt};
 
-use super::billing_file::Row;
+use super::billing_file::BillingRow;
 use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
 use crate::call::journaled::is_recorded;
@@ -21,9 +21,9 @@ pub(super) struct Counting<'a> {
     pub(super) results: Option<Results<'a>>,
     pub(super) max_rejected: Option<u64>,
     /// The rows that were started and are not counted yet, by number: they are unknown if the run is abandoned.
-    in_flight: HashMap<u64, Arc<Row>>,
+    in_flight: HashMap<u64, Arc<BillingRow>>,
     /// Rows whose known outcome the journal could not record.
-    unrecorded: Vec<(Arc<Row>, RowOutcome)>,
+    unrecorded: Vec<(Arc<BillingRow>, RowOutcome)>,
 }
 
 impl<'a> Counting<'a> {
@@ -32,7 +32,7 @@ impl<'a> Counting<'a> {
     }
 
     /// The row is about to be sent.
-    pub(super) fn begin(&mut self, row: &Arc<Row>) {
+    pub(super) fn begin(&mut self, row: &Arc<BillingRow>) {
         self.summary.has_begun = true;
         self.in_flight.insert(row.number, Arc::clone(row));
     }
@@ -143,7 +143,7 @@ impl<'a> Counting<'a> {
         self.summary
     }
 
-    fn list_duplicates(&mut self, row: &Row, journaled: &Journaled<TransactionReceipt>) {
+    fn list_duplicates(&mut self, row: &BillingRow, journaled: &Journaled<TransactionReceipt>) {
         self.summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
         if let Some(other) = &journaled.same_transaction_as
             && self.summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
@@ -271,7 +271,7 @@ mod tests {
         counting.summary.tallies.total.add(amount);
         let payment = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive).build();
         let (key, payment) = (IntentKey::new("k1").expect("a key"), payment.expect("a payment"));
-        let row = Arc::new(Row { number: 1, line: 2, key, payment });
+        let row = Arc::new(BillingRow { number: 1, line: 2, key, payment });
         let ticket = Throttle::new(1, None, Duration::ZERO).start(Instant::now());
         let stop = counting.count(&FinishedCharge { row, ticket, charged, at: SystemTime::now() });
         assert!(stop.is_none() && counting.unrecorded.is_empty());

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use payments_journal::{Intent, IntentRequest};
 
-use super::billing_file::{Row, Standing};
+use super::billing_file::{BillingRow, Standing};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
@@ -20,7 +20,7 @@ use crate::rows::spreadsheet::{Forms, is_exact_variant};
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
 /// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
 /// a charge.
-pub(super) fn charged_before<I: Iterator<Item = Row>>(
+pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
     known: &KnownIntents,
     service: &str,
     keys: &mut Hashes,
@@ -78,19 +78,19 @@ pub(super) fn charged_before<I: Iterator<Item = Row>>(
 }
 
 /// What a second charge of the file for the same has in common with this row, of whose key the forms are.
-pub(super) fn marks_in_file(row: &Row, forms: &Forms) -> Vec<Mark> {
+pub(super) fn marks_in_file(row: &BillingRow, forms: &Forms) -> Vec<Mark> {
     marks(MarkOf::Key, &forms.exact, Some(&IntentRequest::from(&row.payment)))
 }
 
 /// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be
 /// sent; and those of which both may have been charged. The rows are read `again` only if there may be such rows.
-pub(super) fn charged_twice<I: Iterator<Item = (Row, Standing)>>(
+pub(super) fn charged_twice<I: Iterator<Item = (BillingRow, Standing)>>(
     marks: Hashes,
     again: impl FnOnce() -> I,
 ) -> (Vec<Problem>, Repeats) {
     let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
-    let mut earlier: HashMap<Mark, Vec<(Row, Standing)>> = HashMap::new();
-    let forms = |(row, standing): (Row, Standing)| {
+    let mut earlier: HashMap<Mark, Vec<(BillingRow, Standing)>> = HashMap::new();
+    let forms = |(row, standing): (BillingRow, Standing)| {
         let marks = marks_in_file(&row, &Forms::of(row.key.as_str()));
         marks.into_iter().map(move |mark| (mark, (row.clone(), standing)))
     };
@@ -98,13 +98,15 @@ pub(super) fn charged_twice<I: Iterator<Item = (Row, Standing)>>(
     let (mut last_problem, mut last_warning) = (0, 0);
     for (mark, (row, standing)) in marks.repeated(|| again().flat_map(forms)) {
         let rows = earlier.entry(mark).or_default();
-        let is_same = |(other, _): &&(Row, Standing)| {
+        let is_same = |(other, _): &&(BillingRow, Standing)| {
             other.key != row.key
                 && is_exact_variant(other.key.as_str(), row.key.as_str())
                 && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
         };
-        let would_charge = |(_, other): &&(Row, Standing)| [standing, *other].contains(&Standing::ToSend);
-        let have_charged = |(_, other): &&(Row, Standing)| [standing, *other] == [Standing::Charged; 2];
+        let would_charge =
+            |(_, other): &&(BillingRow, Standing)| [standing, *other].contains(&Standing::ToSend);
+        let have_charged =
+            |(_, other): &&(BillingRow, Standing)| [standing, *other] == [Standing::Charged; 2];
         let mut others = rows.iter().filter(is_same).filter(|_| row.number != last_problem);
         if let Some((first, _)) = others.clone().find(would_charge) {
             let rule = format!(

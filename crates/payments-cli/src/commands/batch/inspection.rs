@@ -5,7 +5,7 @@ use std::mem;
 use payments_core::Outcome;
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
 
-use super::billing_file::{BillingFile, LikeCards, Row, RowRead, Standing};
+use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
@@ -163,7 +163,7 @@ const NOT_LEFT_OUT: &str = "begins with a sign as if the row were left out, and 
                             so remove the row, or the sign";
 
 struct WaitingRow {
-    row: Row,
+    row: BillingRow,
     /// Of its key.
     forms: Forms,
     /// Its place in `standings`.
@@ -265,7 +265,7 @@ impl Inspection<'_> {
     }
 
     /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
-    fn check_recorded(&mut self, row: &Row, intent: &Intent) -> Standing {
+    fn check_recorded(&mut self, row: &BillingRow, intent: &Intent) -> Standing {
         if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = match &intent.service {

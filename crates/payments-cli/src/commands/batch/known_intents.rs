@@ -6,7 +6,6 @@ use tokio::task::JoinSet;
 
 use crate::failure::Failure;
 use crate::failure::situation::Situation;
-use crate::report::advice::keys::EARLIER_RUNS;
 
 /// A journal that is not empty.
 pub(super) struct KnownIntents {
@@ -59,13 +58,7 @@ impl KnownIntents {
 
 fn cannot_read_journal(error: &StoreError) -> Failure {
     let message = format!("the journal cannot be read; nothing was sent: {error:#}");
-    let failure = Failure::not_processed("journal", message);
-    with_earlier_runs(Failure { situation: Situation::Journal, ..failure })
-}
-
-/// This run sent nothing, but only the journal knows what earlier runs have sent.
-pub(super) fn with_earlier_runs(failure: Failure) -> Failure {
-    failure.reworded(|message| format!("{message}; {EARLIER_RUNS}"))
+    Failure { situation: Situation::Journal, ..Failure::not_processed("journal", message) }
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::hash_map::Entry;
 use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
-use super::billing_file::Row;
+use super::billing_file::BillingRow;
 use super::hashes::Hashes;
 use crate::report::problems::MOST_KEPT;
 
@@ -15,7 +15,7 @@ use crate::report::problems::MOST_KEPT;
 pub(super) type Payment = (TokenId, Amount, String);
 
 /// `None` without a reference: nothing tells two equal payments apart.
-pub(super) fn payment_of_row(row: &Row) -> Option<Payment> {
+pub(super) fn payment_of_row(row: &BillingRow) -> Option<Payment> {
     let reference = row.payment.reference_no().filter(|it| !it.trim().is_empty())?;
     Some((row.payment.token_id().clone(), row.payment.amount(), reference.to_owned()))
 }
@@ -42,7 +42,7 @@ impl Repeats {
 
     /// Those of which an earlier row of the file is the other charge. The rows are read `again`, each with whether it is to be sent,
     /// only if there may be such rows.
-    pub(super) fn in_file<I: Iterator<Item = (Row, bool)>>(
+    pub(super) fn in_file<I: Iterator<Item = (BillingRow, bool)>>(
         payments: Hashes,
         again: impl FnOnce() -> I,
     ) -> Self {
@@ -67,16 +67,16 @@ impl Repeats {
     }
 
     /// Adds a row that the journal has as processed under another key.
-    pub(super) fn add_processed(&mut self, row: &Row, key: &IntentKey) {
+    pub(super) fn add_processed(&mut self, row: &BillingRow, key: &IntentKey) {
         self.add(row, &format!("{key} of an earlier run"));
     }
 
     /// Adds a row of which the one of that line is the other charge.
-    pub(super) fn add_row(&mut self, row: &Row, line: u64, key: &IntentKey) {
+    pub(super) fn add_row(&mut self, row: &BillingRow, line: u64, key: &IntentKey) {
         self.add(row, &format!("{key} of line {line}"));
     }
 
-    fn add(&mut self, row: &Row, other: &str) {
+    fn add(&mut self, row: &BillingRow, other: &str) {
         self.count += 1;
         if self.first.len() < Self::MOST_SHOWN {
             self.first.push(format!("line {}: {} and {other}", row.line, row.key));

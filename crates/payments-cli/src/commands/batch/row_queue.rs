@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::billing_file::Row;
+use super::billing_file::BillingRow;
 use super::charge_result::FinishedCharge;
 
 /// Chosen by this command: how often the journal is asked about the rows that other processes are sending, once no other rows
@@ -16,7 +16,7 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 
 /// The rows that are neither in flight nor counted.
 pub(super) struct RowQueue<'a> {
-    pub(super) rows: Box<dyn Iterator<Item = Row> + 'a>,
+    pub(super) rows: Box<dyn Iterator<Item = BillingRow> + 'a>,
     all_rows_read: bool,
     /// Rows that did not reach the service, to be tried again.
     waiting: VecDeque<FinishedCharge>,
@@ -29,7 +29,7 @@ pub(super) struct RowQueue<'a> {
 
 /// What to do next.
 pub(super) enum Next {
-    Row(Arc<Row>),
+    Row(Arc<BillingRow>),
     /// Ask again at that time.
     At(Instant),
     /// Ask again when a charge has ended.
@@ -41,7 +41,7 @@ pub(super) enum Next {
 }
 
 impl<'a> RowQueue<'a> {
-    pub(super) fn new(rows: Box<dyn Iterator<Item = Row> + 'a>) -> Self {
+    pub(super) fn new(rows: Box<dyn Iterator<Item = BillingRow> + 'a>) -> Self {
         Self {
             rows,
             all_rows_read: false,

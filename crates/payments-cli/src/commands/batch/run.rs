@@ -12,7 +12,7 @@ use payments_journal::JournaledClient;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 
-use super::billing_file::Row;
+use super::billing_file::BillingRow;
 use super::charge_result::FinishedCharge;
 use super::counting::Counting;
 use super::progress::{Progress, WaitState};
@@ -44,7 +44,7 @@ impl<'a> Run<'a> {
     /// Sends the rows in their order.
     pub(super) fn new(
         client: JournaledClient,
-        rows: impl Iterator<Item = Row> + 'a,
+        rows: impl Iterator<Item = BillingRow> + 'a,
         throttle: Throttle,
         counting: Counting<'a>,
         progress: Progress,
@@ -170,7 +170,7 @@ impl<'a> Run<'a> {
         None
     }
 
-    fn start(&mut self, row: Arc<Row>) {
+    fn start(&mut self, row: Arc<BillingRow>) {
         let now = Instant::now();
         if self.in_flight.is_empty() {
             self.quiet_since = now;

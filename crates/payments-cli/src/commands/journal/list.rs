@@ -27,7 +27,7 @@ pub(super) async fn run(
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
     let end = if output.is_text() {
-        let mut table = Table::new(output.stdout, stdout::width());
+        let mut table = IntentTable::new(output.stdout, stdout::width());
         for_each_page(&journal, states, |intents| {
             out.write_all(table.page(intents).as_bytes())?;
             out.flush()
@@ -51,7 +51,7 @@ pub(super) async fn run(
 }
 
 /// A table of intents, written page by page, with sums at the end.
-struct Table {
+struct IntentTable {
     style: Style,
     /// The widths of the columns so far, which never shrink.
     widths: [usize; COLUMNS.len()],
@@ -73,7 +73,7 @@ const ALWAYS: usize = 3;
 /// The column that is aligned to the right.
 const AMOUNT: usize = 2;
 
-impl Table {
+impl IntentTable {
     /// `width` is that of the terminal.
     fn new(style: Style, width: Option<usize>) -> Self {
         let (sums, services) = (BTreeMap::new(), BTreeMap::new());

@@ -14,7 +14,7 @@ use crate::settings::KnownKeys;
 
 /// A row that can be charged.
 #[derive(Clone, Debug)]
-pub(crate) struct Row {
+pub(crate) struct BillingRow {
     /// Its place among the rows, from 1: what tells it apart from the others.
     pub(crate) number: u64,
     /// The line where it starts, from 1, for people.
@@ -23,7 +23,7 @@ pub(crate) struct Row {
     pub(crate) payment: TokenTransaction,
 }
 
-impl Row {
+impl BillingRow {
     /// The row in a list of those that a person must look at, and why.
     pub(crate) fn unresolved(
         &self,
@@ -65,7 +65,7 @@ pub(crate) struct RowRead {
     pub(crate) key: Option<IntentKey>,
     /// The fields that look like card numbers.
     pub(crate) like_cards: LikeCards,
-    pub(crate) content: Result<Row, Vec<Problem>>,
+    pub(crate) content: Result<BillingRow, Vec<Problem>>,
 }
 
 /// The fields of a row that look like card numbers. That is an error unless the person says that they are none, because in a
@@ -141,7 +141,7 @@ impl<'a> Rows<'a> {
         };
         let content = match (&key, payment) {
             (Some(key), Some(payment)) if problems.is_empty() => {
-                Ok(Row { number: self.count, line, key: key.clone(), payment })
+                Ok(BillingRow { number: self.count, line, key: key.clone(), payment })
             }
             _ => Err(problems),
         };

@@ -107,7 +107,7 @@ impl TestRun {
             let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
             let key = IntentKey::new(format!("k{line}")).expect("a key");
             let payment = payment.reference_no(key.to_string()).build().expect("a payment");
-            all.push(Row { number: line - 1, line, key, payment });
+            all.push(BillingRow { number: line - 1, line, key, payment });
         }
         Run::new(
             self.client.clone(),
@@ -451,7 +451,7 @@ async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown
 async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
     let mut run = setup.run(50).throttled(4, Duration::from_mins(5));
-    run.queue = RowQueue::new(Box::new(run.queue.rows.map(|row| Row { line: 1, ..row })));
+    run.queue = RowQueue::new(Box::new(run.queue.rows.map(|row| BillingRow { line: 1, ..row })));
     let (mut signals_left, begun) = (2, Instant::now());
     let signal = async || {
         if signals_left == 0 {

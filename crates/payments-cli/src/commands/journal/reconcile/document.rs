@@ -35,8 +35,8 @@ pub(super) struct Document<'a> {
     undecided: Vec<Open<'a>>,
     missing: Vec<Key<'a>>,
     unexplained: Vec<Charged<'a>>,
-    doubtful: Vec<Row<'a>>,
-    foreign: Vec<Row<'a>>,
+    doubtful: Vec<ShownRow<'a>>,
+    foreign: Vec<ShownRow<'a>>,
     other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
     #[serde(skip)]
@@ -70,7 +70,7 @@ struct Proposed<'a> {
     #[serde(flatten)]
     key: Key<'a>,
     verdict: String,
-    row: Row<'a>,
+    row: ShownRow<'a>,
 }
 
 #[derive(Serialize)]
@@ -81,20 +81,20 @@ struct Open<'a> {
     why: &'static str,
     #[serde(skip)]
     explained: &'static str,
-    candidates: Vec<Row<'a>>,
+    candidates: Vec<ShownRow<'a>>,
 }
 
 #[derive(Serialize)]
 struct Charged<'a> {
     keys: Vec<Key<'a>>,
-    rows: Vec<Row<'a>>,
+    rows: Vec<ShownRow<'a>>,
     /// Whether it is in the file of `--out`.
     is_proposed: bool,
 }
 
 /// A row of the report; of several with one id, the first.
 #[derive(Serialize)]
-struct Row<'a> {
+struct ShownRow<'a> {
     lines: Vec<u64>,
     transaction_id: Option<String>,
     reference: Option<String>,
@@ -141,7 +141,7 @@ impl<'a> Key<'a> {
     }
 }
 
-impl Row<'_> {
+impl ShownRow<'_> {
     fn shown(&self) -> String {
         let column = |text: &Option<String>| {
             let text = text.as_deref().filter(|text| !text.is_empty());
@@ -162,7 +162,7 @@ impl<'a> Document<'a> {
         let row = |lines: &[u64]| {
             let first = lines.first().and_then(|line| by_line.get(line));
             let masked = |text: &str| mask(text, &[]).into_owned();
-            Row {
+            ShownRow {
                 lines: lines.to_vec(),
                 transaction_id: first.and_then(|row| match &row.id {
                     // A person may have said that it is none.
@@ -194,7 +194,7 @@ impl<'a> Document<'a> {
             is_proposed: proposal.is_some(),
         };
         let undecided = found.undecided.iter().map(|open| {
-            let candidates = open.candidates.iter().map(|candidate| Row {
+            let candidates = open.candidates.iter().map(|candidate| ShownRow {
                 other_keys: Some(candidate.other_keys.iter().map(IntentKey::as_str).collect()),
                 ..row(&candidate.lines)
             });
@@ -261,7 +261,7 @@ impl<'a> Document<'a> {
         text.write(
             Tone::Warning,
             &format!("MAY BE A CHARGE THAT NOBODY EXPLAINS: {}", rows(self.doubtful.len())),
-            self.doubtful.iter().map(Row::shown),
+            self.doubtful.iter().map(ShownRow::shown),
             "say what the status means: --charged-status or --declined-status",
         );
         text.write(
@@ -275,7 +275,7 @@ impl<'a> Document<'a> {
         text.write(
             Tone::Dim,
             &format!("CHARGED, AND OF NO KEY: {}", rows(self.foreign.len())),
-            self.foreign.iter().map(Row::shown),
+            self.foreign.iter().map(ShownRow::shown),
             "",
         );
         text.write(
