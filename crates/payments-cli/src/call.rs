@@ -14,12 +14,9 @@ use tokio::task::spawn_blocking;
 
 use self::trace::Trace;
 use crate::args::ClientOptions;
-use crate::failure::abandoned::Abandoned;
-use crate::failure::hints;
-use crate::failure::purpose::Purpose;
-use crate::failure::{CallError, FailedOutcome, Failure, Sent};
+use crate::failure::{Abandoned, CallError, FailedOutcome, Failure, Purpose, Sent, hints};
 use crate::output::Output;
-use crate::process::interrupt::Interrupt;
+use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
 use crate::report::dry_run::DryRun;

@@ -1,10 +1,10 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
-pub(crate) mod abandoned;
+mod abandoned;
 pub(crate) mod hints;
-pub(crate) mod problem;
-pub(crate) mod purpose;
-pub(crate) mod situation;
+mod problem;
+mod purpose;
+mod situation;
 
 use std::error::Error as StdError;
 use std::num::NonZeroU64;
@@ -17,9 +17,10 @@ use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::Value;
 
-use self::problem::Problem;
-use self::purpose::Purpose;
-use self::situation::Situation;
+pub(crate) use self::abandoned::Abandoned;
+pub(crate) use self::problem::{Problem, RecordedIntent};
+pub(crate) use self::purpose::Purpose;
+pub(crate) use self::situation::Situation;
 use crate::format::{Exact, entry, timestamp};
 use crate::report::intent_note::IntentNote;
 

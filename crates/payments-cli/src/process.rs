@@ -3,3 +3,5 @@
 pub(crate) mod interrupt;
 pub(crate) mod run_to_report;
 pub(crate) mod spare;
+
+pub(crate) use self::interrupt::Interrupt;

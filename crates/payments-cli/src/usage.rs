@@ -7,8 +7,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::args::{Arguments, OutputShape};
-use crate::failure::Failure;
-use crate::failure::purpose::Purpose;
+use crate::failure::{Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;

@@ -1,7 +1,7 @@
 //! A charge with a key, which the journal allows to be sent at most once.
 
 use std::cell::Cell;
-use std::error::Error as _;
+use std::error::Error as StdError;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
@@ -16,15 +16,10 @@ use tokio::time::timeout;
 use crate::args::ClientOptions;
 use crate::args::journal_place::IntentOptions;
 use crate::call::same_payment::{is_compared, keys_to_look_up, why_not_sent};
-use crate::call::trace;
-use crate::call::{self, Call, Prepared};
-use crate::failure::abandoned::Abandoned;
-use crate::failure::hints;
-use crate::failure::purpose::Purpose;
-use crate::failure::situation::Situation;
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent};
+use crate::call::{self, Call, Prepared, trace};
+use crate::failure::{Abandoned, FailedOutcome, FailedResponse, Failure, Purpose, Sent, Situation, hints};
 use crate::output::Output;
-use crate::process::interrupt::Interrupt;
+use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::Report;
 use crate::report::advice::keys::{NEW_ATTEMPT, RENAMED, earlier_call};
@@ -382,7 +377,7 @@ fn note(error: &Error) -> IntentNote {
     IntentNote {
         key: (Situation::of(error) != Situation::SecretInKey).then(|| error.key().clone()),
         is_recorded: error.is_from_the_journal(),
-        may_have_been_sent: own_failure.is_some_and(|source| source.is::<payments_core::Error>()),
+        may_have_been_sent: own_failure.is_some_and(<dyn StdError>::is::<payments_core::Error>),
         not_recorded: error.write_error().map(|error| format!("{error:#}")),
         ..IntentNote::default()
     }

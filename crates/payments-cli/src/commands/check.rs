@@ -14,12 +14,9 @@ use tokio::time::timeout;
 
 use crate::args::ClientOptions;
 use crate::call::{self, Prepared};
-use crate::failure::abandoned::Abandoned;
-use crate::failure::hints;
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{Abandoned, FailedOutcome, Failure, hints};
 use crate::output::Output;
-use crate::process::interrupt::Interrupt;
-use crate::process::run_to_report;
+use crate::process::{Interrupt, run_to_report};
 use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::exit_code::ExitCode;

@@ -16,8 +16,7 @@ use tokio::runtime;
 
 use crate::args::OutputShape;
 use crate::call::Call;
-use crate::failure::purpose::Purpose;
-use crate::failure::{self, CallError, FailedOutcome, Failure};
+use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::advice;

@@ -18,7 +18,7 @@ use tokio::runtime;
 use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::process::interrupt::Interrupt;
+use crate::process::Interrupt;
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::{files, stderr, stdout};

@@ -9,8 +9,7 @@ use std::task::Poll;
 #[cfg(unix)]
 use std::time::{Duration, Instant};
 
-use crate::failure::Failure;
-use crate::failure::abandoned::Abandoned;
+use crate::failure::{Abandoned, Failure};
 #[cfg(unix)]
 use crate::process::spare;
 

@@ -14,11 +14,9 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio::time::sleep;
 
-use crate::failure::Failure;
-use crate::failure::purpose::Purpose;
+use crate::failure::{Failure, Purpose};
 use crate::output::{Output, not_written};
-use crate::process::interrupt::Interrupt;
-use crate::process::spare;
+use crate::process::{Interrupt, spare};
 use crate::report::Report;
 use crate::report::exit_code::ExitCode;
 use crate::report::processed::{Effect, Processed};

@@ -7,9 +7,7 @@ use std::borrow::Cow;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
-use crate::failure::purpose::Purpose;
-use crate::failure::situation::Situation;
-use crate::failure::{Done, FailedOutcome, Failure};
+use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
 use crate::style::Tone;
 

@@ -3,8 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::failure::Failure;
-use crate::failure::purpose::Purpose;
+use crate::failure::{Failure, Purpose};
 use crate::style::{Style, Tone, for_terminal};
 
 /// The steps, in order: address, key and their files; a TCP connection; a valid certificate; the service accepts the key.

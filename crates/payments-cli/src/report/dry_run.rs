@@ -16,8 +16,7 @@ use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::failure::abandoned::Abandoned;
-use crate::failure::{CallError, Failure};
+use crate::failure::{Abandoned, CallError, Failure};
 use crate::settings::Settings;
 
 /// The result of `--dry-run`.

@@ -2,10 +2,7 @@
 
 use std::num::NonZeroU64;
 
-use crate::failure::Failure;
-use crate::failure::problem::Problem;
-use crate::failure::purpose::Purpose;
-use crate::failure::situation::Situation;
+use crate::failure::{Failure, Problem, Purpose, Situation};
 use crate::files;
 use crate::format::counted;
 

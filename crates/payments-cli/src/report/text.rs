@@ -5,8 +5,7 @@ use std::iter;
 
 use payments_model::unversioned::RequestMembers;
 
-use crate::failure::problem::Problem;
-use crate::failure::{FailedOutcome, Failure};
+use crate::failure::{FailedOutcome, Failure, Problem};
 use crate::format::timestamp;
 use crate::report::advice;
 use crate::report::dry_run::{DryRun, RedactedRequest};

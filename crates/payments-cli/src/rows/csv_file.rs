@@ -6,9 +6,9 @@ use std::{io, mem};
 use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
-use crate::failure::problem::Problem;
+use crate::failure::Problem;
 use crate::report::problems::Problems;
-use crate::rows::headings::Headings;
+use crate::rows::Headings;
 use crate::rows::own_files::is_own;
 use crate::style::for_terminal;
 

@@ -7,11 +7,11 @@ use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
-use crate::failure::Failure;
-use crate::failure::problem::Problem;
+use crate::failure::{Failure, Problem};
 use crate::files;
 use crate::report::problems::Role;
-use crate::rows::csv_file::{LineCounter, Table};
+use crate::rows::Table;
+use crate::rows::csv_file::LineCounter;
 use crate::settings::JournalPlace;
 
 /// The whole file.

@@ -15,9 +15,7 @@ use zeroize::Zeroizing;
 
 use super::source::{Source, chosen, seen_in_arguments, text_variable};
 use crate::args::journal_place::PlaceOptions;
-use crate::failure::Failure;
-use crate::failure::purpose::Purpose;
-use crate::failure::situation::Situation;
+use crate::failure::{Failure, Purpose, Situation};
 use crate::files::{self, FileIdentity};
 use crate::stderr;
 use crate::style::for_terminal;

@@ -9,11 +9,9 @@ use payments_model::unversioned::printable_field_name;
 use payments_model::{TokenTransaction, ValidationError, Violation};
 
 pub(super) use self::row::{BillingRow, LikeCards, RowRead, Rows};
-use crate::failure::Failure;
-use crate::failure::problem::Problem;
+use crate::failure::{Failure, Problem};
 use crate::report::problems::Role;
-use crate::rows::csv_file::Table;
-use crate::rows::row_file::{NO_API_KEY, RowFile};
+use crate::rows::{NO_API_KEY, RowFile, Table};
 use crate::settings::{JournalPlace, KnownKeys};
 
 /// The whole file.

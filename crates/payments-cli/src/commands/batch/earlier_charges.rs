@@ -11,8 +11,7 @@ use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
     Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent,
 };
-use crate::failure::Failure;
-use crate::failure::problem::Problem;
+use crate::failure::{Failure, Problem};
 use crate::report::problems::MOST_KEPT;
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
 

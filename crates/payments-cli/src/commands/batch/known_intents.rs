@@ -4,8 +4,7 @@ use payments_journal::{Intent, IntentKey, Journal, StateName, StoreError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
-use crate::failure::Failure;
-use crate::failure::situation::Situation;
+use crate::failure::{Failure, Situation};
 
 /// A journal that is not empty.
 pub(super) struct KnownIntents {

@@ -10,9 +10,7 @@ use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{PatienceExceeded, Throttle, Ticket};
-use crate::failure::hints;
-use crate::failure::situation::Situation;
-use crate::failure::{chain, is_invalid};
+use crate::failure::{Situation, chain, hints, is_invalid};
 use crate::report::run::Stop;
 
 /// What happens after a charge.

@@ -7,14 +7,13 @@ use serde_json::json;
 
 use super::CommandError;
 use crate::args::journal::{AcceptHistoryArguments, LostOptions};
-use crate::failure::problem::Problem;
+use crate::failure::Problem;
 use crate::format::counted;
 use crate::output::Output;
 use crate::report::problems::{Problems, Role};
 use crate::rows::card_like_ids::{self, is_like_a_card};
-use crate::rows::csv_file::Table;
-use crate::rows::row_file::{NO_API_KEY, RowFile};
 use crate::rows::spreadsheet::apparent_change;
+use crate::rows::{NO_API_KEY, RowFile, Table};
 use crate::settings::{JournalPlace, KnownKeys, OpenFor};
 
 pub(super) async fn run(

@@ -9,14 +9,12 @@ use serde::Deserialize;
 
 use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::{ExportArguments, ExportFormat};
-use crate::failure::Failure;
-use crate::failure::problem::Problem;
+use crate::failure::{Failure, Problem};
 use crate::format::counted;
 use crate::report::intent::{self, IntentObject};
 use crate::report::problems::Role;
 use crate::rows::card_like_ids::{self, is_like_a_card};
-use crate::rows::csv_file;
-use crate::rows::row_file::RowFile;
+use crate::rows::{RowFile, csv_file};
 use crate::settings::{JournalPlace, OpenFor};
 use crate::{stderr, stdout};
 

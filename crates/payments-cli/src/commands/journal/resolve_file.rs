@@ -20,19 +20,18 @@ use super::resolution::{
 use super::{CommandError, READ, code_of, for_each_page};
 use crate::args::ClientOptions;
 use crate::call::Prepared;
-use crate::failure::abandoned::Abandoned;
-use crate::failure::{Done, FailedOutcome, Failure};
+use crate::failure::{Abandoned, Done, FailedOutcome, Failure};
 use crate::format::counted;
 use crate::output::Output;
-use crate::process::interrupt::Interrupt;
+use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
 use crate::report::advice::second_charge;
 use crate::report::exit_code::ExitCode;
 use crate::report::intent_sum::IntentSum;
 use crate::report::problems::{Problems, Role};
 use crate::report::{intent_history, text};
+use crate::rows::RowFile;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::rows::row_file::RowFile;
 use crate::settings::{JournalPlace, OpenFor, ReadKeys};
 use crate::stderr;
 

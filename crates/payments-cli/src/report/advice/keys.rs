@@ -2,7 +2,7 @@
 
 use payments_journal::{Intent, IntentState};
 
-use crate::failure::situation::Situation;
+use crate::failure::Situation;
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
 pub(crate) const fn earlier_call(situation: Situation, is_interrupted: bool) -> &'static str {

@@ -5,11 +5,10 @@ use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, TransactionId};
 
 use super::{Column, DESCRIPTION, KEY, REFERENCE};
-use crate::failure::problem::Problem;
+use crate::failure::Problem;
 use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::rows::csv_file::Table;
-use crate::rows::row_file::NO_API_KEY;
+use crate::rows::{NO_API_KEY, Table};
 use crate::settings::KnownKeys;
 
 /// A row that can be charged.

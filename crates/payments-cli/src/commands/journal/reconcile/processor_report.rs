@@ -15,9 +15,7 @@ use crate::files;
 use crate::report::advice::shell_word;
 use crate::report::problems::Role;
 use crate::rows::card_like_ids::{self, is_like_a_card};
-use crate::rows::csv_file::Table;
-use crate::rows::headings::Headings;
-use crate::rows::row_file::RowFile;
+use crate::rows::{Headings, RowFile, Table};
 use crate::settings::JournalPlace;
 use crate::style::for_terminal;
 
