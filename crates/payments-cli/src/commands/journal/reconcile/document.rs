@@ -302,11 +302,15 @@ impl<'a> Document<'a> {
         if text.is_empty() {
             text.push_str("nothing is unknown, and every charge is explained\n");
         }
-        self.write_next_step(&mut text, place);
-        text
+        let next_step = self.next_step(place);
+        if !next_step.is_empty() {
+            text.push('\n');
+        }
+        text + &next_step
     }
 
-    fn write_next_step(&self, text: &mut String, place: &JournalPlace) {
+    fn next_step(&self, place: &JournalPlace) -> String {
+        let mut text = String::new();
         let is_proposed =
             !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
         // One without rows is for programs.
@@ -330,7 +334,7 @@ impl<'a> Document<'a> {
         }
         let files: Vec<_> = out.into_iter().chain(rest).map(|name| for_terminal(name)).collect();
         if files.is_empty() {
-            return;
+            return text;
         }
         if rest.is_some() {
             text.push_str(FILL_IN);
@@ -343,6 +347,7 @@ impl<'a> Document<'a> {
         let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
         let from = from.concat();
         let _ = writeln!(text, "{what}, then:\n  payments journal resolve{from}{journal}{by}");
+        text
     }
 }
 
@@ -403,6 +408,9 @@ impl Sections {
         let lines: Vec<_> = lines.collect();
         if lines.is_empty() {
             return;
+        }
+        if !self.text.is_empty() {
+            self.text.push('\n');
         }
         let _ = writeln!(self.text, "{}", self.style.paint(tone, heading));
         for line in lines.iter().take(MOST_LINES) {
