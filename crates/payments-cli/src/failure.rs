@@ -110,11 +110,11 @@ pub(crate) struct FailedResponse {
 
 impl FailedResponse {
     fn of(error: &impl CallError) -> Option<Self> {
-        let (call, payment) = (error.failed_call(), error.as_payment());
+        let call = error.failed_call();
         Some(Self {
             http_status: call.http_status()?.as_u16(),
             status_code: call.status_code().map(str::to_owned),
-            transaction_id: payment.and_then(Error::transaction_id).map(ToString::to_string),
+            transaction_id: error.as_payment().and_then(Error::transaction_id).map(ToString::to_string),
             reason: call.reason().map(str::to_owned),
             request_id: call.request_id().map(str::to_owned),
             retry_after_seconds: call.retry_after().as_ref().map(Duration::as_secs),
@@ -200,11 +200,10 @@ impl Failure {
         self.response = Some(Box::new(FailedResponse {
             http_status: response.http_status().as_u16(),
             status_code: response.status_code().map(str::to_owned),
-            transaction_id: None,
             reason: response.message().map(str::to_owned),
             request_id: response.request_id().map(str::to_owned),
             retry_after_seconds: response.retry_after().as_ref().map(Duration::as_secs),
-            body: None,
+            ..FailedResponse::default()
         }));
         self
     }

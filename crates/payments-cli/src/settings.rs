@@ -64,54 +64,54 @@ impl Settings {
         let key = chosen.and_then(Key::checked);
         // Without a key a placeholder, so that a wrong address and a missing key are reported together.
         let api_key = key.as_ref().map_or_else(|_| ApiKey::new("any"), |(key, _)| Ok(key.clone()))?;
-        let merchant = merchant(options);
-        let extra_ca = authority(options);
-        let proxy = Proxy::chosen(options);
-        match (endpoint(options, api_key), key, merchant, timeout(options), extra_ca, proxy) {
-            (
-                Ok((endpoint, base_url_source)),
-                Ok((api_key, Key { source: key_source, warning, is_ambiguous: is_key_ambiguous, .. })),
-                Ok(merchant),
-                Ok((timeout, timeout_source)),
-                Ok(extra_ca),
-                Ok(mut proxy),
-            ) => {
-                if let Some(proxy) = &mut proxy {
-                    proxy.check(endpoint.base_url())?;
-                    proxy.host_and_port = keys.mask(&proxy.host_and_port);
-                }
-                if let Some((label, source)) = &merchant
-                    && keys.is_in(label)
-                {
-                    let message = "the label of a merchant contains an API key; nothing was sent";
-                    return Err(Failure::configuration(message).hint(format!("the label came from {source}")));
-                }
-                let endpoint = match &merchant {
-                    Some((label, _)) => endpoint.for_merchant(label, api_key)?,
-                    None => endpoint,
-                };
-                Ok(Self {
-                    warning,
-                    is_key_ambiguous,
-                    shown_base_url: keys.mask(endpoint.base_url()),
-                    endpoint,
-                    base_url_source,
-                    key_source,
-                    merchant: merchant.map(|(label, source)| (keys.mask(&label), source)),
-                    keys,
-                    timeout,
-                    timeout_source,
-                    extra_ca,
-                    proxy,
-                })
-            }
-            (endpoint, key, merchant, timeout, extra_ca, proxy) => {
-                let problems =
-                    [endpoint.err(), key.err(), merchant.err(), timeout.err(), extra_ca.err(), proxy.err()];
-                let all = problems.into_iter().flatten().reduce(Failure::and);
-                Err(all.expect("at least one of the six failed"))
-            }
+        let mut problems = Vec::new();
+        let settings = (
+            or_problem(endpoint(options, api_key), &mut problems),
+            or_problem(key, &mut problems),
+            or_problem(merchant(options), &mut problems),
+            or_problem(timeout(options), &mut problems),
+            or_problem(authority(options), &mut problems),
+            or_problem(Proxy::chosen(options), &mut problems),
+        );
+        let (
+            Some((endpoint, base_url_source)),
+            Some((api_key, Key { source: key_source, warning, is_ambiguous: is_key_ambiguous, .. })),
+            Some(merchant),
+            Some((timeout, timeout_source)),
+            Some(extra_ca),
+            Some(mut proxy),
+        ) = settings
+        else {
+            return Err(problems.into_iter().reduce(Failure::and).expect("what is missing is a problem"));
+        };
+        if let Some(proxy) = &mut proxy {
+            proxy.check(endpoint.base_url())?;
+            proxy.host_and_port = keys.mask(&proxy.host_and_port);
         }
+        if let Some((label, source)) = &merchant
+            && keys.is_in(label)
+        {
+            let message = "the label of a merchant contains an API key; nothing was sent";
+            return Err(Failure::configuration(message).hint(format!("the label came from {source}")));
+        }
+        let endpoint = match &merchant {
+            Some((label, _)) => endpoint.for_merchant(label, api_key)?,
+            None => endpoint,
+        };
+        Ok(Self {
+            warning,
+            is_key_ambiguous,
+            shown_base_url: keys.mask(endpoint.base_url()),
+            endpoint,
+            base_url_source,
+            key_source,
+            merchant: merchant.map(|(label, source)| (keys.mask(&label), source)),
+            keys,
+            timeout,
+            timeout_source,
+            extra_ca,
+            proxy,
+        })
     }
 
     /// Refuses two keys, of which one may be another merchant's. Whatever moves money or decides about it calls this first.
@@ -191,6 +191,10 @@ impl Settings {
         ];
         lines.into_iter().flatten().collect()
     }
+}
+
+fn or_problem<T>(read: Result<T, Failure>, problems: &mut Vec<Failure>) -> Option<T> {
+    read.map_err(|problem| problems.push(problem)).ok()
 }
 
 fn endpoint(options: &ClientOptions, api_key: ApiKey) -> Result<(Endpoint, Source), Failure> {

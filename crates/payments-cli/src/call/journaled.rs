@@ -277,16 +277,24 @@ async fn refuse_same_payment<C: Charge>(
     if !matches!(payment.subject, Subject::Token(_)) {
         return Ok(());
     }
+    let found = find_all(journal, keys_to_look_up(key, &payment)).await;
+    let found = found.map_err(|error| unreadable(&error))?.into_iter().flatten();
+    refuse(&found.filter(|intent| is_compared(intent, key, &payment)).collect::<Vec<_>>())
+}
+
+/// The intent of each key, which are looked up together.
+pub(crate) async fn find_all(
+    journal: &Journal,
+    keys: impl IntoIterator<Item = IntentKey>,
+) -> Result<Vec<Option<Intent>>, StoreError> {
     let mut lookups = JoinSet::new();
-    for other in keys_to_look_up(key, &payment) {
+    for (index, key) in keys.into_iter().enumerate() {
         let journal = journal.clone();
-        lookups.spawn(async move { journal.find(&other).await });
+        lookups.spawn(async move { (index, journal.find(&key).await) });
     }
-    let found: Result<Vec<_>, _> = lookups.join_all().await.into_iter().collect();
-    let mut found: Vec<_> = found.map_err(|error| unreadable(&error))?.into_iter().flatten().collect();
-    found.retain(|intent| is_compared(intent, key, &payment));
-    found.sort_unstable_by(|one, other| one.key.cmp(&other.key));
-    refuse(&found)
+    let mut found = lookups.join_all().await;
+    found.sort_unstable_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The journal, and the intent of this key. None is created.

@@ -72,17 +72,8 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection {
-        mut problems,
-        mut inspected,
-        keys,
-        marks_in_file,
-        payments,
-        left_out,
-        new_left_out,
-        twice,
-        ..
-    } = inspection;
+    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, .. } = inspection;
+    let (left_out, new_left_out, twice) = (inspection.left_out, inspection.new_left_out, inspection.twice);
     if let [first, ..] = &twice[..] {
         inspected.warnings.push(format!(
             "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \

@@ -2,8 +2,8 @@
 
 use payments_journal::{Intent, IntentKey, Journal, StateName, StoreError};
 use tokio::runtime::Handle;
-use tokio::task::JoinSet;
 
+use crate::call::journaled::find_all;
 use crate::failure::{Failure, Situation};
 
 /// A journal that is not empty.
@@ -23,19 +23,8 @@ impl KnownIntents {
 
     /// The intent of each key.
     pub(super) fn find(&self, keys: &[IntentKey]) -> Result<Vec<Option<Intent>>, Failure> {
-        let finding = async {
-            let mut lookups = JoinSet::new();
-            for (index, key) in keys.iter().cloned().enumerate() {
-                let journal = self.journal.clone();
-                lookups.spawn(async move { (index, journal.find(&key).await) });
-            }
-            let mut found: Vec<_> = keys.iter().map(|_| None).collect();
-            for (index, result) in lookups.join_all().await {
-                found[index] = result.map_err(|error| cannot_read_journal(&error))?;
-            }
-            Ok(found)
-        };
-        self.runtime.block_on(finding)
+        let found = self.runtime.block_on(find_all(&self.journal, keys.iter().cloned()));
+        found.map_err(|error| cannot_read_journal(&error))
     }
 
     /// The first intents, up to `most`, that are asked for.

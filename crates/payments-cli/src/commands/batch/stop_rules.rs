@@ -9,7 +9,7 @@ use payments_core::{Outcome, TransportError};
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
-use super::throttle::{PatienceExceeded, Throttle, Ticket};
+use super::throttle::{Throttle, Ticket};
 use crate::failure::{Situation, chain, hints, is_invalid};
 use crate::report::run::Stop;
 
@@ -81,7 +81,7 @@ pub(super) fn decide(
         (outcome, Some(429)) => {
             let asked = failed.retry_after();
             let exceeded = throttle.throttled(ticket, now, asked).err();
-            let stop = exceeded.map(|PatienceExceeded { left }| Stop::Throttled { outcome, asked, left });
+            let stop = exceeded.map(|left| Stop::Throttled { outcome, asked, left });
             Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
         }
         (Outcome::Rejected, Some(status)) if !error.is_decline() => {

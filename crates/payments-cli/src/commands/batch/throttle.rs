@@ -46,11 +46,8 @@ pub(super) struct Ticket {
     epoch: u64,
 }
 
-/// The next pause would be longer than what is left of `--patience`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct PatienceExceeded {
-    pub(super) left: Duration,
-}
+/// The error if the next pause would be longer than what is left of `--patience`, which it is.
+type Paused = Result<(), Duration>;
 
 /// Chosen by this command: a restart of the service takes a few short pauses, and during an outage one charge a minute is
 /// tried.
@@ -114,12 +111,12 @@ impl Throttle {
     }
 
     /// The request provably did not reach the service.
-    pub(super) fn not_reached(&mut self, ticket: Ticket, now: Instant) -> Result<(), PatienceExceeded> {
+    pub(super) fn not_reached(&mut self, ticket: Ticket, now: Instant) -> Paused {
         self.pause(ticket, now, None)
     }
 
     /// The outcome is unknown.
-    pub(super) fn unknown(&mut self, ticket: Ticket, now: Instant) -> Result<(), PatienceExceeded> {
+    pub(super) fn unknown(&mut self, ticket: Ticket, now: Instant) -> Paused {
         self.unknown_in_a_row += 1;
         if self.unknown_in_a_row < UNKNOWN_BEFORE_PAUSE {
             return Ok(());
@@ -134,12 +131,7 @@ impl Throttle {
     }
 
     /// HTTP 429, with the pause that the service asks for.
-    pub(super) fn throttled(
-        &mut self,
-        ticket: Ticket,
-        now: Instant,
-        asked: Option<Duration>,
-    ) -> Result<(), PatienceExceeded> {
+    pub(super) fn throttled(&mut self, ticket: Ticket, now: Instant, asked: Option<Duration>) -> Paused {
         self.unknown_in_a_row = 0;
         self.pause(ticket, now, asked)
     }
@@ -154,12 +146,7 @@ impl Throttle {
         self.backoff.map(|backoff| backoff.until)
     }
 
-    fn pause(
-        &mut self,
-        ticket: Ticket,
-        now: Instant,
-        asked: Option<Duration>,
-    ) -> Result<(), PatienceExceeded> {
+    fn pause(&mut self, ticket: Ticket, now: Instant, asked: Option<Duration>) -> Paused {
         let asked = asked.unwrap_or_default();
         let (since, pauses) = self.backoff.map_or((now, 1), |backoff| (backoff.since, backoff.pauses + 1));
         // A pause is compared before it is added: the service may ask for any number of seconds.
@@ -169,11 +156,11 @@ impl Throttle {
         {
             // Another charge in flight had the same problem; it may ask for a longer pause.
             backoff.until = backoff.until.max(now + asked.min(left));
-            return if asked > left { Err(PatienceExceeded { left }) } else { Ok(()) };
+            return if asked > left { Err(left) } else { Ok(()) };
         }
         let pause = asked.max(backoff_delay(pauses));
         if pause > left {
-            return Err(PatienceExceeded { left });
+            return Err(left);
         }
         self.epoch += 1;
         self.in_flight_limit = 1;
@@ -291,8 +278,8 @@ mod tests {
         let late = now + Duration::from_secs(299);
         let asked = Some(Duration::from_secs(2));
         let left = Duration::from_secs(1);
-        assert_eq!(throttle.throttled(second, late, asked), Err(PatienceExceeded { left }), "299 s are over");
-        assert_eq!(throttle.throttled(second, now, Some(hour)), Err(PatienceExceeded { left: LONG }));
+        assert_eq!(throttle.throttled(second, late, asked), Err(left), "299 s are over");
+        assert_eq!(throttle.throttled(second, now, Some(hour)), Err(LONG));
     }
 
     #[test]
@@ -303,16 +290,10 @@ mod tests {
                 let mut throttle = Throttle::new(4, None, patience);
                 let now = Instant::now();
                 let (first, second) = (throttle.start(now), throttle.start(now));
-                assert_eq!(
-                    throttle.throttled(first, now, Some(pause)),
-                    Err(PatienceExceeded { left: patience })
-                );
+                assert_eq!(throttle.throttled(first, now, Some(pause)), Err(patience));
                 // The same for a charge that started before another pause.
                 let _ = throttle.throttled(first, now, Some(Duration::ZERO));
-                assert_eq!(
-                    throttle.throttled(second, now, Some(pause)),
-                    Err(PatienceExceeded { left: patience })
-                );
+                assert_eq!(throttle.throttled(second, now, Some(pause)), Err(patience));
                 assert!(at(&throttle, now) <= now + patience);
             }
         }
