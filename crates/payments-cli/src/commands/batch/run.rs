@@ -1,4 +1,4 @@
-//! Sends the rows of a billing run, a few at a time, until none is left or the run must stop. [`decide`] says what each result
+//! Sends the rows of a billing run, a few at a time, until none is left or the run must stop. [`StopRules`] say what each result
 //! means for its row and for the run.
 
 #[cfg(test)]
@@ -17,7 +17,7 @@ use super::charge_result::FinishedCharge;
 use super::counting::Counting;
 use super::progress::{Progress, WaitState};
 use super::row_queue::{Next, RowQueue};
-use super::stop_rules::{RowGoesOn, decide};
+use super::stop_rules::{RowGoesOn, StopRules};
 use super::throttle::{Start, Throttle};
 use crate::call::journaled::LAST_WRITES;
 use crate::process::run_to_report::catch_panic;
@@ -28,6 +28,7 @@ pub(super) struct Run<'a> {
     client: JournaledClient,
     queue: RowQueue<'a>,
     throttle: Throttle,
+    rules: StopRules,
     in_flight: JoinSet<FinishedCharge>,
     counting: Counting<'a>,
     progress: Progress,
@@ -53,6 +54,7 @@ impl<'a> Run<'a> {
             client,
             queue: RowQueue::new(Box::new(rows)),
             throttle,
+            rules: StopRules::default(),
             in_flight: JoinSet::new(),
             counting,
             progress,
@@ -192,7 +194,7 @@ impl<'a> Run<'a> {
         };
         let (now, number) = (Instant::now(), ended.row.number);
         self.quiet_since = now;
-        let decision = decide(&ended.charged, &mut self.throttle, ended.ticket, now);
+        let decision = self.rules.decide(&ended.charged, &mut self.throttle, ended.ticket, now);
         self.last_problem = decision.problem.unwrap_or(self.last_problem);
         self.stop_if(decision.stop);
         match decision.row {

@@ -42,69 +42,89 @@ impl Decision {
     }
 }
 
-/// Decides what happens after this result, and tells the throttle what it says about the service.
-///
-/// The row may be tried again in this run only if the request provably did not leave this machine, and the journal has
-/// recorded that.
-pub(super) fn decide(
-    charged: &ChargeResult,
-    throttle: &mut Throttle,
-    ticket: Ticket,
-    now: Instant,
-) -> Decision {
-    let error = match charged {
-        Ok(journaled) => {
-            if !journaled.is_from_the_journal() {
-                throttle.responded(ticket);
+/// What the results so far mean for the next one.
+#[derive(Debug, Default)]
+pub(super) struct StopRules {
+    /// Rejections that said nothing about the payment, since the service last responded to one as it should.
+    unrelated_in_a_row: u32,
+}
+
+/// Chosen by this command: a proxy may refuse one row, but this many in a row are not about the rows.
+const UNRELATED_BEFORE_STOP: u32 = 3;
+
+impl StopRules {
+    /// Decides what happens after this result, and tells the throttle what it says about the service.
+    ///
+    /// The row may be tried again in this run only if the request provably did not leave this machine, and the journal has
+    /// recorded that.
+    pub(super) fn decide(
+        &mut self,
+        charged: &ChargeResult,
+        throttle: &mut Throttle,
+        ticket: Ticket,
+        now: Instant,
+    ) -> Decision {
+        let error = match charged {
+            Ok(journaled) => {
+                if !journaled.is_from_the_journal() {
+                    self.responded(throttle, ticket);
+                }
+                return Decision::COUNT;
             }
-            return Decision::COUNT;
-        }
-        Err(error) => error,
-    };
-    let Some(call) = error.call_error() else {
-        return match Situation::of(error) {
-            Situation::InProgress => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-            Situation::Internal => Decision::stop(Stop::Internal),
-            // The journal had the outcome, or nothing was sent: the service has said nothing.
-            _ => Decision::COUNT,
+            Err(error) => error,
         };
-    };
-    let failed = call.failed_call();
-    let kind = payments_journal::Failure::kind_of(failed);
-    let problem = Some(kind);
-    let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
-    let was_not_sent = call.outcome() == Outcome::NotProcessed && error.write_error().is_none();
-    let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
-    match (call.outcome(), call.http_status().map(|status| status.as_u16())) {
-        (outcome, Some(401)) => Decision::stop(Stop::Unauthorized(outcome)),
-        (outcome, Some(403)) => Decision::stop(Stop::Forbidden(outcome, call.kind())),
-        (outcome, Some(429)) => {
-            let asked = failed.retry_after();
-            let exceeded = throttle.throttled(ticket, now, asked).err();
-            let stop = exceeded.map(|left| Stop::Throttled { outcome, asked, left });
-            Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
+        let Some(call) = error.call_error() else {
+            return match Situation::of(error) {
+                Situation::InProgress => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
+                Situation::Internal => Decision::stop(Stop::Internal),
+                // The journal had the outcome, or nothing was sent: the service has said nothing.
+                _ => Decision::COUNT,
+            };
+        };
+        let failed = call.failed_call();
+        let kind = payments_journal::Failure::kind_of(failed);
+        let problem = Some(kind);
+        let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
+        let was_not_sent = call.outcome() == Outcome::NotProcessed && error.write_error().is_none();
+        let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
+        match (call.outcome(), call.http_status().map(|status| status.as_u16())) {
+            (outcome, Some(401)) => Decision::stop(Stop::Unauthorized(outcome)),
+            (outcome, Some(403)) => Decision::stop(Stop::Forbidden(outcome, call.kind())),
+            (outcome, Some(429)) => {
+                let asked = failed.retry_after();
+                let exceeded = throttle.throttled(ticket, now, asked).err();
+                let stop = exceeded.map(|left| Stop::Throttled { outcome, asked, left });
+                Decision { stop, problem: Some("HTTP 429"), ..Decision::COUNT }
+            }
+            (Outcome::Rejected, Some(status)) if !error.is_decline() => {
+                self.unrelated_in_a_row += 1;
+                let is_blocked = self.unrelated_in_a_row >= UNRELATED_BEFORE_STOP;
+                let stop = is_blocked.then_some(Stop::Blocked(status));
+                Decision { stop, problem, ..Decision::COUNT }
+            }
+            (Outcome::Rejected, _) => {
+                self.responded(throttle, ticket);
+                Decision::COUNT
+            }
+            (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
+            (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
+                Decision { row, stop: Some(Stop::Unreachable(what_and_why(call))), problem }
+            }
+            (Outcome::NotProcessed, _) => {
+                let exceeded = throttle.not_reached(ticket, now).err();
+                Decision { row, stop: exceeded.map(|_| Stop::Outage(what_and_why(call))), problem }
+            }
+            (Outcome::Unknown, _) => {
+                let exceeded = throttle.unknown(ticket, now).err();
+                let why = format!("the most recent outcomes are unknown ({kind})");
+                Decision { row, stop: exceeded.map(|_| Stop::Outage(why)), problem }
+            }
         }
-        (Outcome::Rejected, Some(status)) if !error.is_decline() => {
-            let stop = throttle.rejected_unrelated().then_some(Stop::Blocked(status));
-            Decision { stop, problem, ..Decision::COUNT }
-        }
-        (Outcome::Rejected, _) => {
-            throttle.responded(ticket);
-            Decision::COUNT
-        }
-        (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
-        (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
-            Decision { row, stop: Some(Stop::Unreachable(what_and_why(call))), problem }
-        }
-        (Outcome::NotProcessed, _) => {
-            let exceeded = throttle.not_reached(ticket, now).err();
-            Decision { row, stop: exceeded.map(|_| Stop::Outage(what_and_why(call))), problem }
-        }
-        (Outcome::Unknown, _) => {
-            let exceeded = throttle.unknown(ticket, now).err();
-            let why = format!("the most recent outcomes are unknown ({kind})");
-            Decision { row, stop: exceeded.map(|_| Stop::Outage(why)), problem }
-        }
+    }
+
+    fn responded(&mut self, throttle: &mut Throttle, ticket: Ticket) {
+        self.unrelated_in_a_row = 0;
+        throttle.responded(ticket);
     }
 }
 
@@ -136,7 +156,7 @@ mod tests {
         let mut throttle = Throttle::new(8, None, patience);
         let now = Instant::now();
         let ticket = throttle.start(now);
-        decide(charged, &mut throttle, ticket, now)
+        StopRules::default().decide(charged, &mut throttle, ticket, now)
     }
 
     #[tokio::test]
@@ -205,7 +225,8 @@ mod tests {
     #[tokio::test]
     async fn third_rejection_in_a_row_that_is_not_about_the_payment_stops_the_run_d10() {
         let lost = TransportError::unknown(TransportErrorKind::Closed);
-        let mut throttle = Throttle::new(8, None, Duration::from_mins(5));
+        let (mut rules, mut throttle) =
+            (StopRules::default(), Throttle::new(8, None, Duration::from_mins(5)));
         let now = Instant::now();
         for (transport, stops) in [
             (answer(400, PAGE), false),
@@ -220,7 +241,7 @@ mod tests {
             (answer(421, PAGE), true),
         ] {
             let ticket = throttle.start(now);
-            let decision = decide(&charge_over(transport).await, &mut throttle, ticket, now);
+            let decision = rules.decide(&charge_over(transport).await, &mut throttle, ticket, now);
             assert_eq!(decision.row, RowGoesOn::Count);
             assert_eq!(matches!(decision.stop, Some(Stop::Blocked(421))), stops, "{decision:?}");
         }

@@ -19,7 +19,6 @@ pub(super) struct Throttle {
     /// The number of pauses. A charge that started before a pause says nothing about the service after it.
     epoch: u64,
     unknown_in_a_row: u32,
-    unrelated_in_a_row: u32,
 }
 
 /// The service cannot be reached, asks to wait, or does not respond as it should.
@@ -57,9 +56,6 @@ const LONGEST_PAUSE: Duration = Duration::from_mins(1);
 /// Chosen by this command: one lost response can be chance, this many in a row cannot.
 const UNKNOWN_BEFORE_PAUSE: u32 = 5;
 
-/// Chosen by this command: a proxy may refuse one row, but this many in a row are not about the rows.
-const UNRELATED_BEFORE_STOP: u32 = 3;
-
 /// How far a run may catch up with its rate after a delay.
 const MAX_CATCH_UP: Duration = Duration::from_millis(50);
 
@@ -74,7 +70,6 @@ impl Throttle {
             backoff: None,
             epoch: 0,
             unknown_in_a_row: 0,
-            unrelated_in_a_row: 0,
         }
     }
 
@@ -102,7 +97,6 @@ impl Throttle {
     /// The service has responded as it should, with any result.
     pub(super) fn responded(&mut self, ticket: Ticket) {
         self.unknown_in_a_row = 0;
-        self.unrelated_in_a_row = 0;
         if ticket.epoch == self.epoch {
             self.backoff = None;
             // One more for each good response doubles the limit in each round.
@@ -122,12 +116,6 @@ impl Throttle {
             return Ok(());
         }
         self.pause(ticket, now, None)
-    }
-
-    /// A rejection said nothing about the payment. Returns whether so many in a row did that the next one will too.
-    pub(super) fn rejected_unrelated(&mut self) -> bool {
-        self.unrelated_in_a_row += 1;
-        self.unrelated_in_a_row >= UNRELATED_BEFORE_STOP
     }
 
     /// HTTP 429, with the pause that the service asks for.

@@ -211,7 +211,7 @@ impl<'a> StatusWords<'a> {
     pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
         let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
         if let Some(word) = this.charged.iter().find(|word| is_no_charge(word)) {
-            let word = for_terminal(&mask(word.trim(), &[]));
+            let word = masked(word.trim());
             let message = format!(
                 "\"{word}\" of --charged-status says that no money moved, or was given back; nothing was changed: leave it out"
             );
@@ -219,7 +219,7 @@ impl<'a> StatusWords<'a> {
         }
         let mut declined = this.declined.iter().map(|word| word.trim());
         if let Some(word) = declined.find(|word| is_one_of(word, this.charged)) {
-            let word = for_terminal(&mask(word, &[]));
+            let word = masked(word);
             let message = format!(
                 "\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed"
             );
@@ -258,7 +258,7 @@ impl<'a> StatusWords<'a> {
 /// The words of a status column, and how often each occurs.
 pub(super) fn shown(seen: &BTreeMap<String, u64>) -> String {
     let shown = seen.iter().take(MOST_WORDS).map(|(word, count)| {
-        let word = if word.is_empty() { "(empty)".to_owned() } else { for_terminal(&mask(word, &[])) };
+        let word = if word.is_empty() { "(empty)".to_owned() } else { masked(word) };
         format!("{word} ({count})")
     });
     format!("a status with the words {}", shown.collect::<Vec<_>>().join(", "))
@@ -266,6 +266,11 @@ pub(super) fn shown(seen: &BTreeMap<String, u64>) -> String {
 
 /// More are not helpful, and are no status.
 pub(super) const MOST_WORDS: usize = 12;
+
+/// A card number may be in the column by mistake.
+fn masked(word: &str) -> String {
+    for_terminal(&mask(word, &[]))
+}
 
 fn is_one_of(word: &str, words: &[String]) -> bool {
     !word.is_empty() && words.iter().any(|other| other.trim().to_lowercase() == word.to_lowercase())
