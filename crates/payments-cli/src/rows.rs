@@ -3,11 +3,9 @@
 
 pub(crate) mod card_like_ids;
 pub(crate) mod csv_file;
-mod headings;
 pub(crate) mod own_files;
 mod row_file;
 pub(crate) mod spreadsheet;
 
 pub(crate) use self::csv_file::Table;
-pub(crate) use self::headings::Headings;
 pub(crate) use self::row_file::{NO_API_KEY, RowFile};

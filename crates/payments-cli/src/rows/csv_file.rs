@@ -8,7 +8,6 @@ use zeroize::Zeroizing;
 
 use crate::failure::Problem;
 use crate::report::problems::Problems;
-use crate::rows::Headings;
 use crate::rows::own_files::is_own;
 use crate::style::for_terminal;
 
@@ -44,7 +43,7 @@ fn is_formula(part: &str) -> bool {
 /// Rows below headings.
 pub(crate) struct Table<'a> {
     records: Records<'a>,
-    headings: Headings,
+    headings: Vec<String>,
     has_rows: bool,
     may_hide_rows: bool,
     is_own: bool,
@@ -73,7 +72,7 @@ impl<'a> Table<'a> {
             Some(read) => read,
         };
         let cells = (0..records.ends.len()).map(|index| records.cell(index).unwrap_or("\u{fffd}"));
-        let headings = Headings(cells.map(str::to_owned).collect());
+        let headings: Vec<_> = cells.map(str::to_owned).collect();
         match is_whole {
             Ok(()) => {
                 let is_own = is_own(&headings);
@@ -83,8 +82,23 @@ impl<'a> Table<'a> {
         }
     }
 
-    pub(crate) fn headings(&self) -> &Headings {
+    pub(crate) fn headings(&self) -> &[String] {
         &self.headings
+    }
+
+    /// The columns with such a heading.
+    pub(crate) fn columns(&self, is_it: impl Fn(&str) -> bool) -> Vec<usize> {
+        (0..self.headings.len()).filter(|index| is_it(&self.headings[*index])).collect()
+    }
+
+    /// The only one of them, if there is one. The error is the rule that the header breaks.
+    pub(crate) fn column(&self, is_it: impl Fn(&str) -> bool) -> Result<Option<usize>, &'static str> {
+        match *self.columns(is_it) {
+            [] => Ok(None),
+            [index] if self.headings[index].trim() == self.headings[index] => Ok(Some(index)),
+            [_] => Err("has white space around the name in the header: remove it"),
+            _ => Err("is a column more than once"),
+        }
     }
 
     /// The line where the headings or the last row start.
@@ -426,7 +440,7 @@ mod tests {
     fn rows_know_where_they_begin() {
         let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z";
         let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
-        assert_eq!(**table.headings(), ["Key", "Text"]);
+        assert_eq!(table.headings(), ["Key", "Text"]);
         for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
             table.next().expect("a row").expect("a good row");
             let seen = [0, 1].map(|index| table.cell(index).unwrap());

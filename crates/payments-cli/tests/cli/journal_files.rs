@@ -115,7 +115,7 @@ fn export_filters_by_state_time_and_run() {
         ("wide.csv", format!("{BILLING}\na,t,1,false,,x\n"), "line 2: has 6 cells"),
         ("error.csv", format!("{BILLING}\n#REF!,t,1,false,\n"), "line 2: must not be an error value"),
         ("spaced.csv", " Key,Amount\na,1\n".to_owned(), "the heading \" Key\" has white space"),
-        ("twice.csv", "Key,Key\na,b\n".to_owned(), "Key is a column more than once"),
+        ("twice.csv", "Key,Key\na,b\n".to_owned(), "the heading \"Key\" is a column more than once"),
         ("torn.jsonl", "{\"Key\":\"a\"}\r{\"line\":2,".to_owned(), "line 2: it is not a JSON object"),
         ("nameless.jsonl", "{\"Amount\":2}".to_owned(), "line 1: must not be empty"),
     ] {

@@ -87,7 +87,7 @@ fn columns(
     let line = table.line();
     let mut problems = Vec::new();
     let mut columns = Vec::new();
-    for name in table.headings().iter() {
+    for name in table.headings() {
         let shown = || printable_field_name(name).into_owned();
         let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
             Some((_, column)) if columns.contains(column) => {

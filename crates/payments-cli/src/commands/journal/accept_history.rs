@@ -76,7 +76,7 @@ async fn read(
 /// The table, and its column of keys.
 fn table_of_keys(file: &RowFile) -> Result<(Table<'_>, usize), Problem> {
     let table = file.table(file.separator())?;
-    match *table.headings().find(|heading| heading.trim().eq_ignore_ascii_case("key")) {
+    match *table.columns(|heading| heading.trim().eq_ignore_ascii_case("key")) {
         [column] => Ok((table, column)),
         _ => Err(Problem::new(1, "header", "must have one column Key")),
     }

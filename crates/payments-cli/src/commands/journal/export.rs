@@ -92,16 +92,12 @@ fn keys_of(path: &Path, place: &JournalPlace) -> Result<HashMap<IntentKey, u64>,
     }
     let wrong = |problem: Problem| refused(problem.line.unwrap_or(1), &problem.rule);
     let mut table = file.table(b',').map_err(wrong)?;
-    let headings = table.headings();
     let column = |name: &str| {
-        let found = headings.find(|heading| heading.trim() == name);
-        if let Some(index) = found.iter().find(|index| headings[**index] != name) {
-            let why = format!("the heading {:?} has white space around the name", headings[*index]);
-            return Err(refused(table.line(), &why));
-        }
-        headings
-            .find_one(|heading| heading == name)
-            .map_err(|rule| refused(table.line(), &format!("{name} {rule}")))
+        let is_it = |heading: &str| heading.trim() == name;
+        table.column(is_it).map_err(|rule| {
+            let heading = table.headings().iter().find(|heading| is_it(heading)).map_or(name, String::as_str);
+            refused(table.line(), &format!("the heading {heading:?} {rule}"))
+        })
     };
     let (theirs, reference, ours) = (column("Key")?, column("ReferenceNo")?, column("key")?);
     let Some(key) = theirs.or(ours).or(reference) else {

@@ -15,7 +15,7 @@ use crate::files;
 use crate::report::advice::shell_word;
 use crate::report::problems::Role;
 use crate::rows::card_like_ids::{self, is_like_a_card};
-use crate::rows::{Headings, RowFile, Table};
+use crate::rows::{RowFile, Table};
 use crate::settings::JournalPlace;
 use crate::style::for_terminal;
 
@@ -99,7 +99,7 @@ impl ProcessorReport {
         let table = file.table(file.separator());
         let mut table =
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
-        let (columns, mut unclear) = columns(table.headings(), &asked.columns, words);
+        let (columns, mut unclear) = columns(&table, &asked.columns, words);
         if !unclear.is_empty() {
             unclear.add_status(&mut table, columns[STATUS], words);
             return Err(unclear.refused(table.headings(), asked, place));
@@ -362,10 +362,11 @@ fn command_with(options: &[String], asked: &ReconcileArguments, place: &JournalP
 /// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several
 /// may be one.
 fn columns(
-    headings: &Headings,
+    table: &Table<'_>,
     named: &[(String, String)],
     words: StatusWords<'_>,
 ) -> ([Option<usize>; 6], Unclear) {
+    let headings = table.headings();
     let plain =
         |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
     let shown = |index: usize| printable_field_name(&headings[index]).to_string();
@@ -380,7 +381,7 @@ fn columns(
                 None => status_words::is_status_column(heading),
             },
         };
-        let mut found = headings.find(is_it);
+        let mut found = table.columns(is_it);
         let is_surer = |index: &usize| !PERHAPS_LATER.contains(&&*plain(&headings[*index]));
         if asked.is_none() && found.iter().any(is_surer) {
             found.retain(is_surer);

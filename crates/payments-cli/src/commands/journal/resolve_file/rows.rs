@@ -177,7 +177,7 @@ impl Columns {
         let headings = table.headings();
         let is_in = |names: &[&str], heading: &str| names.iter().any(|name| plain(name) == plain(heading));
         let mut column = |(name, is_required): (&'static str, bool)| {
-            let rule = match headings.find_one(|heading| is_in(&[name], heading)) {
+            let rule = match table.column(|heading| is_in(&[name], heading)) {
                 Ok(None) if !is_required => return None,
                 Ok(None) => "is missing in the header",
                 Ok(Some(index)) => return Some((name, index)),
@@ -186,7 +186,7 @@ impl Columns {
             problems.push(Problem::new(table.line(), name, rule));
             None
         };
-        let verdicts = headings.find(|heading| is_in(&["Verdict"], heading));
+        let verdicts = table.columns(|heading| is_in(&["Verdict"], heading));
         // Under any other heading could be the id of a payment that was made. A file that only says that nothing was charged needs none.
         let needs_id = verdicts.is_empty() || !headings.iter().all(|heading| is_in(&PROPOSALS, heading));
         let required = [("Key", true), ("TransactionId", needs_id), ("Note", true)].map(&mut column);
@@ -205,7 +205,7 @@ impl Columns {
         let is_ours =
             |heading: &str| is_in(&PROPOSALS, heading) || (are_ours && is_in(&SEARCHED_BY, heading));
         let foreign =
-            headings.find(|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
+            table.columns(|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
         let [key, id, note] = required;
         let is_complete = key.is_some() && note.is_some() && (id.is_some() || !needs_id);
         let places = required.into_iter().chain(seen).chain(ours).chain([amount]).flatten().collect();
