@@ -18,10 +18,7 @@ use crate::failure::{Abandoned, CallError, FailedOutcome, Failure, Purpose, Sent
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::Report;
-use crate::report::dry_run::DryRun;
-use crate::report::exit_code::ExitCode;
-use crate::report::processed::Processed;
+use crate::report::{DryRun, ExitCode, Processed, Report};
 use crate::settings::Settings;
 use crate::stderr;
 

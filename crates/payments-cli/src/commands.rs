@@ -19,7 +19,7 @@ use crate::args::{
 use crate::call::{self, journaled};
 use crate::help::help;
 use crate::output::Output;
-use crate::report::exit_code::ExitCode;
+use crate::report::ExitCode;
 use crate::settings::warning_of_proxy;
 use crate::{files, stderr, stdout};
 

@@ -69,7 +69,7 @@ use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};
 
 use crate::args::Arguments;
-use crate::report::exit_code::ExitCode;
+use crate::report::ExitCode;
 
 fn main() -> std::process::ExitCode {
     panic::set_hook(Box::new(report_panic));

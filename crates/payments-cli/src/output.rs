@@ -6,10 +6,7 @@ use serde::Serialize;
 
 use crate::args::OutputShape;
 use crate::failure::Failure;
-use crate::report::Report;
-use crate::report::exit_code::ExitCode;
-use crate::report::processed::{Effect, Processed};
-use crate::report::text;
+use crate::report::{Effect, ExitCode, Processed, Report, text};
 use crate::style::{self, Style};
 use crate::{stderr, stdout};
 

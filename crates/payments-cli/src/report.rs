@@ -16,10 +16,12 @@ pub(crate) mod text;
 use serde::Serialize;
 
 use self::check::CheckReport;
-use self::dry_run::DryRun;
-use self::exit_code::ExitCode;
-use self::intent_note::IntentNote;
-use self::processed::Processed;
+pub(crate) use self::dry_run::DryRun;
+pub(crate) use self::exit_code::ExitCode;
+pub(crate) use self::intent_note::IntentNote;
+pub(crate) use self::intent_sum::IntentSum;
+pub(crate) use self::problems::{Problems, Role};
+pub(crate) use self::processed::{Effect, Processed};
 use self::run::Summary;
 use crate::failure::Failure;
 use crate::style::Style;

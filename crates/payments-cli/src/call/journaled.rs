@@ -21,13 +21,9 @@ use crate::failure::{Abandoned, FailedOutcome, FailedResponse, Failure, Purpose,
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::Report;
 use crate::report::advice::keys::{NEW_ATTEMPT, RENAMED, earlier_call};
 use crate::report::advice::shell_word;
-use crate::report::dry_run::DryRun;
-use crate::report::exit_code::ExitCode;
-use crate::report::intent_note::IntentNote;
-use crate::report::processed::Processed;
+use crate::report::{DryRun, ExitCode, IntentNote, Processed, Report};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::stderr;

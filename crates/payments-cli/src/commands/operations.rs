@@ -10,7 +10,7 @@ use payments_model::{
 use crate::call::Call;
 use crate::call::journaled::{Attempt, Charge};
 use crate::failure::{Failure, Purpose};
-use crate::report::processed::{Effect, Processed};
+use crate::report::{Effect, Processed};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 
 /// Builds a void.

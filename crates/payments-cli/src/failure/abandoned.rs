@@ -6,8 +6,7 @@ use payments_core::Facts;
 use payments_journal::IntentKey;
 
 use crate::failure::{FailedOutcome, Failure};
-use crate::report::advice;
-use crate::report::intent_note::IntentNote;
+use crate::report::{IntentNote, advice};
 
 /// What ended it.
 #[derive(Clone, Copy, Debug)]

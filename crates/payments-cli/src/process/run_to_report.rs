@@ -17,9 +17,7 @@ use tokio::time::sleep;
 use crate::failure::{Failure, Purpose};
 use crate::output::{Output, not_written};
 use crate::process::{Interrupt, spare};
-use crate::report::Report;
-use crate::report::exit_code::ExitCode;
-use crate::report::processed::{Effect, Processed};
+use crate::report::{Effect, ExitCode, Processed, Report};
 use crate::stderr;
 use crate::style::Style;
 

@@ -7,7 +7,7 @@ use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
 use crate::failure::Problem;
-use crate::report::problems::Problems;
+use crate::report::Problems;
 use crate::rows::own_files::is_own;
 use crate::style::for_terminal;
 

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Problem};
 use crate::files;
-use crate::report::problems::Role;
+use crate::report::Role;
 use crate::rows::Table;
 use crate::rows::csv_file::LineCounter;
 use crate::settings::JournalPlace;

@@ -10,7 +10,7 @@ use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::failure::Problem;
 use crate::format::counted;
 use crate::output::Output;
-use crate::report::problems::{Problems, Role};
+use crate::report::{Problems, Role};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::spreadsheet::apparent_change;
 use crate::rows::{NO_API_KEY, RowFile, Table};

@@ -17,7 +17,7 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::format::timestamp;
 use crate::output::Output;
-use crate::report::exit_code::ExitCode;
+use crate::report::ExitCode;
 use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(

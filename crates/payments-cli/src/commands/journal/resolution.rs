@@ -12,8 +12,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::report::advice::shell_word;
 use crate::report::intent::IntentObject;
-use crate::report::processed::{Effect, Processed};
-use crate::report::text;
+use crate::report::{Effect, Processed, text};
 use crate::settings::JournalPlace;
 use crate::style::{Style, for_terminal};
 

@@ -8,9 +8,8 @@ use super::{CommandError, code_of, resolution};
 use crate::args::journal::RetryArguments;
 use crate::failure::{Done, Failure};
 use crate::output::Output;
-use crate::report::exit_code::ExitCode;
 use crate::report::intent::state;
-use crate::report::intent_sum::IntentSum;
+use crate::report::{ExitCode, IntentSum};
 use crate::settings::KnownKeys;
 use crate::settings::{JournalPlace, OpenFor};
 

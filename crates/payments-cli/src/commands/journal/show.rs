@@ -6,10 +6,8 @@ use payments_model::mask;
 use super::{CommandError, READ};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::report::advice;
 use crate::report::intent::{self, IntentObject};
-use crate::report::intent_history;
-use crate::report::text;
+use crate::report::{advice, intent_history, text};
 use crate::settings::{JournalPlace, OpenFor};
 use crate::style::Style;
 

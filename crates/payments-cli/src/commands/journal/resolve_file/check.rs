@@ -14,8 +14,7 @@ use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose, hints}
 use crate::format::timestamp;
 use crate::report::advice::journal_command;
 use crate::report::intent::state;
-use crate::report::intent_history;
-use crate::report::problems::Problems;
+use crate::report::{Problems, intent_history};
 use crate::rows::NO_API_KEY;
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::settings::{KnownKeys, Settings, base_url};
