@@ -61,11 +61,11 @@ impl Transport for ReqwestTransport {
 
 impl ReqwestTransport {
     async fn run(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        let is_https = request.server()?.is_https();
-        let connecting = Connecting::until(Instant::now() + request.deadlines().connect());
+        let (deadlines, cap) = (request.deadlines(), request.response_cap());
+        let connecting = Connecting::until(Instant::now() + deadlines.connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
-        let (timer, total) = (SystemTimer::new(), request.deadlines().total());
-        let (ends, on_time) = (timer.now() + total, timer.sleep(total));
+        let timer = SystemTimer::new();
+        let (ends, on_time) = (timer.now() + deadlines.total(), timer.sleep(deadlines.total()));
         let total = async {
             on_time.await;
             if !connecting.is_waiting()
@@ -75,35 +75,50 @@ impl ReqwestTransport {
             }
         };
         let mut total = pin!(total);
-        let cap = request.response_cap();
+        // After a stop, another call may have returned a connection, on which this request would be sent too late.
+        let is_too_late = || connecting.is_waiting() && timer.now() >= ends;
+        let call = Call::new();
+        let mut sending = pin!(self.sending(request, &call, &connecting, is_too_late)?);
+        match before(total.as_mut(), sending.as_mut()).await {
+            Some(Ok(incoming)) => self.read(incoming, cap, total).await,
+            Some(Err(error)) => Err(before_a_status(error)),
+            None if connecting.is_waiting() => {
+                Err(TransportError::not_processed(TransportErrorKind::Timeout))
+            }
+            None => Err(TransportError::unknown(TransportErrorKind::Timeout)),
+        }
+    }
+
+    /// Sends the request when it is polled, unless `is_too_late`, and ends with the head of the response.
+    fn sending<'a>(
+        &self,
+        request: TransportRequest,
+        call: &Call,
+        connecting: &'a Connecting,
+        is_too_late: impl Fn() -> bool + 'a,
+    ) -> Result<impl Future<Output = reqwest::Result<reqwest::Response>> + 'a, TransportError> {
         let no_runtime = "a tokio runtime is missing: make the call within one";
         let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
-        let client = self.clients.get(runtime.id(), is_https);
-        let client = client.map_err(misconfigured)?;
-        let call = Call::new();
-        let request = unchanged_request(request, &call)?;
-
+        let client = self.clients.get(runtime.id(), request.server()?.is_https()).map_err(misconfigured)?;
+        let request = unchanged_request(request, call)?;
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let pending = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
             .map_err(|_panic| misconfigured(Panicked))?;
-        let sending = connecting.limit(pending);
-        let mut sending = InRuntime { runtime, future: Some(Box::pin(sending)) };
-        let in_time = poll_fn(|context| {
-            // After a stop, another call may have returned a connection, on which this request would be sent too late.
-            if connecting.is_waiting() && timer.now() >= ends {
-                return Poll::Pending;
-            }
-            Pin::new(&mut sending).poll(context)
-        });
-        let mut incoming = match before(total.as_mut(), in_time).await {
-            Some(Ok(incoming)) => incoming,
-            Some(Err(error)) => return Err(before_a_status(error)),
-            None if connecting.is_waiting() => {
-                return Err(TransportError::not_processed(TransportErrorKind::Timeout));
-            }
-            None => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
-        };
+        let mut sending = InRuntime { runtime, future: Some(Box::pin(connecting.limit(pending))) };
+        Ok(poll_fn(
+            move |context| {
+                if is_too_late() { Poll::Pending } else { Pin::new(&mut sending).poll(context) }
+            },
+        ))
+    }
 
+    /// Reads the body piece by piece, so that the part before an error is kept: it may contain the transaction's id.
+    async fn read(
+        &self,
+        mut incoming: reqwest::Response,
+        cap: usize,
+        total: Pin<&mut impl Future<Output = ()>>,
+    ) -> Result<TransportResponse, TransportError> {
         // The response may belong to another request, so its status proves nothing.
         if let Some(reason) = ambiguity(&incoming) {
             self.clients.abandon_connections();
