@@ -50,7 +50,8 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
     Report { verdicts }
 }
 
-/// The verdict for every contract, in the order in which to fix them. `Display` prints a line for each, below its theme.
+/// The verdict for every contract, in the order in which to fix them. `Display` prints a line for each, below its theme, and the
+/// broken ones once more at the end.
 #[derive(Clone, Debug)]
 #[must_use = "an unread report proves nothing"]
 pub struct Report {
@@ -68,7 +69,8 @@ impl Report {
         self.verdicts.iter().filter(|verdict| verdict.is_broken())
     }
 
-    /// Whether nothing is broken, and at least one contract is kept. Deviations and contracts that do not apply are declared by the stack: read the report.
+    /// Whether nothing is broken, and at least one contract is kept. Deviations and contracts that do not apply are declared by the
+    /// stack: read the report.
     pub fn is_clean(&self) -> bool {
         self.broken().next().is_none() && self.verdicts.iter().any(Verdict::is_kept)
     }
@@ -94,7 +96,12 @@ impl fmt::Display for Report {
             count(Verdict::is_broken),
             count(Verdict::is_deviation),
             count(Verdict::is_not_applicable),
-        )
+        )?;
+        for (index, verdict) in self.broken().enumerate() {
+            let fix = if index == 0 { "\nfix in this order: " } else { ", " };
+            write!(f, "{fix}{}", verdict.contract)?;
+        }
+        Ok(())
     }
 }
 

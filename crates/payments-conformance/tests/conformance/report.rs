@@ -71,6 +71,15 @@ fn a_report_has_its_contracts_below_their_numbered_themes() {
     assert_eq!(lines.next(), Some("1. requests"), "{report}");
     assert!(lines.next().unwrap().contains("a_payment_arrives_byte_for_byte"), "{report}");
     assert_eq!(lines.next(), Some("2. answers"), "{report}");
+    assert!(!report.contains("fix in this order"), "{report}");
+}
+
+#[test]
+fn a_report_ends_with_what_to_fix_in_order() {
+    let (first, second) = ("redirects_are_not_followed", "a_lookup_follows_no_redirect");
+    let wanted = |contract: &str| [second, "refused_is_not_processed", first].contains(&contract);
+    let report = check_only(&PlainStack(Some(Flaw::FollowsRedirects)), wanted).to_string();
+    assert!(report.ends_with(&format!("\nfix in this order: {first}, {second}")), "{report}");
 }
 
 #[test]
