@@ -1,9 +1,9 @@
 //! The long help texts, in files of at most 80 columns.
 
-use std::iter;
-
 use clap::Command;
 use payments_fake::test_values::{self, TEST_VALUES};
+
+use crate::wrap::{column_of_text, wrapped};
 
 /// A text from the folder `help`.
 macro_rules! help {
@@ -56,7 +56,7 @@ fn refilled(text: &str, columns: usize) -> String {
         // Its first word did not fit on the line before.
         let is_broken = (1..20).contains(&word) && before + 1 + word > COLUMNS;
         match whole.last_mut() {
-            Some(start) if is_broken && indent(line) == column_of_text(start) => {
+            Some(start) if is_broken && indent(line) == column_of_text(start, COLUMNS) => {
                 *start += " ";
                 *start += line.trim_start();
             }
@@ -64,36 +64,11 @@ fn refilled(text: &str, columns: usize) -> String {
         }
         before = line.chars().count();
     }
-    whole.iter().flat_map(|line| broken(line, columns)).collect::<Vec<_>>().join("\n")
+    wrapped(&whole.join("\n"), columns)
 }
 
 fn indent(line: &str) -> usize {
     line.len() - line.trim_start().len()
-}
-
-/// Where the text of a table's row begins, or that of any other line.
-fn column_of_text(line: &str) -> usize {
-    let indent = indent(line);
-    match line[indent..].split_once("  ") {
-        Some((name, text)) if indent > 0 => indent + name.len() + "  ".len() + self::indent(text),
-        _ => indent,
-    }
-}
-
-fn broken(line: &str, columns: usize) -> Vec<String> {
-    let column = column_of_text(line);
-    let (name, text) = line.split_at(column);
-    let hanging = " ".repeat(column);
-    let mut lines = vec![name.to_owned()];
-    for word in text.split_inclusive(' ') {
-        let last = lines.last_mut().expect("it has the name");
-        if last.chars().count() + word.trim_end().chars().count() > columns && last.len() > column {
-            lines.push(iter::once(&*hanging).chain([word]).collect());
-        } else {
-            *last += word;
-        }
-    }
-    lines.into_iter().map(|line| line.trim_end().to_owned()).collect()
 }
 
 /// The help of `payments sandbox`, with test values from the sandbox's own table.

@@ -64,6 +64,7 @@ mod stderr;
 mod stdout;
 mod style;
 mod usage;
+mod wrap;
 
 use std::ffi::OsString;
 use std::panic::{self, AssertUnwindSafe, PanicHookInfo};

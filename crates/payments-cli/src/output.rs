@@ -46,7 +46,7 @@ impl Output {
     ) -> io::Result<()> {
         match self.shape {
             OutputShape::Json => stdout::print_json(document),
-            OutputShape::Text => stdout::print(&text(self.stdout)),
+            OutputShape::Text => stdout::print_text(&text(self.stdout)),
         }
     }
 

@@ -19,9 +19,15 @@ use indicatif::ProgressDrawTarget;
 pub(crate) use self::progress_bar::Item;
 use self::progress_bar::Screen;
 use crate::style::{Style, Tone, for_terminal};
+use crate::wrap::wrapped;
 
 pub(crate) fn is_terminal() -> bool {
     io::stderr().is_terminal()
+}
+
+/// The width of the terminal, if stderr is one.
+fn width() -> Option<usize> {
+    terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| width.0.into())
 }
 
 /// The style of text on stderr.
@@ -36,7 +42,12 @@ pub(crate) fn write(text: impl Into<String>) {
 
 /// The same for a final message, which is never dropped.
 pub(crate) fn write_last(text: impl Into<String>) {
-    push(Item::Text(text.into()), usize::MAX);
+    let text = text.into();
+    let text = match width() {
+        Some(columns) => wrapped(&text, columns),
+        None => text,
+    };
+    push(Item::Text(text), usize::MAX);
 }
 
 /// Warns, whatever the output is and even if no person reads it now: a job without a terminal has a log.
@@ -70,10 +81,7 @@ pub(crate) fn finish_on_a_terminal() {
 static STDERR: OnceLock<Option<Queue>> = OnceLock::new();
 
 fn push(item: Item, most: usize) {
-    let start = || {
-        let width = || terminal_size::terminal_size_of(io::stderr()).map(|(width, _)| width.0.into());
-        Queue::start(Screen::new(io::stderr(), ProgressDrawTarget::stderr, width)).ok()
-    };
+    let start = || Queue::start(Screen::new(io::stderr(), ProgressDrawTarget::stderr, width)).ok();
     match (STDERR.get_or_init(start), item) {
         (Some(queue), item) => queue.push(item, most),
         (None, Item::Text(text)) => drop(io::stderr().write_all(text.as_bytes())),

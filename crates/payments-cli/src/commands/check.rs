@@ -78,7 +78,11 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
         (State::Passed, settings.described().join(", ") + &warning.collect::<String>()),
         (State::Passed, format!("{authority} accepts connections")),
         tls,
-        (State::Passed, "accepted: HTTP 404 for an unknown id, as expected".to_owned()),
+        (
+            State::Passed,
+            "the key is accepted: the lookup of an id that does not exist returned HTTP 404, as it must"
+                .to_owned(),
+        ),
     ];
     CheckReport::new(settings_found(&settings), found.into_iter().take(passed), failed)
 }
