@@ -81,7 +81,10 @@ impl Admin {
             return Err(if allowed.is_empty() {
                 let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();
                 paths.dedup();
-                let message = format!("unknown path; the paths under {PREFIX} are {}", paths.join(" "));
+                let message = format!(
+                    "unknown path: open ui_url in a browser; the paths under {PREFIX} are {}",
+                    paths.join(" ")
+                );
                 ErrorEnvelope::new(StatusCode::NOT_FOUND, message)
             } else {
                 let message = "this path does not have this method; the Allow header lists its methods";
