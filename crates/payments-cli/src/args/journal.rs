@@ -52,7 +52,7 @@ pub(crate) enum JournalCommand {
     Resolve(ResolveArguments),
 
     /// Find unknown payments in a processor's report
-    #[command(long_about = help!("reconcile"), after_long_help = end(help!("reconcile_codes"), "payments journal reconcile settlement.csv --out found.csv"), args = hidden_settings())]
+    #[command(long_about = help!("reconcile"), after_long_help = end(help!("reconcile_codes"), "payments journal reconcile settlement.csv --charged-status Settled \\\n      --declined-status Declined --out found.csv"), args = hidden_settings())]
     Reconcile(ReconcileArguments),
 
     /// Allow rejected intents to be sent again

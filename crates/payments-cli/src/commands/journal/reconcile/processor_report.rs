@@ -158,7 +158,7 @@ impl ProcessorReport {
         }
         if columns[STATUS].is_some() && !words.has_charged() {
             let why = format!(" has {}", status_words::shown(&seen_words));
-            let what_helps = "say with --charged-status which of them mean that the money moved";
+            let what_helps = "say with --charged-status which of them mean that the money moved, and with --declined-status which mean that it did not";
             let command = command_with(&[CHARGED_STATUS.to_owned()], asked, place);
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
