@@ -21,7 +21,7 @@ use crate::failure::{Abandoned, FailedOutcome, FailedResponse, Failure, Purpose,
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::advice::keys::{NEW_ATTEMPT, RENAMED, earlier_call};
+use crate::report::advice::keys::{NEW_ATTEMPT, earlier_call, of_other_service};
 use crate::report::advice::shell_word;
 use crate::report::{DryRun, ExitCode, IntentNote, Processed, Report};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
@@ -371,8 +371,10 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
-        _ if error.other_service().is_some() => failure.hint(RENAMED),
-        _ => failure,
+        _ => match error.other_service() {
+            Some(recorded) => failure.hint(of_other_service(recorded, settings.endpoint.service())),
+            None => failure,
+        },
     }
 }
 

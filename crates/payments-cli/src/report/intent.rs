@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use payments_journal::{Failure, Intent, IntentState, Resolution, Subject};
+use payments_journal::{Failure, FailureKind, Intent, IntentState, Resolution, Subject};
 use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
@@ -178,10 +178,7 @@ fn paid(intent: &Intent) -> Option<&'static str> {
 pub(crate) fn state(intent: &Intent) -> String {
     let name = intent.state.name().as_str();
     let mut details = match &intent.state {
-        IntentState::Rejected(failure) => match failure.http_status {
-            Some(status) => vec![format!("HTTP {status}")],
-            None => vec![failure.kind.to_string()],
-        },
+        IntentState::Rejected(failure) => vec![why_rejected(failure)],
         IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
         IntentState::Resolved { resolution, .. } => {
             let mut details = vec![intent_history::in_words(&resolution.verdict)];
@@ -194,6 +191,15 @@ pub(crate) fn state(intent: &Intent) -> String {
         details.push("possible second charge".to_owned());
     }
     if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) }
+}
+
+/// Why a key is rejected, in a few words.
+pub(crate) fn why_rejected(failure: &Failure) -> String {
+    match failure.http_status {
+        Some(status) => format!("HTTP {status}"),
+        None if failure.kind == FailureKind::RESOLVED => "as a person found out".to_owned(),
+        None => failure.kind.to_string(),
+    }
 }
 
 /// The colour of the state.

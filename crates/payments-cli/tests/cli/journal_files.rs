@@ -244,6 +244,8 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
         text.stdout,
         format!("DRY RUN, nothing was changed\n{lines}would be {sums}, then run it without --dry-run\n")
     );
+    let text_of_one = trial("Key,Note,Verdict\ntwo,in no report,not processed\n").text().exits(0).stdout;
+    has(text_of_one, ["would stay unknown: 2 intents, 90.00\nrun it without --dry-run\n"]);
     begins(&text.stderr, "WARNING: two was sent less than 24 hours ago");
     let document = trial(&file).end().json();
     holds(&document, &json!({"dry_run": true}));

@@ -187,6 +187,10 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
         let both = format!("first used for {}, and this call is for {};", service("#books"), service(name));
         has(is_of_another_service(&other.end()), [both]);
     }
+    // Renaming the service would give all its keys to the other merchant.
+    let hint = charge("toys").text().exits(5).stderr;
+    has(&hint, ["only the merchant differs", "give --merchant books"]);
+    assert!(!hint.contains("rename-service"), "{hint}");
     assert_eq!(workspace.requests(), 1);
 
     // A file, a lookup and every listing have the label too.

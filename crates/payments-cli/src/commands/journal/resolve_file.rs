@@ -268,6 +268,8 @@ impl FileResult {
             let rows = counted(self.left_alone, "row");
             text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
         }
+        let stays = self.still_unknown.filter(|sum| self.is_dry_run && sum.count > 0);
+        text.extend(stays.map(|sum| format!("would stay unknown: {}\n", sum.shown())));
         let has_records = self.resolved.iter().any(|row| row.record.is_some());
         text += match (has_records, self.is_dry_run) {
             (true, true) => COMPARE_FIRST,

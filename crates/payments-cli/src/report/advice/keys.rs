@@ -3,6 +3,7 @@
 use payments_journal::{Intent, IntentState};
 
 use crate::failure::Situation;
+use crate::report::advice::shell_word;
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
 pub(crate) const fn earlier_call(situation: Situation, is_interrupted: bool) -> &'static str {
@@ -31,8 +32,17 @@ pub(crate) const RUN_LOST: &str = "internal error after charges may have been se
 pub(crate) const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";
 
 /// What to do about a key of another service.
-pub(crate) const RENAMED: &str = "if it is the same service under another name, or a mistake that moved no money: \
-     payments journal rename-service OLD NEW";
+pub(crate) fn of_other_service(recorded: &str, called: &str) -> String {
+    if recorded.split('#').next() == called.split('#').next() {
+        let merchant = match recorded.split_once('#') {
+            Some((_, label)) => format!("give --merchant {}", shell_word(label)),
+            None => "leave --merchant and PAYMENTS_MERCHANT out".to_owned(),
+        };
+        return format!("only the merchant differs: if it is a payment of the key's merchant, {merchant}");
+    }
+    "if it is the same service under another name, or a mistake that moved no money: payments journal rename-service OLD NEW"
+        .to_owned()
+}
 
 /// What the journal has for the same under another key, and what to do. `what` says what is the same, and `otherwise` what to do about
 /// another payment.

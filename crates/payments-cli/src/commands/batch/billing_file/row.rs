@@ -6,6 +6,7 @@ use payments_model::{Amount, TokenTransaction, TransactionId};
 
 use super::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::failure::Problem;
+use crate::report::intent::why_rejected;
 use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
 use crate::rows::card_like_ids::is_like_a_card;
 use crate::rows::{NO_API_KEY, Table};
@@ -43,15 +44,12 @@ impl BillingRow {
 
     /// The row in a list of those that were rejected, and why.
     pub(crate) fn rejected(&self, failure: &Failure) -> RejectedRow {
-        let status = || {
-            failure.http_status.map_or_else(|| failure.kind.to_string(), |status| format!("HTTP {status}"))
-        };
         RejectedRow {
             number: self.number,
             line: self.line,
             key: self.key.to_string(),
             amount: self.payment.amount(),
-            reason: failure.reason.clone().unwrap_or_else(status),
+            reason: failure.reason.clone().unwrap_or_else(|| why_rejected(failure)),
         }
     }
 }
