@@ -35,7 +35,6 @@ pub(crate) enum Report {
     /// The steps of a check, with any outcome.
     Check(Box<CheckReport>),
     /// A billing run, with any outcome.
-    #[serde(serialize_with = "run::document")]
     Batch(Box<Summary>),
     /// Any other outcome.
     Failed(Box<Failure>),

@@ -9,11 +9,12 @@ use std::fmt;
 use payments_core::Outcome;
 use payments_model::Amount;
 use payments_model::unversioned::as_number;
+use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 pub(crate) use self::stop::Stop;
-use self::tally::RejectedByStatus;
 pub(crate) use self::tally::{Tallies, Tally};
+use crate::format::entry;
 use crate::report::exit_code::ExitCode;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
@@ -87,44 +88,30 @@ impl Summary {
 }
 
 /// The document of a run. Other programs read it, so its member names are fixed.
-#[allow(clippy::borrowed_box, reason = "serde passes a field by reference")]
-pub(super) fn document<S: Serializer>(run: &Box<Summary>, serializer: S) -> Result<S::Ok, S::Error> {
-    #[derive(Serialize)]
-    struct Stopped {
-        reason: &'static str,
-        message: String,
-    }
+impl Serialize for Summary {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Stopped {
+            reason: &'static str,
+            message: String,
+        }
 
-    #[derive(Serialize)]
-    struct Document<'a> {
-        outcome: &'static str,
-        stopped: Option<Stopped>,
-        #[serde(serialize_with = "tally::rows")]
-        rows: &'a Tallies,
-        rejected_by_status: &'a RejectedByStatus,
-        not_recorded: Tally,
-        unresolved: &'a [UnresolvedRow],
-        same_transaction: &'a [DuplicateTransaction],
-        #[serde(skip_serializing_if = "<[String]>::is_empty")]
-        second_charges: &'a [String],
-        results_incomplete: Option<&'a str>,
-        journal_created: Option<&'a str>,
+        let stopped = self.stop.as_ref().zip(self.stop_message());
+        let stopped = stopped.map(|(stop, message)| Stopped { reason: stop.reason(), message });
+        let mut document = serializer.serialize_map(None)?;
+        document.serialize_entry("outcome", self.outcome())?;
+        document.serialize_entry("stopped", &stopped)?;
+        document.serialize_entry("rows", &self.tallies)?;
+        document.serialize_entry("rejected_by_status", &self.tallies.rejected_by_status)?;
+        document.serialize_entry("not_recorded", &self.not_recorded)?;
+        document.serialize_entry("unresolved", &self.unresolved)?;
+        document.serialize_entry("same_transaction", &self.same_transaction)?;
+        let second_charges = Some(&self.second_charges).filter(|texts| !texts.is_empty());
+        entry(&mut document, "second_charges", second_charges)?;
+        document.serialize_entry("results_incomplete", &self.incomplete_results)?;
+        document.serialize_entry("journal_created", &self.created_journal)?;
+        document.end()
     }
-
-    let stopped = run.stop.as_ref().map(Stop::reason).zip(run.stop_message());
-    let document = Document {
-        outcome: run.outcome(),
-        stopped: stopped.map(|(reason, message)| Stopped { reason, message }),
-        rows: &run.tallies,
-        rejected_by_status: &run.tallies.rejected_by_status,
-        not_recorded: run.not_recorded,
-        unresolved: &run.unresolved,
-        same_transaction: &run.same_transaction,
-        second_charges: &run.second_charges,
-        results_incomplete: run.incomplete_results.as_deref(),
-        journal_created: run.created_journal.as_deref(),
-    };
-    document.serialize(serializer)
 }
 
 /// A row whose outcome is unknown, or known and not recorded in the journal.

@@ -84,9 +84,11 @@ impl Tallies {
 }
 
 /// The member `rows` of the document of a run.
-pub(super) fn rows<S: Serializer>(tallies: &Tallies, serializer: S) -> Result<S::Ok, S::Error> {
-    let rows = tallies.named().map(|(name, _, tally)| (name, tally));
-    serializer.collect_map(rows.chain([("total", tallies.total)]))
+impl Serialize for Tallies {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let rows = self.named().map(|(name, _, tally)| (name, tally));
+        serializer.collect_map(rows.chain([("total", self.total)]))
+    }
 }
 
 /// A number of rows and the sum of their amounts.
