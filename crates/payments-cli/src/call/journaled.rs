@@ -21,8 +21,7 @@ use crate::failure::{Abandoned, FailedOutcome, FailedResponse, Failure, Purpose,
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::advice::keys::{NEW_ATTEMPT, earlier_call, of_other_service};
-use crate::report::advice::shell_word;
+use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service, shell_word};
 use crate::report::{DryRun, ExitCode, IntentNote, Processed, Report};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
 use payments_model::{Amount, TokenId};
 
-use crate::report::advice::keys;
+use crate::report::advice;
 use crate::rows::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
 
 /// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
@@ -70,7 +70,7 @@ fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest
     };
     let otherwise =
         if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
-    is_same.then(|| keys::in_another_spelling(intent, what, otherwise))
+    is_same.then(|| advice::in_another_spelling(intent, what, otherwise))
 }
 
 /// Whether two references are one, maybe in two spellings.
@@ -92,7 +92,7 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
         && request.operation() == payment.operation()
         && matches!(&request.subject, Subject::Token(_))
         && request.subject == payment.subject;
-    is_same.then(|| keys::open(intent))
+    is_same.then(|| advice::open_under_another_key(intent))
 }
 
 /// By what an earlier charge of [`why_not_sent`] is found among many: a form of a key or reference, and the charge. One in another

@@ -41,7 +41,7 @@ use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Situation};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::advice::keys::{EARLIER_RUNS, RUN_LOST};
+use crate::report::advice::{EARLIER_RUNS, RUN_LOST};
 use crate::report::run::{Stop, Summary};
 use crate::report::{ExitCode, Processed, Report};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};

@@ -249,6 +249,7 @@ fn declined_payment_that_was_found_is_neither_paid_nor_sent_again_d48() {
     }
     assert_eq!(workspace.shown("k", "state"), "unknown");
     workspace.resolve("ada", "--rejected=txn_declined --note 'the portal says declined'").exits(0);
+    begins(workspace.show_text("k"), "REJECTED (AS A PERSON FOUND OUT)\n");
     holds(
         &workspace.show("k"),
         &json!({
