@@ -64,7 +64,7 @@ fn refilled(text: &str, columns: usize) -> String {
         }
         before = line.chars().count();
     }
-    wrapped(&whole.join("\n"), columns)
+    wrapped(&whole.join("\n"), Some(columns))
 }
 
 fn indent(line: &str) -> usize {

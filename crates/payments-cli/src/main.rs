@@ -35,6 +35,7 @@
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
 //! | Which earlier charges refuse a row, or are warned about? | `commands::batch::earlier_charges` and `repeats`; `rows::spreadsheet` says which keys are alike, and `call::same_payment` which charge refuses another key, also in a single call |
 //! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run::tally` the others, and `report::run::text` prints both |
+//! | How does text fit a terminal? | `wrap` breaks the lines of results, warnings and help |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
 //! | Which members has an intent in JSON and CSV? | `report::intent`, and of its history `report::intent_history` |

@@ -8,6 +8,7 @@ use crate::args::OutputShape;
 use crate::failure::Failure;
 use crate::report::{Effect, ExitCode, Processed, Report, text};
 use crate::style::{self, Style};
+use crate::wrap::wrapped;
 use crate::{stderr, stdout};
 
 /// The format of the result, and the styles of both streams.
@@ -46,7 +47,7 @@ impl Output {
     ) -> io::Result<()> {
         match self.shape {
             OutputShape::Json => stdout::print_json(document),
-            OutputShape::Text => stdout::print_text(&text(self.stdout)),
+            OutputShape::Text => stdout::print(&wrapped(&text(self.stdout), stdout::width())),
         }
     }
 

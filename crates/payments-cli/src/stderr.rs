@@ -42,12 +42,7 @@ pub(crate) fn write(text: impl Into<String>) {
 
 /// The same for a final message, which is never dropped.
 pub(crate) fn write_last(text: impl Into<String>) {
-    let text = text.into();
-    let text = match width() {
-        Some(columns) => wrapped(&text, columns),
-        None => text,
-    };
-    push(Item::Text(text), usize::MAX);
+    push(Item::Text(wrapped(&text.into(), width())), usize::MAX);
 }
 
 /// Warns, whatever the output is and even if no person reads it now: a job without a terminal has a log.

@@ -5,7 +5,6 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use serde::Serialize;
 
 use crate::report::exit_code::ExitCode;
-use crate::wrap::wrapped;
 use crate::{stderr, style};
 
 /// Writes a whole result.
@@ -13,14 +12,6 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
-}
-
-/// Writes a whole text for people, which fits the terminal.
-pub(crate) fn print_text(text: &str) -> io::Result<()> {
-    match width() {
-        Some(columns) => print(&wrapped(text, columns)),
-        None => print(text),
-    }
 }
 
 /// Writes a whole result as one JSON document.

@@ -62,9 +62,11 @@ fn failure(error: &clap::Error, reached: &Reached, arguments: &[OsString]) -> Fa
         (_, Some(name)) => format!("{name} is used incorrectly"),
         (_, None) => "the arguments are used incorrectly".to_owned(),
     };
+    let forgets_the_file_flag =
+        error.kind() == ErrorKind::UnknownArgument && name.is_none() && reached.takes_a_value("file");
     let suggestion = list(error, ContextKind::SuggestedArg)
         .or_else(|| list(error, ContextKind::SuggestedSubcommand))
-        .or_else(|| forgets_the_file_flag(error, name.as_deref()).then(|| "--file FILE".to_owned()));
+        .or_else(|| forgets_the_file_flag.then(|| "--file FILE".to_owned()));
     let suggestion = suggestion.filter(|_| what != KEY_AS_ARGUMENT);
     let hint = suggestion.map(|suggestion| format!("; did you mean {suggestion}?")).unwrap_or_default();
     Failure::usage(format!("{what}{hint}; {nothing_done}: see {} --help", reached.path)).for_purpose(purpose)
@@ -163,15 +165,6 @@ fn unexpected(error: &clap::Error, arguments: &[OsString]) -> String {
         Some(place) => format!("argument {place} is unexpected"),
         None => "there is an unexpected argument".to_owned(),
     }
-}
-
-/// Whether a path may have been passed without `--file` to a command that reads a request.
-fn forgets_the_file_flag(error: &clap::Error, name: Option<&str>) -> bool {
-    let reads_a_request = match error.get(ContextKind::Usage) {
-        Some(ContextValue::StyledStr(usage)) => usage.to_string().contains("--file"),
-        _ => false,
-    };
-    error.kind() == ErrorKind::UnknownArgument && name.is_none() && reads_a_request
 }
 
 fn list(error: &clap::Error, kind: ContextKind) -> Option<String> {

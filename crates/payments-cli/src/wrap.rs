@@ -1,8 +1,9 @@
 //! Lines of text for people that fit a terminal.
 
-/// The text with lines of at most so many columns. What is broken off is indented like the text of its line. A command stays on one
-/// line, so that it can be copied.
-pub(crate) fn wrapped(text: &str, columns: usize) -> String {
+/// The text with lines of at most so many columns; `None` if no terminal shows it. What is broken off is indented like the text of
+/// its line. A command stays on one line, so that it can be copied.
+pub(crate) fn wrapped(text: &str, columns: Option<usize>) -> String {
+    let columns = columns.unwrap_or(usize::MAX);
     text.split_inclusive('\n').map(|line| wrapped_line(line, columns)).collect()
 }
 
@@ -71,7 +72,7 @@ mod tests {
                       \u{1b}[32mnext\u{1b}[0m  look it up:\n        \
                       payments transaction get txn_63cbe1e459320dd7\n  \
                       payments journal resolve --from found.csv --by ada\n";
-        assert_eq!(wrapped(text, 36), narrow);
-        assert_eq!(wrapped(narrow, 60), narrow);
+        assert_eq!(wrapped(text, Some(36)), narrow);
+        assert_eq!([wrapped(narrow, Some(60)), wrapped(text, None)], [narrow, text]);
     }
 }
