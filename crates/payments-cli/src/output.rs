@@ -11,12 +11,11 @@ use crate::style::{self, Style};
 use crate::wrap::wrapped;
 use crate::{stderr, stdout};
 
-/// The format of the result, and the styles of both streams.
+/// The format of the result, and the style of stdout.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     shape: OutputShape,
     pub(crate) stdout: Style,
-    stderr: Style,
 }
 
 impl Output {
@@ -25,7 +24,7 @@ impl Output {
         let stdout = io::stdout();
         let shape = requested
             .unwrap_or_else(|| if stdout.is_terminal() { OutputShape::Text } else { OutputShape::Json });
-        Self { shape, stdout: Style::of(&stdout), stderr: stderr::style() }
+        Self { shape, stdout: Style::of(&stdout) }
     }
 
     /// Whether people read the result.
@@ -34,8 +33,8 @@ impl Output {
     }
 
     /// Reports why a result that is already partly on stdout is incomplete.
-    pub(crate) fn write_partial(self, failure: &Failure) -> ExitCode {
-        stderr::write_last(text::failed(failure, self.stderr));
+    pub(crate) fn write_partial(failure: &Failure) -> ExitCode {
+        stderr::write_last(text::failed(failure, stderr::style()));
         ExitCode::of_failure(failure)
     }
 
@@ -57,10 +56,8 @@ impl Output {
     /// or a possible second charge that cannot be written keeps its exit code, which matters most.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
         stderr::finish_on_a_terminal();
-        if let Report::Processed(processed) = report
-            && let Some(warning) = text::warning(processed)
-        {
-            stderr::warn(&warning);
+        if let Report::Processed(Processed { effect: Effect::FoundTransaction(Some(warning)), .. }) = report {
+            stderr::warn(warning);
         }
         let is_refusal = matches!(report, Report::Failed(_));
         let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
@@ -76,7 +73,7 @@ impl Output {
         };
         if is_for_people {
             // If this is lost, the exit code still has the outcome.
-            stderr::write_last(report.text(self.stderr));
+            stderr::write_last(report.text(stderr::style()));
         }
         match written.err().and_then(|error| not_written(report, &error)) {
             Some(message) => {

@@ -32,13 +32,12 @@ pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
         return output.write(&Report::from(Failure::usage(message)));
     }
     let stdout = io::stdout();
-    let style = Style::of(&stdout);
     let result =
         runtime::Builder::new_current_thread().enable_all().build().map_err(Into::into).and_then(|runtime| {
             let gateway = FakeGateway::builder().wall_clock(SystemTime::now).ignore_unfired_faults().build();
             runtime.block_on(async {
                 let sandbox = Sandbox::builder().gateway(gateway).start().await?;
-                run_demo(sandbox, &mut stdout.lock(), style).await
+                run_demo(sandbox, &mut stdout.lock(), output.stdout).await
             })
         });
     match result {

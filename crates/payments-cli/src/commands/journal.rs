@@ -69,7 +69,7 @@ pub(super) fn run(
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(KnownKeys::in_environment().hidden_in(for_the_journal(*failure))))
         }
-        Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
+        Err(CommandError::Partial(failure)) => Output::write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten) => ExitCode::Other,
     }
 }

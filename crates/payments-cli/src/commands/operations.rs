@@ -118,8 +118,11 @@ impl Call for TransactionId {
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.transaction(self).await?;
-        let found = success.transaction_id.clone();
-        Ok(Processed::of(&success, success.data(), Effect::FoundTransaction { asked: self.clone(), found }))
+        let found = &success.transaction_id;
+        let warning = (found != self).then(|| {
+            format!("the record belongs to another transaction: requested {self}, received {found}")
+        });
+        Ok(Processed::of(&success, success.data(), Effect::FoundTransaction(warning)))
     }
 }
 

@@ -15,7 +15,7 @@ use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
 use tokio::runtime;
 
-use crate::args::sandbox::{SandboxArguments, SandboxCommand, ServeArguments};
+use crate::args::sandbox::{LogShape, SandboxArguments, SandboxCommand, ServeArguments};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::process::Interrupt;
@@ -98,8 +98,10 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     if arguments.tls {
         builder = arguments.tls_names.into_iter().fold(builder.tls(), SandboxBuilder::tls_name);
     }
-    builder = builder.on_idle_close(log::idle_writer(arguments.log));
-    if let Some(write) = log::writer(arguments.log) {
+    let by_default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
+    let log_shape = arguments.log.unwrap_or(by_default);
+    builder = builder.on_idle_close(log::idle_writer(log_shape));
+    if let Some(write) = log::writer(log_shape) {
         builder = builder.on_exchange(write);
     }
     let sandbox = builder.start().await.map_err(with_advice)?;

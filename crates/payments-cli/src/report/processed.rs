@@ -29,12 +29,8 @@ pub(crate) struct Processed {
 pub(crate) enum Effect {
     /// A payment or a void was processed under this `TransactionId` of the response.
     Moved(TransactionId),
-    /// A lookup of a transaction: nothing changed.
-    FoundTransaction {
-        asked: TransactionId,
-        /// The record's own id. A broken or hostile service may return the record of another transaction.
-        found: TransactionId,
-    },
+    /// A lookup of a transaction: nothing changed. With a warning if a broken or hostile service returned the record of another one.
+    FoundTransaction(Option<String>),
     /// A lookup of a customer: nothing changed.
     FoundCustomer,
 }

@@ -21,7 +21,7 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
     let (heading, note) = match (&processed.effect, recorded) {
         (Effect::Moved(_), Some(note)) => (format!("PROCESSED EARLIER, {}", note.now()), None),
         (Effect::Moved(_), None) => ("PROCESSED".to_owned(), None),
-        (Effect::FoundTransaction { .. }, _) => (
+        (Effect::FoundTransaction(_), _) => (
             "FOUND".to_owned(),
             Some("a record is not proof of a charge: the meaning of Status is not published"),
         ),
@@ -64,16 +64,6 @@ pub(crate) fn dry_run(DryRun { request, is_key_recorded }: &DryRun, style: Style
         );
     }
     text
-}
-
-/// A warning about a success.
-pub(crate) fn warning(processed: &Processed) -> Option<String> {
-    match &processed.effect {
-        Effect::FoundTransaction { asked, found } if asked != found => {
-            Some(format!("the record belongs to another transaction: requested {asked}, received {found}"))
-        }
-        _ => None,
-    }
 }
 
 /// A warning about the journal: the outcome was not recorded, or the journal has the transaction for another key too.

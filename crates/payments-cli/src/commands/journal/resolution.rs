@@ -127,8 +127,7 @@ impl<'a> ResolvedIntent<'a> {
              with --replace\n",
             intent.key
         );
-        let [asked, found] = [&record.transaction_id; 2].map(Clone::clone);
-        let record = Processed::of_record(record, Effect::FoundTransaction { asked, found });
+        let record = Processed::of_record(record, Effect::FoundTransaction(None));
         let record = text::processed(&record, style);
         format!("{}\n{record}\n{advice}", show::lines(intent, style))
     }

@@ -13,8 +13,8 @@ use crate::stderr;
 use crate::style::{self, Style, Tone};
 
 /// Writes a line to stderr for each request, in the requested format.
-pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> {
-    let line: fn(&Exchange) -> String = match shape(requested) {
+pub(super) fn writer(shape: LogShape) -> Option<impl Fn(&Exchange)> {
+    let line: fn(&Exchange) -> String = match shape {
         LogShape::Off => return None,
         LogShape::Text => |exchange| style::for_terminal(&exchange.to_string()),
         LogShape::Pretty => |exchange| pretty(exchange, SystemTime::now(), stderr::style()),
@@ -23,14 +23,8 @@ pub(super) fn writer(requested: Option<LogShape>) -> Option<impl Fn(&Exchange)> 
     Some(move |exchange: &Exchange| stderr::write(line(exchange) + "\n"))
 }
 
-fn shape(requested: Option<LogShape>) -> LogShape {
-    let default = if stderr::is_terminal() { LogShape::Text } else { LogShape::Off };
-    requested.unwrap_or(default)
-}
-
 /// Writes a line to stderr for each idle connection that is closed. Without a log, it only warns when all connections are in use.
-pub(super) fn idle_writer(requested: Option<LogShape>) -> impl Fn(&IdleClose) {
-    let shape = shape(requested);
+pub(super) fn idle_writer(shape: LogShape) -> impl Fn(&IdleClose) {
     let next_warning = Mutex::new(Instant::now());
     move |closed: &IdleClose| match (shape, closed.reached_limit) {
         (LogShape::Off, None) => {}
