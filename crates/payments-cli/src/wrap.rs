@@ -1,7 +1,7 @@
 //! Lines of text for people that fit a terminal.
 
-/// The text with lines of at most so many columns; `None` if no terminal shows it. What is broken off is indented like the text of
-/// its line. A command stays on one line, so that it can be copied.
+/// The text with lines of at most so many columns; `None` if no terminal shows it. The rest of a broken line is indented like its
+/// text. A command stays on one line, so that it can be copied.
 pub(crate) fn wrapped(text: &str, columns: Option<usize>) -> String {
     let columns = columns.unwrap_or(usize::MAX);
     text.split_inclusive('\n').map(|line| wrapped_line(line, columns)).collect()

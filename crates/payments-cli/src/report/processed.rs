@@ -29,7 +29,7 @@ pub(crate) struct Processed {
 pub(crate) enum Effect {
     /// A payment or a void was processed under this `TransactionId` of the response.
     Moved(TransactionId),
-    /// A lookup of a transaction: nothing changed. With a warning if a broken or hostile service returned the record of another one.
+    /// A lookup of a transaction: nothing changed. The warning is about a broken or hostile service that returned another record.
     FoundTransaction(Option<String>),
     /// A lookup of a customer: nothing changed.
     FoundCustomer,
