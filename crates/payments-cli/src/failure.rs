@@ -260,7 +260,7 @@ impl Failure {
         self
     }
 
-    /// The failure of a call. [`hints::failure`](crate::failure::hints::failure) adds hints.
+    /// The failure of a call. [`hints::failure`] adds hints.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {

@@ -1,18 +1,17 @@
 //! One intent: what is paid under a key, and how its newest attempt ended.
 
-use std::borrow::Cow;
-use std::fmt;
 use std::mem::discriminant;
-use std::ops::Not;
 use std::time::SystemTime;
 
-use payments_core::{ErrorKind, FailedCall, OperationName, RefusedBy};
+use payments_core::OperationName;
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::milliseconds;
-use crate::{AttemptId, HistoryEvent, IntentKey, IntentRequest, OwnerId, Subject};
+use crate::{
+    AttemptId, Failure, FailureKind, HistoryEvent, IntentKey, IntentRequest, OwnerId, Resolution, Subject,
+};
 
 /// One row of the journal: an intent to move money, and its state.
 ///
@@ -72,22 +71,6 @@ pub struct Intent {
     /// How many older events its history no longer has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped_events: u32,
-}
-
-/// What a person has said, or the service about an [earlier attempt](Resolution::is_reported), as the journal keeps it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct RecordedResolution {
-    /// When.
-    #[serde(with = "milliseconds")]
-    pub at: SystemTime,
-    /// The attempt that it is about.
-    pub attempt: u32,
-    /// What the person said.
-    pub resolution: Resolution,
-    /// The failure of the newest attempt before this, if it had one.
-    pub before: Option<Failure>,
 }
 
 /// The state of an intent.
@@ -320,254 +303,6 @@ impl IntentState {
             Self::Unknown(_) => StateName::Unknown,
             Self::Resolved { .. } => StateName::Resolved,
         }
-    }
-}
-
-/// What the journal stores about an attempt that did not succeed.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Why.
-    pub kind: FailureKind,
-    /// The HTTP status of the response, if there was one.
-    pub http_status: Option<u16>,
-    /// Why, in the service's own words, masked.
-    pub reason: Option<String>,
-    /// The transaction that the response names, or the one that a void was to change.
-    pub transaction_id: Option<TransactionId>,
-}
-
-impl Failure {
-    /// Whether a person allowed the intent to be sent again.
-    pub(crate) fn is_reopened(&self) -> bool {
-        self.kind == FailureKind::REOPENED || self.kind == FailureKind::REOPENED_BY_NAME
-    }
-
-    /// Of a rejection of this operation: whether it is about the payment or the void itself. Otherwise it is about the caller (HTTP
-    /// 401, 403 and 429) or the address (405, and 404 unless a void names a transaction that the service does not know), or something
-    /// between here and the service said it. No other card helps there: once the cause is fixed, a person may
-    /// [allow](crate::Journal::reopen) the request to be sent again.
-    pub fn is_about_the_payment(&self, operation: Option<OperationName>) -> bool {
-        ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
-            && payments_core::Error::is_about_the_payment(self.http_status, operation)
-    }
-
-    /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than
-    /// [`ErrorKind`] if the transport failed.
-    pub fn kind_of(call: &FailedCall) -> &'static str {
-        match (call.transport_error(), call.kind()) {
-            (Some(error), _) => error.kind().as_str(),
-            (None, ErrorKind::Invalid) => "validation",
-            (None, ErrorKind::Refused) => "rejected",
-            (None, ErrorKind::RateLimited) if call.refused_by() == Some(RefusedBy::Service) => "rejected",
-            (None, ErrorKind::RateLimited | ErrorKind::RefusedByIntermediary) => "intermediary",
-            (None, ErrorKind::Unclear) => "unclear_answer",
-            (None, kind) => kind.as_str(),
-        }
-    }
-
-    /// A failure of which only the kind is known, for the tests of this repository. Not part of the API.
-    #[doc(hidden)]
-    pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind: FailureKind(kind.into()), http_status: None, reason: None, transaction_id: None }
-    }
-}
-
-impl From<&payments_core::Error> for Failure {
-    fn from(error: &payments_core::Error) -> Self {
-        Self {
-            kind: FailureKind(Self::kind_of(error.failed_call()).into()),
-            http_status: error.http_status().map(|status| status.as_u16()),
-            reason: error.reason().map(str::to_owned),
-            transaction_id: error.transaction_id().cloned(),
-        }
-    }
-}
-
-/// Why an attempt failed, as one word: that of [`Failure::kind_of`], such as `timeout` or `rejected`, or one of the journal's own,
-/// which are the constants here. A word of a newer version is kept.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct FailureKind(Cow<'static, str>);
-
-impl FailureKind {
-    /// The process that was sending died before it could record the outcome.
-    pub const CRASH: Self = Self(Cow::Borrowed("crash"));
-    /// The transport panicked, or the journal did.
-    pub const PANIC: Self = Self(Cow::Borrowed("panic"));
-    /// The caller left before the request was sent, so it was not sent.
-    pub const ABANDONED: Self = Self(Cow::Borrowed("abandoned"));
-    /// The journal could not confirm that the intent was written, so nothing was sent.
-    pub const WITHDRAWN: Self = Self(Cow::Borrowed("withdrawn"));
-    /// The runtime ended while it was being sent.
-    pub const LOST: Self = Self(Cow::Borrowed("lost"));
-    /// The journal lost its newest entries, and a person named this key as one that may have been sent since.
-    pub const LOST_HISTORY: Self = Self(Cow::Borrowed("lost_history"));
-    /// A person allowed a rejected intent to be sent again.
-    pub const REOPENED: Self = Self(Cow::Borrowed("reopened"));
-    /// A person allowed a rejected intent to be sent again, and named its key.
-    pub const REOPENED_BY_NAME: Self = Self(Cow::Borrowed("reopened_by_name"));
-    /// A person has found out that it was rejected.
-    pub const RESOLVED: Self = Self(Cow::Borrowed("resolved"));
-
-    /// The word.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for FailureKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(&self.0)
-    }
-}
-
-impl From<FailureKind> for Cow<'static, str> {
-    fn from(kind: FailureKind) -> Self {
-        kind.0
-    }
-}
-
-/// What a person found out about one attempt of an intent.
-///
-/// ```
-/// use payments_journal::Resolution;
-///
-/// let resolution = Resolution::not_processed("ada").note("not in the settlement report of 21 November");
-/// assert_eq!(resolution.by, "ada");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-#[must_use = "nothing is resolved before it is passed to the journal"]
-pub struct Resolution {
-    /// What happened to the money.
-    pub verdict: Verdict,
-    /// The person who says so.
-    pub by: String,
-    /// How this person knows.
-    pub note: Option<String>,
-    /// The number of the attempt; `None` for the newest one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attempt: Option<u32>,
-    /// The transaction was not looked up: only this person's word stands for it.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub is_unverified: bool,
-    /// No person says so: the service's own response to an earlier attempt arrived after a person had decided about that attempt
-    /// and another one had begun. It is final.
-    #[serde(default, skip_serializing_if = "Not::not")]
-    pub is_reported: bool,
-    /// The entry was lost, and it was a void. The [request](Intent::request) of the intent keeps that.
-    #[serde(skip)]
-    pub(crate) is_void: bool,
-}
-
-/// What happened to the money, as reported by a person.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[allow(clippy::exhaustive_enums, reason = "complete: the three outcomes of a payment whose end is known")]
-pub enum Verdict {
-    /// It was processed, as this transaction. The key is never sent again.
-    Processed(TransactionId),
-    /// It was declined, or failed at the service, as this transaction if one is known. No money moved. A plain call never sends
-    /// the key again; the caller may ask for a [new attempt](crate::JournaledClient::after_rejection).
-    Rejected(Option<TransactionId>),
-    /// It was not processed. **The key may be sent again**: if the person is wrong, somebody is charged twice.
-    NotProcessed,
-}
-
-impl Verdict {
-    /// The word in documents: `processed`, `rejected` or `not_processed`.
-    #[must_use]
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Processed(_) => "processed",
-            Self::Rejected(_) => "rejected",
-            Self::NotProcessed => "not_processed",
-        }
-    }
-
-    /// The transaction that it was processed as.
-    #[must_use]
-    pub const fn processed_as(&self) -> Option<&TransactionId> {
-        match self {
-            Self::Processed(id) => Some(id),
-            Self::Rejected(_) | Self::NotProcessed => None,
-        }
-    }
-
-    /// The transaction that it names.
-    #[must_use]
-    pub const fn transaction_id(&self) -> Option<&TransactionId> {
-        match self {
-            Self::Processed(id) | Self::Rejected(Some(id)) => Some(id),
-            Self::Rejected(None) | Self::NotProcessed => None,
-        }
-    }
-}
-
-impl Resolution {
-    /// The longest note and the longest name of a person, in bytes.
-    pub const MAX_TEXT_BYTES: usize = 4096;
-
-    /// It was processed, as this transaction.
-    pub fn processed(transaction_id: TransactionId, by: impl Into<String>) -> Self {
-        Self::new(Verdict::Processed(transaction_id), by)
-    }
-
-    /// It was declined, or failed at the service. It is not sent again by a plain call.
-    pub fn rejected(transaction_id: impl Into<Option<TransactionId>>, by: impl Into<String>) -> Self {
-        Self::new(Verdict::Rejected(transaction_id.into()), by)
-    }
-
-    /// It was not processed, and may be sent again.
-    pub fn not_processed(by: impl Into<String>) -> Self {
-        Self::new(Verdict::NotProcessed, by)
-    }
-
-    /// The service has reported that it was processed.
-    pub(crate) fn reported(transaction_id: TransactionId) -> Self {
-        Self { is_reported: true, ..Self::processed(transaction_id, "the service") }
-    }
-
-    fn new(verdict: Verdict, by: impl Into<String>) -> Self {
-        Self {
-            verdict,
-            by: by.into(),
-            note: None,
-            attempt: None,
-            is_unverified: false,
-            is_reported: false,
-            is_void: false,
-        }
-    }
-
-    /// Adds how the person knows.
-    pub fn note(mut self, text: impl Into<String>) -> Self {
-        self.note = Some(text.into());
-        self
-    }
-
-    /// It is about the attempt with this number, and not about the newest one. Only [`processed`](Self::processed) is accepted
-    /// for an earlier attempt.
-    pub const fn of_attempt(mut self, number: u32) -> Self {
-        self.attempt = Some(number);
-        self
-    }
-
-    /// The journal has [lost](Subject::Lost) what this key was, and it was a void, as this person knows. Its transaction may then
-    /// be that of the payment, and must not be that of another void. Without this the key counts as a payment, whose transaction
-    /// must not be that of another payment. Of a key that is not lost the journal knows what it is, and this says nothing.
-    pub const fn of_a_void(mut self) -> Self {
-        self.is_void = true;
-        self
-    }
-
-    /// The transaction was not looked up, for example because the service refuses to look it up.
-    pub const fn unverified(mut self) -> Self {
-        self.is_unverified = true;
-        self
     }
 }
 

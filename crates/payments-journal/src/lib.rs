@@ -133,6 +133,7 @@ mod client;
 mod client_calls;
 mod error;
 mod events;
+mod failure;
 #[cfg(feature = "opentelemetry")]
 mod gauges;
 mod history;
@@ -149,6 +150,7 @@ mod milliseconds;
 mod postgres_store;
 mod read_only;
 mod reconcile;
+mod resolution;
 mod resolve_error;
 mod resolving;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]
@@ -168,11 +170,10 @@ pub use attempt::{Journaled, MovesMoney};
 #[cfg(feature = "tokio")]
 pub use client::{AfterRejection, JournaledClient};
 pub use error::Error;
+pub use failure::{Failure, FailureKind};
 pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
-pub use intent::{
-    Failure, FailureKind, Intent, IntentState, RecordedResolution, Resolution, StateName, Verdict,
-};
+pub use intent::{Intent, IntentState, StateName};
 pub use intent_request::{IntentRequest, Subject};
 pub use journal::{Journal, Pages, Reopened, SentSince};
 pub use memory::MemoryStore;
@@ -182,6 +183,7 @@ pub use reconcile::{
     Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, ReportCell,
     ReportRow, RowStatus, RowTime, Undecided, UndecidedReason, Unexplained,
 };
+pub use resolution::{RecordedResolution, Resolution, Verdict};
 pub use resolve_error::ResolveError;
 pub use service_change::{ServiceError, ServiceIntents};
 #[cfg(feature = "sqlite")]
