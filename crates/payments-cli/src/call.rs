@@ -31,6 +31,11 @@ pub(crate) trait Call: Send + 'static {
         None
     }
 
+    /// The id of a void or a lookup.
+    fn id(&self) -> Option<&str> {
+        None
+    }
+
     /// `Error` for a call that moves money, `LookupError` for a lookup.
     type Error: CallError;
 
@@ -100,6 +105,10 @@ async fn send<C: Call>(
     let Prepared { settings, client, call } = Prepared::new(options, interrupt, read).await?;
     if C::PURPOSE == Purpose::MoveMoney {
         settings.require_one_key()?;
+    }
+    // What a person is to look up cannot be masked.
+    if call.id().is_some_and(|id| settings.keys.is_in(id)) {
+        return Err(Failure::usage("the id holds the API key; nothing was sent"));
     }
     if dry_run {
         return Ok(Report::DryRun(DryRun::of(&settings, async |client| call.send(client).await).await?));

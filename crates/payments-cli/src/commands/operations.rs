@@ -96,6 +96,10 @@ impl Call for Void {
         Some(Operation::facts(self))
     }
 
+    fn id(&self) -> Option<&str> {
+        Some(self.transaction_id().as_str())
+    }
+
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         Ok(of_void(&client.void(self).await?))
     }
@@ -116,6 +120,10 @@ impl Call for TransactionId {
 
     const PURPOSE: Purpose = Purpose::FindTransaction;
 
+    fn id(&self) -> Option<&str> {
+        Some(self.as_str())
+    }
+
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.transaction(self).await?;
         let found = &success.transaction_id;
@@ -130,6 +138,10 @@ impl Call for CustomerId {
     type Error = LookupError;
 
     const PURPOSE: Purpose = Purpose::FindCustomer;
+
+    fn id(&self) -> Option<&str> {
+        Some(self.as_str())
+    }
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.customer(self).await?;

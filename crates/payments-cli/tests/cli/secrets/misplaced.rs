@@ -77,6 +77,20 @@ fn s5_secrets_on_the_command_line_are_not_repeated() {
     }
 }
 
+/// Such an id would be shown as what to look up.
+#[test]
+fn s5_id_that_holds_the_api_key_is_not_sent() {
+    let canaries = Canaries::set(0);
+    for line in ["void {}", "transaction get {}", "customer get {}", "void txn_{}", "void {} --dry-run"] {
+        let line = line.replace("{}", canaries.key());
+        let ended = payments(&*line).at("http://127.0.0.1:1").env("PAYMENTS_API_KEY", canaries.key()).end();
+        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, Some(2), "{shown}");
+        assert!(shown.contains("the id holds the API key; nothing was sent"), "{shown}");
+        canaries.assert_absent("the output for such an id", shown.as_bytes());
+    }
+}
+
 #[test]
 fn s5_secrets_in_settings_are_not_repeated() {
     let canaries = Canaries::set(0);
