@@ -27,19 +27,10 @@ pub struct Endpoint {
 struct Inner {
     api_key: ApiKey,
     base_url: String,
+    /// The base URL, parsed.
+    base: Uri,
     server: ServerAddress,
     service: String,
-    transaction: Uri,
-    token_transaction: Uri,
-    void: Uri,
-}
-
-impl Inner {
-    /// The path of the base URL, without a trailing slash.
-    fn path_prefix(&self) -> &str {
-        let path = self.transaction.path();
-        path.strip_suffix(TRANSACTION).unwrap_or(path)
-    }
 }
 
 impl Endpoint {
@@ -68,26 +59,17 @@ impl Endpoint {
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
         let base_url = check(base_url)?;
-        let at = |operation: OperationName| {
-            let uri = format!("{base_url}{}", operation.path_template()).parse::<Uri>();
-            uri.map_err(|_| ConfigurationError::BaseUrlSyntax)
-        };
-        let transaction = at(OperationName::Transaction)?;
-        let server = ServerAddress::of(&transaction).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+        let base: Uri = base_url.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+        let server = ServerAddress::of(&base).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
         if !server.is_https() && !server.is_loopback() {
             return Err(ConfigurationError::BaseUrlNotHttps.into());
         }
-        Ok(Self {
-            inner: Arc::new(Inner {
-                service: service(&server, transaction.path(), &api_key),
-                server,
-                api_key,
-                transaction,
-                token_transaction: at(OperationName::TokenTransaction)?,
-                void: at(OperationName::Void)?,
-                base_url: base_url.into_owned(),
-            }),
-        })
+        let service = service(&server, path_prefix(&base), &api_key);
+        let base_url = base_url.into_owned();
+        let endpoint = Self { inner: Arc::new(Inner { api_key, base_url, base, server, service }) };
+        // The longest without an id: a URL can be too long.
+        endpoint.uri(OperationName::TokenTransaction, "")?;
+        Ok(endpoint)
     }
 
     /// The base URL, without a trailing slash.
@@ -154,7 +136,7 @@ impl Endpoint {
 
     /// The path of the operation's requests, with a placeholder for an id.
     pub(crate) fn url_template(&self, operation: OperationName) -> String {
-        [self.inner.path_prefix(), operation.path_template()].concat()
+        [path_prefix(&self.inner.base), operation.path_template()].concat()
     }
 
     pub(crate) fn api_key(&self) -> &ApiKey {
@@ -163,16 +145,9 @@ impl Endpoint {
 
     /// The URL of an operation. `id` is that of a lookup, already percent-encoded.
     pub(crate) fn uri(&self, operation: OperationName, id: &str) -> Result<Uri, ConfigurationError> {
-        let collection = match operation {
-            OperationName::Transaction => return Ok(self.inner.transaction.clone()),
-            OperationName::TokenTransaction => return Ok(self.inner.token_transaction.clone()),
-            OperationName::Void => return Ok(self.inner.void.clone()),
-            OperationName::GetTransaction | OperationName::GetCustomer => {
-                operation.path_template().trim_end_matches("{id}")
-            }
-        };
-        let mut parts = self.inner.transaction.clone().into_parts();
-        let path = [self.inner.path_prefix(), collection, id].concat();
+        let collection = operation.path_template().trim_end_matches("{id}");
+        let path = [path_prefix(&self.inner.base), collection, id].concat();
+        let mut parts = self.inner.base.clone().into_parts();
         parts.path_and_query = Some(
             PathAndQuery::from_maybe_shared(Bytes::from(path))
                 .map_err(|_| ConfigurationError::BaseUrlSyntax)?,
@@ -183,8 +158,7 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { api_key, base_url, server: _, service: _, transaction: _, token_transaction: _, void: _ } =
-            &*self.inner;
+        let Inner { api_key, base_url, base: _, server: _, service: _ } = &*self.inner;
         f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
     }
 }
@@ -234,9 +208,12 @@ impl fmt::Debug for ApiKey {
     }
 }
 
-const TRANSACTION: &str = OperationName::Transaction.path_template();
+/// The path of a base URL, without a trailing slash.
+fn path_prefix(base: &Uri) -> &str {
+    base.path().trim_end_matches('/')
+}
 
-/// The name of the service whose transactions are created at this path of this server.
+/// The name of the service at this path of this server.
 fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     let without_key = |text| redact(text, &[api_key.expose()]).into_owned();
     let (scheme, default_port) = if server.is_https() { ("https", 443) } else { ("http", 80) };
@@ -249,7 +226,7 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     };
     let port = Some(server.port()).filter(|port| *port != default_port);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let path = without_key(path.strip_suffix(TRANSACTION).unwrap_or(path));
+    let path = without_key(path);
     format!("{scheme}://{host}{port}{path}")
 }
 
