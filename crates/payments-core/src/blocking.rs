@@ -113,8 +113,8 @@ impl Client {
 
     named_calls!();
 
-    /// The client that is polled: for `payments-journal`, whose calls are asynchronous too. Not part of the API.
-    #[doc(hidden)]
+    /// The asynchronous client that each call polls once, for code that is written once for both clients, such as `payments-journal`.
+    /// Its calls block while they are polled, and are then ready.
     pub const fn polled(&self) -> &crate::Client {
         &self.0
     }

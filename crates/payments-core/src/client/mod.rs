@@ -220,9 +220,6 @@ impl Client {
     /// Whether this text contains the API key or a secret of the request, for example because a reference or a name was read from the
     /// wrong field. Do not keep or show such a text. A token does not count, nor does a secret of fewer than eight characters, because it
     /// occurs by chance.
-    ///
-    /// For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
     pub fn is_secret_in(&self, text: &str, operation: &impl Operation) -> bool {
         Exchange::new(operation.as_request(), &self.endpoint, None).secrets.are_in(text)
     }

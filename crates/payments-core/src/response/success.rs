@@ -99,10 +99,7 @@ impl<T> Success<T> {
 
 #[allow(private_bounds, reason = "the data of an operation, which only this crate implements")]
 impl<T: ResponseData> Success<T> {
-    /// The transaction that a success of any operation is about. None of a customer.
-    ///
-    /// For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
+    /// The transaction that a success of any operation is about. `None` for a customer. For code that is generic over the operation.
     pub fn transaction(&self) -> Option<&TransactionId> {
         self.0.data.transaction_id()
     }

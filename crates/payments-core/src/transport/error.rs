@@ -60,8 +60,7 @@ impl TransportErrorKind {
         self.words().0
     }
 
-    /// The kind in words, as error messages use them. For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
+    /// The kind in words, as error messages use them, such as `the connection was closed`.
     pub const fn description(self) -> &'static str {
         self.words().1
     }
