@@ -7,14 +7,14 @@ pub(crate) mod trace;
 use std::cell::Cell;
 use std::time::SystemTime;
 
-use payments_core::{Client, ClientBuilder, Facts};
+use payments_core::{CallError, Client, ClientBuilder, Facts};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
 use tokio::task::spawn_blocking;
 
 use self::trace::Trace;
 use crate::args::ClientOptions;
-use crate::failure::{Abandoned, CallError, FailedOutcome, Failure, Purpose, Sent, hints};
+use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Sent, hints};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
@@ -132,12 +132,9 @@ async fn send<C: Call>(
 pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let Some(facts) = call.facts() else { return failure };
     let reference = facts.reference.map(|text| settings.reference_without_key(text));
-    let search_by = facts.operation.search_by(facts.reference);
-    let failure = failure.with_sent(Sent { amount: facts.amount, reference, at }, search_by);
-    match facts.transaction_id {
-        Some(id) => failure.with_lookup(id),
-        None => failure,
-    }
+    let mut failure = failure.with_sent(Sent { amount: facts.amount, reference, at });
+    failure.advice.next_step.get_or_insert_with(|| facts.next_step());
+    failure
 }
 
 /// The failure of a call, maybe with a key, that was abandoned after the request may have been sent.

@@ -10,7 +10,7 @@ use std::error::Error as StdError;
 use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Error, ErrorKind, FailedCall, LookupError, Outcome, Success};
+use payments_core::{CallError, Error, ErrorKind, LookupError, NextStep, Outcome, Success};
 use payments_journal::StoreError;
 use payments_model::{Amount, TransactionId, ValidationError};
 use serde::Serialize;
@@ -53,10 +53,8 @@ pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
     /// The message without what to do, if the headline says that.
     pub(crate) what_happened: Option<String>,
-    /// The transaction to look up next; only an id that can be looked up.
-    pub(crate) to_look_up: Option<TransactionId>,
-    /// What the service's records can be searched by if the outcome is unknown.
-    pub(crate) search_by: Option<&'static str>,
+    /// What finds out whether the money moved, if the outcome is unknown.
+    pub(crate) next_step: Option<NextStep>,
     /// Possible causes.
     pub(crate) hints: Vec<String>,
     /// Whether a signal ended the command.
@@ -84,8 +82,7 @@ impl Advice {
         Self {
             purpose: Purpose::MoveMoney,
             what_happened: None,
-            to_look_up: None,
-            search_by: None,
+            next_step: None,
             hints: Vec::new(),
             is_interrupted: false,
             done: Done::Nothing,
@@ -100,7 +97,7 @@ pub(crate) struct FailedResponse {
     pub(crate) http_status: u16,
     /// As sent, without quotes.
     pub(crate) status_code: Option<String>,
-    pub(crate) transaction_id: Option<String>,
+    pub(crate) transaction_id: Option<TransactionId>,
     pub(crate) reason: Option<String>,
     pub(crate) request_id: Option<String>,
     pub(crate) retry_after_seconds: Option<u64>,
@@ -114,7 +111,7 @@ impl FailedResponse {
         Some(Self {
             http_status: call.http_status()?.as_u16(),
             status_code: call.status_code().map(str::to_owned),
-            transaction_id: error.as_payment().and_then(Error::transaction_id).map(ToString::to_string),
+            transaction_id: call.named_transaction().cloned(),
             reason: call.reason().map(str::to_owned),
             request_id: call.request_id().map(str::to_owned),
             retry_after_seconds: call.retry_after().as_ref().map(Duration::as_secs),
@@ -126,7 +123,7 @@ impl FailedResponse {
     pub(crate) fn recorded(failure: &payments_journal::Failure) -> Option<Self> {
         Some(Self {
             http_status: failure.http_status?,
-            transaction_id: failure.transaction_id.as_ref().map(ToString::to_string),
+            transaction_id: failure.transaction_id.clone(),
             reason: failure.reason.clone(),
             ..Self::default()
         })
@@ -154,6 +151,17 @@ impl FailedOutcome {
             Outcome::NotProcessed => Self::NotProcessed,
             Outcome::Rejected => Self::Rejected,
             Outcome::Unknown => Self::Unknown,
+        }
+    }
+
+    /// Of a call. A failed lookup has no outcome in the SDK.
+    pub(crate) fn of_call(error: &impl CallError) -> Self {
+        let call = error.failed_call();
+        match error.as_payment() {
+            Some(error) => Self::of(error.outcome(), is_invalid(error.kind())),
+            None if is_invalid(call.kind()) => Self::Invalid,
+            None if call.refused_by().is_some() => Self::Rejected,
+            None => Self::NotProcessed,
         }
     }
 
@@ -226,21 +234,9 @@ impl Failure {
         self
     }
 
-    /// Adds what was sent, and what the service's records can be searched by.
-    pub(crate) fn with_sent(mut self, sent: Sent, search_by: &'static str) -> Self {
-        self.sent = Some(Box::new(sent));
-        self.advice.search_by = Some(search_by);
-        self
-    }
-
-    /// Adds the transaction that the request named: looking it up shows what happened.
-    pub(crate) fn with_lookup(mut self, id: &TransactionId) -> Self {
-        // If the response has no id, the SDK returns the request's, which must not be shown as the response's.
-        if let Some(response) = &mut self.response {
-            response.transaction_id.take_if(|returned| returned == id.as_str());
-        }
-        self.advice.to_look_up = Some(id.clone());
-        self
+    /// Adds what was sent.
+    pub(crate) fn with_sent(self, sent: Sent) -> Self {
+        Self { sent: Some(Box::new(sent)), ..self }
     }
 
     /// Adds a possible cause.
@@ -272,13 +268,16 @@ impl Failure {
             violations: call.violations().iter().map(Problem::from).collect(),
             response: FailedResponse::of(error).map(Box::new),
             advice: Box::new(Advice {
-                to_look_up: to_look_up(error),
-                search_by: error.as_payment().and_then(Error::search_by),
+                next_step: error.as_payment().and_then(Error::next_step).cloned(),
                 needs_a_fix: call.needs_a_fix(),
                 ..Advice::none()
             }),
             cause: chain(error.source()),
-            ..Self::new(error.outcome(), payments_journal::Failure::kind_of(call), error.to_string())
+            ..Self::new(
+                FailedOutcome::of_call(error),
+                payments_journal::Failure::kind_of(call),
+                error.to_string(),
+            )
         }
     }
 
@@ -297,10 +296,10 @@ impl Failure {
         }
     }
 
-    /// The transaction of the response, else the one to look up.
-    pub(crate) fn transaction_id(&self) -> Option<&str> {
-        let responded = self.response.as_ref().and_then(|response| response.transaction_id.as_deref());
-        responded.or_else(|| self.advice.to_look_up.as_ref().map(TransactionId::as_str))
+    /// The transaction of the next step, else that of the response.
+    pub(crate) fn transaction_id(&self) -> Option<&TransactionId> {
+        let next = self.advice.next_step.as_ref().and_then(NextStep::transaction_id);
+        next.or_else(|| self.response.as_ref()?.transaction_id.as_ref())
     }
 
     pub(crate) fn http_status(&self) -> Option<u16> {
@@ -324,8 +323,14 @@ impl Failure {
     }
 }
 
-impl<E: CallError> From<E> for Failure {
-    fn from(error: E) -> Self {
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        Self::of(&error)
+    }
+}
+
+impl From<LookupError> for Failure {
+    fn from(error: LookupError) -> Self {
         Self::of(&error)
     }
 }
@@ -354,52 +359,10 @@ pub(crate) fn chain(error: Option<&dyn StdError>) -> Option<Box<str>> {
 /// The body of a refusal, unless it is blank or cannot be read.
 fn refusal_body(error: &impl CallError) -> Option<String> {
     let call = error.failed_call();
-    let is_refusal = error.outcome() == FailedOutcome::Rejected
+    let is_refusal = FailedOutcome::of_call(error) == FailedOutcome::Rejected
         || call.http_status().is_some_and(|status| status.is_client_error());
     let body = call.body_snippet().filter(|_| is_refusal && call.content_coding().is_none())?;
     (!body.trim().is_empty()).then_some(body)
-}
-
-/// [`Error`] or [`LookupError`].
-pub(crate) trait CallError: StdError {
-    fn outcome(&self) -> FailedOutcome;
-
-    fn failed_call(&self) -> &FailedCall;
-
-    /// The error of a payment or a void.
-    fn as_payment(&self) -> Option<&Error> {
-        None
-    }
-}
-
-impl CallError for Error {
-    fn outcome(&self) -> FailedOutcome {
-        FailedOutcome::of(self.outcome(), is_invalid(self.kind()))
-    }
-
-    fn failed_call(&self) -> &FailedCall {
-        self.failed_call()
-    }
-
-    fn as_payment(&self) -> Option<&Error> {
-        Some(self)
-    }
-}
-
-impl CallError for LookupError {
-    fn outcome(&self) -> FailedOutcome {
-        if is_invalid(self.kind()) {
-            FailedOutcome::Invalid
-        } else if self.failed_call().refused_by().is_some() {
-            FailedOutcome::Rejected
-        } else {
-            FailedOutcome::NotProcessed
-        }
-    }
-
-    fn failed_call(&self) -> &FailedCall {
-        self.failed_call()
-    }
 }
 
 /// Whether nothing was sent, because the request or the settings are wrong.
@@ -415,11 +378,6 @@ pub(crate) struct Sent {
     /// The caller's own reference.
     pub(crate) reference: Option<String>,
     pub(crate) at: SystemTime,
-}
-
-/// The transaction of a response, if its id can be looked up.
-pub(crate) fn to_look_up(error: &impl CallError) -> Option<TransactionId> {
-    error.as_payment()?.transaction_id().filter(|id| id.path_segment().is_ok()).cloned()
 }
 
 impl Serialize for Failure {
@@ -450,7 +408,7 @@ impl Serialize for ErrorObject<'_> {
         object.serialize_entry("message", &failure.message)?;
         object.serialize_entry("http_status", &failure.http_status())?;
         object.serialize_entry("status_code", &status)?;
-        object.serialize_entry("transaction_id", &failure.transaction_id())?;
+        object.serialize_entry("transaction_id", &failure.transaction_id().map(TransactionId::as_str))?;
         object.serialize_entry("violations", &failure.violations)?;
         entry(&mut object, "violation_count", failure.violation_count)?;
         entry(&mut object, "cause", failure.cause.as_ref())?;

@@ -140,13 +140,13 @@ pub use call_id::CallId;
 pub use caller_headers::CallerHeaders;
 pub use client::{Client, ClientBuilder, RandomSource};
 pub use endpoint::{ApiKey, Endpoint};
-pub use error::{Error, ErrorKind, FailedCall, LookupError, Outcome};
+pub use error::{CallError, Error, ErrorKind, FailedCall, LookupError, Outcome};
 #[cfg(feature = "tracing")]
 pub use observer::TracingObserver;
 pub use observer::{
     AttemptAbandoned, AttemptFailure, AttemptFinished, AttemptStarted, BodySnippet, Observer,
 };
-pub use operation::{Facts, GetCustomer, GetTransaction, Operation, OperationName, VoidReceipt};
+pub use operation::{Facts, GetCustomer, GetTransaction, NextStep, Operation, OperationName, VoidReceipt};
 pub use response::{RefusedBy, Success};
 pub use transport::deadlines::Deadlines;
 pub use transport::error::{Delivery, TransportError, TransportErrorKind};

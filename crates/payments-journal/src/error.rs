@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use payments_core::Outcome;
+use payments_core::{NextStep, Outcome};
 use payments_model::TransactionId;
 
 use crate::{Failure, FailureKind, Intent, IntentKey, IntentState, StoreError};
@@ -208,11 +208,21 @@ impl Error {
         self
     }
 
+    /// With [`Outcome::Unknown`], what a person does to find out whether the money moved, before the key is resolved. `None` if this
+    /// call says nothing about that.
+    pub fn next_step(&self) -> Option<NextStep> {
+        match &self.0.cause {
+            Cause::Call(error) => error.next_step().cloned(),
+            _ if self.outcome() == Outcome::Unknown => self.intent().map(Intent::next_step),
+            _ => None,
+        }
+    }
+
     /// The transaction to look up, if one is known.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
         match &self.0.cause {
             Cause::Call(error) => error.transaction_id(),
-            _ => self.intent().and_then(Intent::transaction_id),
+            _ => self.intent().and_then(Intent::to_look_up),
         }
     }
 
@@ -275,11 +285,14 @@ impl fmt::Display for Error {
                 write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
             }
             // It also advises not to send it again, which is harmless with a key. Of a foreign 403 it says to find the cause first.
-            Cause::Call(error) if error.outcome() == Outcome::Unknown && !error.failed_call().is_foreign_forbidden() => {
-                write!(f, "{key}: {}; it may have been processed: do not pay it another way, ", error.failed_call())?;
-                write_next_step(error.transaction_id(), error.search_by().unwrap_or("time"), f)
-            }
-            Cause::Call(error) => write!(f, "{key}: {error}"),
+            Cause::Call(error) => match error.next_step() {
+                Some(step) if !error.failed_call().is_foreign_forbidden() => write!(
+                    f,
+                    "{key}: {}; it may have been processed: do not pay it another way, {step}, then resolve the key",
+                    error.failed_call()
+                ),
+                _ => write!(f, "{key}: {error}"),
+            },
             Cause::Recorded(intent) => write_recorded(intent, now, f),
             Cause::KeyReused(intent, differences) => {
                 let differences = differences.join(" and a different ");
@@ -413,22 +426,10 @@ fn write_recorded(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt
                     "an earlier attempt was processed as transaction {id}, so this one may be a second charge: "
                 )?;
             }
-            write_next_step(failure.transaction_id.as_ref(), intent.request.search_by(), f)
+            write!(f, "{}, then resolve the key", intent.next_step())
         }
         state => write!(f, "{key} is {}; {now}", state.name().as_str()),
     }
-}
-
-fn write_next_step(
-    transaction_id: Option<&TransactionId>,
-    search_by: &str,
-    f: &mut fmt::Formatter<'_>,
-) -> fmt::Result {
-    match transaction_id {
-        Some(id) => write!(f, "look up transaction {}", id.as_str().escape_debug())?,
-        None => write!(f, "reconcile it with the service by {search_by}")?,
-    }
-    f.write_str(", then resolve the key")
 }
 
 impl StdError for Error {

@@ -60,11 +60,12 @@ impl Failure {
 
 impl From<&payments_core::Error> for Failure {
     fn from(error: &payments_core::Error) -> Self {
+        let named = error.failed_call().named_transaction();
         Self {
             kind: FailureKind(Self::kind_of(error.failed_call()).into()),
             http_status: error.http_status().map(|status| status.as_u16()),
             reason: error.reason().map(str::to_owned),
-            transaction_id: error.transaction_id().cloned(),
+            transaction_id: named.or_else(|| error.transaction_id()).cloned(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::mem::discriminant;
 use std::time::SystemTime;
 
-use payments_core::OperationName;
+use payments_core::{NextStep, OperationName};
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
@@ -151,6 +151,20 @@ impl Intent {
             state => state.failure(),
         };
         self.processed_as().or_else(|| failure?.transaction_id.as_ref())
+    }
+
+    /// What a person does to find out what became of it.
+    pub fn next_step(&self) -> NextStep {
+        NextStep::new(self.to_look_up(), self.request.search_by())
+    }
+
+    /// The [transaction](Self::transaction_id), but after a void of unknown outcome the one to be voided: its record shows whether it
+    /// was.
+    pub(crate) fn to_look_up(&self) -> Option<&TransactionId> {
+        match (&self.state, &self.request.subject) {
+            (IntentState::Unknown(_), Subject::Transaction(to_be_voided)) => Some(to_be_voided),
+            _ => self.transaction_id(),
+        }
     }
 
     /// The transaction that it was processed as, as the service or a person reported. If several attempts were, the others are

@@ -5,7 +5,7 @@ use std::error::Error as StdError;
 use std::pin::pin;
 use std::time::{Duration, SystemTime};
 
-use payments_core::{Outcome, Success};
+use payments_core::{NextStep, Outcome, Success};
 use payments_journal::{
     Error, Intent, IntentKey, IntentRequest, IntentState, Journal, JournaledClient, MovesMoney, StateName,
     StoreError, Subject,
@@ -340,7 +340,7 @@ pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: 
             let reference =
                 intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
             let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
-            failure.with_sent(sent, intent.request.search_by())
+            failure.with_sent(sent)
         }
         None if failure.outcome == FailedOutcome::Unknown => call::with_sent(failure, call, settings, at),
         None => failure,
@@ -399,11 +399,14 @@ fn without_response(error: &Error) -> Failure {
             _ => None,
         };
     let failure = Failure::new(outcome, error.kind(), error.to_string());
-    let failure = Failure { response: response.map(Box::new), ..failure };
-    match error.transaction_id() {
-        Some(id) if outcome == FailedOutcome::Unknown && id.path_segment().is_ok() => failure.with_lookup(id),
-        _ => failure,
+    let mut failure = Failure { response: response.map(Box::new), ..failure };
+    failure.advice.next_step = error.next_step();
+    let id = failure.advice.next_step.as_ref().and_then(NextStep::transaction_id);
+    if let Some(response) = &mut failure.response {
+        // The journal keeps one id, which is not the response's if the response named none.
+        response.transaction_id.take_if(|kept| Some(&*kept) == id);
     }
+    failure
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::io::{self, Write};
 use std::time::SystemTime;
 
-use payments_core::{ApiKey, Client, Endpoint, Error, OperationName};
+use payments_core::{ApiKey, CallError, Client, Endpoint, Error, OperationName};
 use payments_fake::{EntryKind, FakeGateway, Fault, LedgerEntry, test_values};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_model::{
@@ -16,7 +16,7 @@ use tokio::runtime;
 
 use crate::args::OutputShape;
 use crate::call::Call;
-use crate::failure::{self, CallError, FailedOutcome, Failure, Purpose};
+use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::report::Report;
 use crate::report::advice;
@@ -159,15 +159,15 @@ fn returned(result: &Result<Processed, impl CallError>) -> (&'static str, Tone, 
         Err(error) => error,
     };
     let call = error.failed_call();
-    match error.outcome() {
+    match FailedOutcome::of_call(error) {
         FailedOutcome::Unknown => {
             let cause = call.transport_error().map(|cause| cause.kind().description().to_owned());
-            let search_by = error.as_payment().and_then(Error::search_by).unwrap_or("time");
-            let details = vec![
+            let step = error.as_payment().and_then(Error::next_step);
+            let mut details = vec![
                 cause.unwrap_or_else(|| error.to_string()),
                 "it may have been charged: do not send it again".to_owned(),
-                advice::after_unknown(false, failure::to_look_up(error).as_ref(), search_by),
             ];
+            details.extend(step.map(|step| advice::after_unknown(false, step)));
             ("UNKNOWN", Tone::Warning, details)
         }
         FailedOutcome::Rejected => {
@@ -220,7 +220,7 @@ impl Demo<'_> {
             (Ok(Processed { effect: Effect::Moved(transaction_id), .. }), _) => {
                 Ok(Some(transaction_id.clone()))
             }
-            (Err(error), [entry]) if error.outcome() == FailedOutcome::Unknown => {
+            (Err(error), [entry]) if FailedOutcome::of_call(error) == FailedOutcome::Unknown => {
                 self.text(&format!(
                     "\nWithout a response the client cannot know the outcome.\n\
                      The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use payments_core::Facts;
+use payments_core::{Facts, NextStep};
 use payments_journal::IntentKey;
 
 use crate::failure::{FailedOutcome, Failure};
@@ -36,10 +36,8 @@ impl Abandoned {
         let what = format!(
             "{self} after the request may have been sent; the outcome is unknown, it may have been processed"
         );
-        let (known, search_by) = facts.map_or((None, "time"), |facts| {
-            (facts.transaction_id, facts.operation.search_by(facts.reference))
-        });
-        let message = format!("{what}: {}", advice::not_again(key.is_some(), known, search_by));
+        let step = facts.map_or(NextStep::new(None, "time"), |facts| facts.next_step());
+        let message = format!("{what}: {}", advice::not_again(key.is_some(), &step));
         let mut failure = self.failure(FailedOutcome::Unknown, message);
         failure.advice.what_happened = Some(what);
         failure.note =

@@ -4,9 +4,9 @@
 use std::error::Error as _;
 
 use payments_core::transport::{ClientCertificateAlert, causes};
-use payments_core::{Deadlines, Delivery, ErrorKind, OperationName, TransportError, TransportErrorKind};
+use payments_core::{CallError, Deadlines, Delivery, OperationName, TransportError, TransportErrorKind};
 
-use crate::failure::{CallError, FailedOutcome, Failure, chain};
+use crate::failure::{FailedOutcome, Failure, chain};
 use crate::settings::{Settings, key_hint};
 
 /// The failure of a call, with hints about the settings or the request that may be the cause.
@@ -19,7 +19,7 @@ pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: 
     let foreign_403 = how_to_find_the_cause(error);
     let mut failure = Failure { message: message + foreign_403, ..Failure::of(error) };
     let call = error.failed_call();
-    failure.advice.what_happened = match error.outcome() {
+    failure.advice.what_happened = match failure.outcome {
         FailedOutcome::Unknown if foreign_403.is_empty() => {
             Some(format!("{call}; it may have been processed"))
         }
@@ -34,14 +34,7 @@ pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: 
 
 /// The end of the message about a 403 of something between here and the service, such as a proxy.
 fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
-    let call = error.failed_call();
-    let is_forbidden = call.http_status().is_some_and(|status| status.as_u16() == 403);
-    let is_foreign = call.kind() == ErrorKind::RefusedByIntermediary;
-    if error.as_payment().is_some() && is_forbidden && is_foreign {
-        "; run `payments check` to find the cause"
-    } else {
-        ""
-    }
+    if error.failed_call().is_foreign_forbidden() { "; run `payments check` to find the cause" } else { "" }
 }
 
 fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use payments_core::NextStep;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
@@ -90,11 +91,11 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         }
         (Unknown, _, Plain | NotFound | SecretInKey | Internal | Report) => {
             let has_key = failure.note.is_some();
-            let next_step = match (&failure.advice.to_look_up, failure.advice.search_by) {
+            let next_step = match &failure.advice.next_step {
                 // The command is below.
-                (Some(_), _) => "look it up".to_owned(),
-                (None, Some(search_by)) => next_step(None, search_by),
-                (None, None) => "reconcile it with the service".to_owned(),
+                Some(NextStep::LookUp(_)) => "look it up".to_owned(),
+                Some(step) => text_of(step),
+                None => "reconcile it with the service".to_owned(),
             };
             let next_step = and_resolve(has_key, next_step);
             return (tone, format!("OUTCOME UNKNOWN, {}: {next_step}", do_not(has_key)));
@@ -104,8 +105,8 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
 }
 
 /// What nobody may do while an outcome is unknown, and what to do instead, as the end of a message.
-pub(crate) fn not_again(has_key: bool, known: Option<&TransactionId>, search_by: &str) -> String {
-    format!("{}, {}", do_not(has_key), after_unknown(has_key, known, search_by))
+pub(crate) fn not_again(has_key: bool, step: &NextStep) -> String {
+    format!("{}, {}", do_not(has_key), after_unknown(has_key, step))
 }
 
 /// With a key, running the same command again is harmless: the journal does not send it twice.
@@ -114,20 +115,20 @@ const fn do_not(has_key: bool) -> &'static str {
 }
 
 /// What to do about an unknown outcome. With a key, also that the journal must learn what was found out.
-pub(crate) fn after_unknown(has_key: bool, known: Option<&TransactionId>, search_by: &str) -> String {
-    and_resolve(has_key, next_step(known, search_by))
+pub(crate) fn after_unknown(has_key: bool, step: &NextStep) -> String {
+    and_resolve(has_key, text_of(step))
 }
 
 fn and_resolve(has_key: bool, next_step: String) -> String {
     if has_key { format!("{next_step}, then resolve the key") } else { next_step }
 }
 
-/// The whole command if an id is known. Otherwise a person must search the service's records, because the interface has neither
-/// a search nor a list.
-fn next_step(known: Option<&TransactionId>, search_by: &str) -> String {
-    match known {
-        Some(id) => format!("look it up: {}", look_up(id)),
-        None => format!("reconcile by {search_by}"),
+/// The whole command if an id is known.
+fn text_of(step: &NextStep) -> String {
+    match step {
+        NextStep::LookUp(id) => format!("look it up: {}", look_up(id)),
+        // An id that a lookup refuses must not look like part of a command.
+        NextStep::Reconcile { by, .. } => format!("reconcile by {by}"),
     }
 }
 
@@ -227,10 +228,7 @@ pub(crate) fn about(intent: &Intent) -> Option<String> {
         IntentState::Sending => {
             Some("wait until it ends: the process that is sending it is alive".to_owned())
         }
-        IntentState::Unknown(_) => {
-            let id = intent.transaction_id().filter(|id| id.path_segment().is_ok());
-            Some(after_unknown(true, id, intent.request.search_by()))
-        }
+        IntentState::Unknown(_) => Some(after_unknown(true, &intent.next_step())),
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
             Some("the key may be sent again: if it was processed after all, somebody pays twice".to_owned())
@@ -271,10 +269,13 @@ mod tests {
 
     #[test]
     fn lookup_command_does_not_take_its_id_for_an_option() {
-        let step = |text| after_unknown(false, Some(&TransactionId::new(text).unwrap()), "time");
+        let step = |text| after_unknown(false, &NextStep::LookUp(TransactionId::new(text).unwrap()));
         assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
         assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
-        assert_eq!(after_unknown(false, None, "token and time"), "reconcile by token and time");
+        assert_eq!(
+            after_unknown(false, &NextStep::new(None, "token and time")),
+            "reconcile by token and time"
+        );
     }
 
     #[test]

@@ -9,14 +9,14 @@ use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
 use payments_core::{
-    Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
+    CallError, Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
 use payments_model::unversioned::{CARD_FIELDS, RequestMembers, printable_field_name, request_field};
 use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::failure::{Abandoned, CallError, Failure};
+use crate::failure::{Abandoned, Failure};
 use crate::settings::Settings;
 
 /// The result of `--dry-run`.

@@ -126,7 +126,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("cause", cause.to_string())).collect();
     if let Some(response) = &failure.response {
         facts.push(("HTTP status", response.http_status.to_string()));
-        facts.extend(response.transaction_id.iter().map(|id| ("TransactionId", id.clone())));
+        facts.extend(response.transaction_id.iter().map(|id| ("TransactionId", id.to_string())));
         facts.extend(response.request_id.iter().map(|id| ("request id", id.clone())));
         // Next to "do not run it again" it would contradict the advice.
         let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
@@ -138,7 +138,8 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", timestamp(sent.at)));
     }
-    facts.extend(failure.advice.to_look_up.iter().map(|id| ("look it up", advice::look_up(id))));
+    let to_look_up = failure.transaction_id().filter(|id| id.path_segment().is_ok());
+    facts.extend(to_look_up.map(|id| ("look it up", advice::look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }

@@ -198,7 +198,12 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
     // Nor is another id that an unclear response named.
     let peer = Peer::responding("200 OK", &unclear_response("txn_2"));
     let at = |run: Run| run.at(&peer.base_url).end();
-    at(workspace.run(format!("void {id} --key named"))).failed(5);
+    // It is not what a person looks up, in the call itself and once it is recorded.
+    for _ in 0..2 {
+        let error = at(workspace.run(format!("void {id} --key named"))).failed(5);
+        assert_eq!(error["transaction_id"], id.as_str(), "{error}");
+        has(message(&error), [format!("look up transaction {id}, then resolve the key")]);
+    }
     has(workspace.filled(&[]), [",txn_2,"]);
     leaves_alone(&at(workspace.resolving("key,transaction_id,note\nnamed,txn_2,asked support\n")), 1);
     assert_eq!(workspace.shown("named", "state"), "unknown");

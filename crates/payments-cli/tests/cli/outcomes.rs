@@ -78,10 +78,12 @@ fn every_other_command_sends_its_request_and_shows_its_data_d39_d66() {
 /// The exit codes of every command are in the table of statuses, and a sample is in the table of faults.
 #[test]
 fn failures_have_their_kind_and_reason_d03_d09_d11_d20_d23() {
+    const PENDING: &str = r#"{"status_code":101,"data":{"TransactionId":"txn_of_the_void"}}"#;
     let responding = |status, body| Then::Respond(response(status, body));
     for (then, code, kind, reason) in [
         (Then::Close, 5, "closed", None),
         (Then::Wait, 5, "timeout", None),
+        (responding("200 OK", PENDING), 5, "unclear_answer", Some("OK")),
         (responding("502 Bad Gateway", "<html>"), 5, "intermediary", Some("Bad Gateway")),
         (responding("400 Bad Request", ""), 4, "intermediary", Some("Bad Request")),
         (

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use payments_model::unversioned::BAD_REQUEST_PREFIX;
-use payments_model::{ValidationError, Violation};
+use payments_model::{TransactionId, ValidationError, Violation};
 
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
@@ -211,6 +211,11 @@ impl FailedCall {
         }
     }
 
+    /// The transaction that the response names. After a void it may be the void itself.
+    pub fn named_transaction(&self) -> Option<&TransactionId> {
+        self.found()?.transaction_id.as_ref()
+    }
+
     pub(crate) fn found(&self) -> Option<&Found> {
         self.response().map(|response| &response.found)
     }
@@ -225,8 +230,9 @@ impl FailedCall {
         (is_client_error || self.refused_by().is_some()) && self.content_coding().is_none()
     }
 
-    /// A 403 without the service's error body: firewalls that inspect responses send it after the service has acted.
-    #[doc(hidden)]
+    /// Whether a payment or a void got an HTTP 403 without the service's error body. Firewalls that inspect responses send it after the
+    /// service has acted, so the outcome is [`Unknown`](crate::Outcome::Unknown): find the cause first, because the next payment may
+    /// end in the same way.
     pub fn is_foreign_forbidden(&self) -> bool {
         self.is_foreign()
             && self.refused_by().is_none()

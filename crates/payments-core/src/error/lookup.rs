@@ -1,7 +1,7 @@
 use std::error::Error as StdError;
 use std::fmt;
 
-use super::call_error::CallError;
+use super::call_error::{CallError, FromCall};
 use super::failed_call::{FailedCall, failed_call_accessors};
 use super::kind::ErrorKind;
 use crate::operation::{Facts, OperationName};
@@ -51,13 +51,15 @@ impl LookupError {
     }
 }
 
-impl CallError for LookupError {
-    fn of(call: FailedCall, _: &Facts<'_>, _: &Secrets<'_>) -> Self {
+impl FromCall for LookupError {
+    fn from_call(call: FailedCall, _: &Facts<'_>, _: &Secrets<'_>) -> Self {
         Self(Box::new(call))
     }
+}
 
+impl CallError for LookupError {
     fn failed_call(&self) -> &FailedCall {
-        self.failed_call()
+        &self.0
     }
 }
 

@@ -8,7 +8,7 @@ mod lookup;
 mod outcome;
 mod payment;
 
-pub(crate) use call_error::CallError;
+pub use call_error::CallError;
 pub(crate) use configuration::ConfigurationError;
 pub use failed_call::FailedCall;
 pub(crate) use failed_call::{Cause, FailedResponse};

@@ -3,13 +3,13 @@ use std::fmt;
 
 use payments_model::{TransactionId, TransactionRecord, ValidationError};
 
-use super::call_error::CallError;
+use super::call_error::{CallError, FromCall};
 use super::configuration::ConfigurationError;
 use super::failed_call::{Cause, FailedCall, failed_call_accessors};
 use super::kind::ErrorKind;
 use super::outcome::Outcome;
 use crate::Delivery;
-use crate::operation::{Facts, OperationName};
+use crate::operation::{Facts, NextStep, OperationName};
 use crate::response::{RefusedBy, Secrets};
 
 /// Why a call that moves money did not succeed, and whether the money can have moved.
@@ -46,10 +46,8 @@ pub struct Error(Box<Inner>);
 struct Inner {
     outcome: Outcome,
     failed_call: FailedCall,
-    /// The transaction to void, if the outcome of a void is unknown. Its record shows whether it was voided.
-    to_be_voided: Option<TransactionId>,
-    /// What to search the service's records by.
-    search_by: &'static str,
+    /// If the outcome is unknown.
+    next_step: Option<NextStep>,
 }
 
 impl Error {
@@ -58,11 +56,18 @@ impl Error {
         self.0.outcome
     }
 
-    /// With [`Outcome::Unknown`], the transaction to look up: the one in the response, or else the one that a void names. With
-    /// any other outcome, the one in the response, such as the record of a declined payment.
+    /// With [`Outcome::Unknown`], what a person does to find out whether the money moved.
+    pub fn next_step(&self) -> Option<&NextStep> {
+        self.0.next_step.as_ref()
+    }
+
+    /// With [`Outcome::Unknown`], the transaction of the [next step](Self::next_step). With any other outcome, the one in the
+    /// response, such as the record of a declined payment.
     pub fn transaction_id(&self) -> Option<&TransactionId> {
-        let found = self.0.failed_call.found().and_then(|found| found.transaction_id.as_ref());
-        found.or(self.0.to_be_voided.as_ref())
+        match &self.0.next_step {
+            Some(step) => step.transaction_id(),
+            None => self.0.failed_call.named_transaction(),
+        }
     }
 
     /// Whether the service refused the payment or the void itself: a declined card, an expired token, a wrong field. Another card or
@@ -93,10 +98,8 @@ impl Error {
             && Self::is_about_the_payment(call.http_status().map(|status| status.as_u16()), call.operation())
     }
 
-    /// Of a refusal by the service with this HTTP status: whether it is about the payment or the void itself.
-    ///
-    /// For the other crates of this project only: it may change in any version.
-    #[doc(hidden)]
+    /// Of a refusal by the service with this HTTP status: whether it is about the payment or the void itself. For a refusal that was
+    /// stored; [`is_decline`](Self::is_decline) asks it of this error.
     pub fn is_about_the_payment(http_status: Option<u16>, operation: Option<OperationName>) -> bool {
         match http_status {
             Some(401 | 403 | 405 | 429) => false,
@@ -110,12 +113,6 @@ impl Error {
     /// Everything else that is known of the failed call.
     pub fn failed_call(&self) -> &FailedCall {
         &self.0.failed_call
-    }
-
-    /// With [`Outcome::Unknown`], what a person can search the service's records by if there is no
-    /// [`transaction_id`](Self::transaction_id) to look up: see [`OperationName::search_by`].
-    pub fn search_by(&self) -> Option<&'static str> {
-        (self.0.outcome == Outcome::Unknown).then_some(self.0.search_by)
     }
 
     /// The record's `Status` code, if the response has one. Its meaning is not published.
@@ -133,29 +130,32 @@ impl Error {
         Self(Box::new(Inner {
             outcome: Outcome::NotProcessed,
             failed_call: FailedCall::of_cause(cause),
-            to_be_voided: None,
-            search_by: "",
+            next_step: None,
         }))
     }
 }
 
-impl CallError for Error {
-    fn of(failed_call: FailedCall, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Self {
+impl FromCall for Error {
+    fn from_call(failed_call: FailedCall, facts: &Facts<'_>, secrets: &Secrets<'_>) -> Self {
         let outcome = match &failed_call.cause {
             _ if failed_call.refused_by().is_some() => Outcome::Rejected,
             Cause::Configuration(_) | Cause::Validation(_) => Outcome::NotProcessed,
             Cause::Transport(error, _) if error.delivery() == Delivery::NotProcessed => Outcome::NotProcessed,
             Cause::Transport(..) | Cause::Response(_) => Outcome::Unknown,
         };
-        // It is shown unmasked. With a known outcome, an id would mean that the response contains a transaction.
-        let is_shown = |id: &&TransactionId| outcome == Outcome::Unknown && !secrets.are_in(id.as_str());
-        let to_be_voided = facts.transaction_id.filter(is_shown).cloned();
-        let search_by = facts.operation.search_by(facts.reference);
-        Self(Box::new(Inner { outcome, failed_call, to_be_voided, search_by }))
+        let transaction_id = match facts.transaction_id {
+            // Its record shows whether it was voided. The response may name the void itself. An id is shown unmasked.
+            Some(to_be_voided) => Some(to_be_voided).filter(|id| !secrets.are_in(id.as_str())),
+            None => failed_call.named_transaction(),
+        };
+        let step = (outcome == Outcome::Unknown).then(|| Facts { transaction_id, ..*facts }.next_step());
+        Self(Box::new(Inner { outcome, failed_call, next_step: step }))
     }
+}
 
+impl CallError for Error {
     fn failed_call(&self) -> &FailedCall {
-        self.failed_call()
+        &self.0.failed_call
     }
 
     fn as_payment(&self) -> Option<&Error> {
@@ -182,12 +182,12 @@ impl From<ValidationError> for Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { outcome, failed_call, to_be_voided, search_by: _ } = &*self.0;
+        let Inner { outcome, failed_call, next_step } = &*self.0;
         f.debug_struct("Error")
             .field("message", &format_args!("{self}"))
             .field("outcome", outcome)
             .field("failed_call", failed_call)
-            .field("to_be_voided", to_be_voided)
+            .field("next_step", next_step)
             .finish()
     }
 }
@@ -195,7 +195,7 @@ impl fmt::Debug for Error {
 /// Three parts: what happened, whether the money can have moved, and what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { outcome, failed_call, search_by, .. } = &*self.0;
+        let Inner { outcome, failed_call, next_step } = &*self.0;
         failed_call.fmt(f)?;
         f.write_str("; ")?;
         f.write_str(match (outcome, failed_call.kind()) {
@@ -212,16 +212,7 @@ impl fmt::Display for Error {
             }
             (Outcome::Unknown, _) => "it may have been processed: do not send it again, ",
         })?;
-        if *outcome != Outcome::Unknown {
-            return Ok(());
-        }
-        // Escaped, so that a server cannot add a line to a log.
-        match self.transaction_id().map(|id| (id.as_str().escape_debug(), id.path_segment())) {
-            Some((shown, Ok(_))) => write!(f, "look up transaction {shown}"),
-            // Lookups refuse this id.
-            Some((shown, Err(_))) => write!(f, "reconcile transaction {shown} with the service"),
-            None => write!(f, "reconcile it with the service by {search_by}"),
-        }
+        next_step.as_ref().map_or(Ok(()), |step| step.fmt(f))
     }
 }
 

@@ -112,8 +112,7 @@ pub struct AttemptFinished<'a> {
     pub http_status: Option<StatusCode>,
     /// The response's request id header.
     pub request_id: Option<&'a str>,
-    /// The transaction that the response names. Otherwise, for a void of unknown outcome, the transaction to be voided. That of the
-    /// request is `started.transaction_id`.
+    /// The transaction of a success, otherwise [that of the error](crate::Error::transaction_id).
     pub transaction_id: Option<&'a str>,
     /// The beginning of the body of a refusal: HTTP 4xx, or a 2xx that says no.
     pub refusal: Option<BodySnippet<'a>>,

@@ -1,4 +1,3 @@
-use std::error::Error as StdError;
 use std::fmt::Debug;
 
 use bytes::Bytes;
@@ -49,7 +48,7 @@ pub trait Operation: Sealed {
     type Data: Debug + ResponseData;
 
     /// [`Error`](crate::Error) for a payment or a void, [`LookupError`](crate::LookupError) for a lookup.
-    type Error: StdError + CallError;
+    type Error: CallError;
 
     /// What identifies the request in the service's records, and what to search them by.
     fn facts(&self) -> Facts<'_> {
@@ -203,7 +202,7 @@ impl<'a> Exchange<'a> {
     /// The error of this exchange.
     pub(crate) fn failed<E: CallError>(&self, cause: Cause) -> E {
         let call = FailedCall { operation: Some(self.facts.operation), call_id: self.call_id, cause };
-        E::of(call, &self.facts, &self.secrets)
+        E::from_call(call, &self.facts, &self.secrets)
     }
 }
 

@@ -3,6 +3,7 @@ use std::fmt;
 use payments_model::{Amount, ConvenienceFee, TokenId, TransactionId, TransactionType};
 
 use super::name::OperationName;
+use super::next_step::NextStep;
 
 /// What identifies a request in the service's records: for logs, journals and people who search there.
 ///
@@ -45,6 +46,11 @@ pub struct Facts<'a> {
 }
 
 impl Facts<'_> {
+    /// What a person does if the outcome of this request is unknown and there is no response.
+    pub fn next_step(&self) -> NextStep {
+        NextStep::new(self.transaction_id, self.operation.search_by(self.reference))
+    }
+
     pub(crate) const fn new(operation: OperationName) -> Self {
         Self {
             operation,

@@ -5,6 +5,7 @@ mod exchange;
 mod facts;
 mod lookups;
 mod name;
+mod next_step;
 mod request;
 
 pub(crate) use data::ResponseData;
@@ -14,3 +15,4 @@ pub use exchange::Operation;
 pub use facts::Facts;
 pub use lookups::{GetCustomer, GetTransaction};
 pub use name::OperationName;
+pub use next_step::NextStep;

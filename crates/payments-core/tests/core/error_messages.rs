@@ -111,7 +111,14 @@ fn lost_void_names_its_transaction_d20() {
     };
     assert_eq!(id_of(&read(502, "<html>")).as_deref(), Some("txn_1"));
     let other = read(200, r#"{"status_code":101,"data":{"TransactionId":"txn_of_the_void"}}"#);
-    assert_eq!(id_of(&other).as_deref(), Some("txn_of_the_void"), "what the response says goes first");
+    assert_eq!(
+        id_of(&other).as_deref(),
+        Some("txn_1"),
+        "what the void has done is in the record of this one"
+    );
+    assert!(other.to_string().ends_with("look up transaction txn_1"), "{other}");
+    let named = other.failed_call().named_transaction();
+    assert_eq!(named.map(TransactionId::as_str), Some("txn_of_the_void"), "the journal keeps it");
     // Where the outcome is known there is nothing to look up, and the response holds no transaction.
     assert_eq!(id_of(&read(400, r#"{"status":"failed","status_code":400,"msg":"no"}"#)), None);
     let unsent = TransportError::not_processed(TransportErrorKind::Connect);

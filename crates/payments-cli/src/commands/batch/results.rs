@@ -4,8 +4,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
-use payments_model::Amount;
 use payments_model::unversioned::as_number;
+use payments_model::{Amount, TransactionId};
 use serde::Serialize;
 
 use super::charge_result::FinishedCharge;
@@ -153,7 +153,7 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
             ("processed", id, *http_status, "", "")
         }
         Report::Failed(failure) => {
-            let id = failure.transaction_id().unwrap_or_default();
+            let id = failure.transaction_id().map_or("", TransactionId::as_str);
             (failure.outcome.as_str(), id, failure.http_status(), &failure.kind, &failure.message)
         }
         _ => ("", "", None, "", ""),
