@@ -361,7 +361,6 @@ impl Harness<'_> {
     }
 
     fn failure_message(&self, situation: &str, violation: &Violation, journal: &str, calls: &str) -> String {
-        let over = format!("`{}`, over {}", self.contract.name, self.scheme);
         let why = violation.general.unwrap_or(self.contract.why);
         let tested = self.contract.tested.filter(|_| violation.general.is_none());
         let declaration = tested.map(|ability| {
@@ -370,11 +369,11 @@ impl Harness<'_> {
                  `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
             )
         });
-        let fields = [("contract", over.as_str()), ("the server", situation), ("received", journal)];
+        let fields = [("contract", self.contract.name), ("the server", situation), ("received", journal)];
         let details = violation.details.iter().map(|(name, text)| (*name, text.as_str()));
         let after = [("returned", calls), ("risk", why)];
         let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
-        let mut message = format!("{violation}\n");
+        let mut message = format!("over {}: {violation}\n", self.scheme);
         for (name, text) in fields.into_iter().chain(details).chain(after).chain(declared) {
             let name = format!("{name}:");
             message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);

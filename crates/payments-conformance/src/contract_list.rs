@@ -1,5 +1,7 @@
 //! The list of the contracts, in themes.
 
+use std::fmt;
+
 /// Passes the contracts of each theme to a macro of this crate, theme by theme.
 #[doc(hidden)]
 #[macro_export]
@@ -204,11 +206,35 @@ pub(crate) fn names() -> Vec<(&'static str, &'static str)> {
     names
 }
 
-/// The themes, in the order in which to fix them.
-pub(crate) fn themes() -> Vec<&'static str> {
-    let mut themes: Vec<_> = names().into_iter().map(|(theme, _)| theme).collect();
-    themes.dedup();
-    themes
+/// A theme, by its position in the order in which to fix them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Theme {
+    number: usize,
+    name: &'static str,
+}
+
+impl Theme {
+    fn all() -> impl Iterator<Item = Self> {
+        let mut themes: Vec<_> = names().into_iter().map(|(theme, _)| theme).collect();
+        themes.dedup();
+        (1..).zip(themes).map(|(number, name)| Self { number, name })
+    }
+
+    pub(crate) fn count() -> usize {
+        Self::all().count()
+    }
+}
+
+impl fmt::Display for Theme {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}. {}", self.number, self.name.replace('_', " "))
+    }
+}
+
+/// The theme of a contract. `None` if there is no such contract.
+pub(crate) fn theme_of(contract: &str) -> Option<Theme> {
+    let (theme, _) = names().into_iter().find(|(_, name)| *name == contract)?;
+    Theme::all().find(|known| known.name == theme)
 }
 
 #[cfg(test)]
@@ -247,10 +273,9 @@ mod tests {
         let in_guide = guide.lines().filter_map(|line| {
             let (number, rest) = line.split_once(". **")?;
             let (title, _) = rest.split_once("**")?;
-            Some((number.to_owned(), title.to_owned()))
+            Some(format!("{number}. {title}"))
         });
-        let numbered = themes().into_iter().enumerate();
-        let here = numbered.map(|(at, theme)| ((at + 1).to_string(), theme.replace('_', " ")));
+        let here = Theme::all().map(|theme| theme.to_string());
         assert_eq!(in_guide.collect::<Vec<_>>(), here.collect::<Vec<_>>());
     }
 }

@@ -1,7 +1,8 @@
+use std::cell::Cell;
 use std::fmt;
 
 use crate::AnyStack;
-use crate::contract_list::{names, themes};
+use crate::contract_list::{Theme, theme_of};
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -12,11 +13,21 @@ use crate::contract_list::{names, themes};
 /// has more contracts and deadlines. Three contracts need a separate process and do not apply here, because only a test
 /// created by [`contract_tests!`](crate::contract_tests) can start one: `the_proxy_of_the_environment_is_ignored`,
 /// `an_answer_to_a_stopped_process_is_an_answer` and `what_is_logged_shows_no_secret`.
+///
+/// It prints each theme to stderr when it begins.
+#[allow(clippy::print_stderr, reason = "a minute of silence looks like a hang")]
 pub fn check(stack: &dyn AnyStack) -> Report {
-    check_only(stack, |_contract| true)
+    let current = Cell::new(None);
+    check_only(stack, |contract| {
+        let theme = theme_of(contract);
+        if let Some(theme) = theme.filter(|_| current.replace(theme) != theme) {
+            eprintln!("checking {theme}");
+        }
+        true
+    })
 }
 
-/// Checks the contracts whose names `wanted` accepts.
+/// Checks the contracts whose names `wanted` accepts. It asks for each one just before its turn.
 ///
 /// If it accepts none, for example because a name is misspelled, the report has one broken verdict that says so and is
 /// not clean. If `wanted` accepts several names, compare their number with the number of
@@ -50,8 +61,10 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
     Report { verdicts }
 }
 
-/// The verdict for every contract, in the order in which to fix them. `Display` prints a line for each, below its theme, and the
-/// broken ones once more at the end.
+/// The verdict for every contract, in the order in which to fix them.
+///
+/// `Display` prints the numbers, the whole failure message of the contract to fix first, and then each cause once with the contracts
+/// that it breaks, by theme. Deviations, contracts that do not apply and contracts that are kept follow in the same way.
 #[derive(Clone, Debug)]
 #[must_use = "an unread report proves nothing"]
 pub struct Report {
@@ -78,31 +91,53 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printed = None;
-        for verdict in &self.verdicts {
-            let theme = verdict.theme();
-            if let Some((number, title)) = theme.as_ref().filter(|_| theme != printed) {
-                writeln!(f, "{number}. {title}")?;
-            }
-            writeln!(f, "{verdict}")?;
-            printed = theme;
-        }
-        let count = |is: fn(&Verdict) -> bool| self.verdicts.iter().filter(|verdict| is(verdict)).count();
+        let parts: [fn(&Verdict) -> bool; 4] =
+            [Verdict::is_broken, Verdict::is_deviation, Verdict::is_not_applicable, Verdict::is_kept];
+        let [broken, deviations, not_applicable, kept] =
+            parts.map(|is| self.verdicts.iter().filter(|verdict| is(verdict)).collect::<Vec<_>>());
         write!(
             f,
             "{} contracts: {} kept, {} broken, {} declared deviations, {} not applicable",
             self.verdicts.len(),
-            count(Verdict::is_kept),
-            count(Verdict::is_broken),
-            count(Verdict::is_deviation),
-            count(Verdict::is_not_applicable),
+            kept.len(),
+            broken.len(),
+            deviations.len(),
+            not_applicable.len(),
         )?;
-        for (index, verdict) in self.broken().enumerate() {
-            let fix = if index == 0 { "\nfix in this order: " } else { ", " };
-            write!(f, "{fix}{}", verdict.contract)?;
+        if let Some(first) = broken.first() {
+            write!(f, "\n\nfix first: {}", first.story().unwrap_or_default())?;
+            if let Some(advice) = first.advice() {
+                write!(f, "\n  often:          {advice}")?;
+            }
+            f.write_str("\n")?;
+        }
+        for group in [broken, deviations, not_applicable, kept].iter().flat_map(|part| by_cause(part)) {
+            write!(f, "\n{}", group[0].headline())?;
+            let mut above = None;
+            for verdict in group {
+                let theme = theme_of(verdict.contract);
+                if let Some(theme) = theme.filter(|_| theme != above) {
+                    write!(f, "\n  {theme}")?;
+                }
+                write!(f, "\n     {}", verdict.contract_and_figures())?;
+                above = theme;
+            }
         }
         Ok(())
     }
+}
+
+/// Groups the verdicts of one kind by what caused them, in the order of the first of each group.
+fn by_cause<'a>(verdicts: &[&'a Verdict]) -> Vec<Vec<&'a Verdict>> {
+    let mut groups: Vec<(String, Vec<_>)> = Vec::new();
+    for &verdict in verdicts {
+        let cause = verdict.cause();
+        match groups.iter_mut().find(|(known, _)| *known == cause) {
+            Some((_, group)) => group.push(verdict),
+            None => groups.push((cause, vec![verdict])),
+        }
+    }
+    groups.into_iter().map(|(_, group)| group).collect()
 }
 
 /// The result of checking one contract on one stack.
@@ -163,11 +198,52 @@ impl Verdict {
         self.contract
     }
 
-    /// The number of its theme, from 1 in the order in which to fix them, and the title. `None` if there is no such contract.
-    fn theme(&self) -> Option<(usize, String)> {
-        let (name, _) = names().into_iter().find(|(_, contract)| *contract == self.contract)?;
-        let number = themes().into_iter().position(|theme| theme == name)? + 1;
-        Some((number, name.replace('_', " ")))
+    /// The verdict and its reason in one line.
+    fn headline(&self) -> String {
+        match &self.status {
+            Status::Kept => "kept".to_owned(),
+            Status::Broken { message } => {
+                format!("BROKEN {}", message.lines().next().unwrap_or_default())
+            }
+            Status::NotApplicable { reason } => format!("not applicable: {reason}"),
+            Status::Deviates { reason, .. } => format!("DEVIATES: {reason}"),
+        }
+    }
+
+    /// The headline without what differs between two failures of the same cause: ids, times, addresses, and what was wanted instead.
+    fn cause(&self) -> String {
+        let headline = self.headline();
+        let found = headline.split("; the transport must").next().unwrap_or_default();
+        let words = found.split(' ').filter(|word| !word.contains(|letter: char| letter.is_ascii_digit()));
+        words.collect::<Vec<_>>().join(" ")
+    }
+
+    /// What to look at if this is the first broken contract.
+    fn advice(&self) -> Option<&'static str> {
+        let story = self.story()?;
+        if story.contains("a panic occurred") {
+            Some("a transport that needs a runtime panics without one: add `.block_on(..)` to the stack")
+        } else if story.starts_with("over https") && story.contains("NotProcessed") {
+            Some(
+                "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
+                 `Abilities::default().without(Ability::Https, \"the reason\")`",
+            )
+        } else if story.contains("had not ended") {
+            Some(
+                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says",
+            )
+        } else {
+            None
+        }
+    }
+
+    fn contract_and_figures(&self) -> String {
+        let Self { contract, figures, .. } = self;
+        if figures.is_empty() {
+            (*contract).to_owned()
+        } else {
+            format!("{contract} ({})", figures.join("; "))
+        }
     }
 
     /// Whether the stack keeps the contract.
@@ -214,10 +290,10 @@ impl Verdict {
     #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
         if let Status::Broken { message } = &self.status {
-            let theme = self.theme().map(|(number, title)| {
-                let count = themes().len();
+            let theme = theme_of(self.contract).map(|theme| {
                 format!(
-                    "\n  theme:          {number} of {count}, {title}; fix failures of earlier themes first"
+                    "\n  theme:          {theme} (of {}); fix failures of earlier themes first",
+                    Theme::count()
                 )
             });
             panic!("\n\n{message}{}\n", theme.unwrap_or_default());
@@ -226,21 +302,9 @@ impl Verdict {
     }
 }
 
-/// One line: the verdict, the contract, and a reason or the measured figures.
+/// One line: the contract with the measured figures, the verdict and its reason.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { contract, status, figures } = self;
-        match status {
-            Status::Kept => write!(f, "kept            {contract}")?,
-            Status::Broken { message } => {
-                write!(f, "BROKEN          {contract}: {}", message.lines().next().unwrap_or_default())?;
-            }
-            Status::NotApplicable { reason } => write!(f, "not applicable  {contract}: {reason}")?,
-            Status::Deviates { reason, .. } => write!(f, "DEVIATES        {contract}: {reason}")?,
-        }
-        if !figures.is_empty() {
-            write!(f, " ({})", figures.join("; "))?;
-        }
-        Ok(())
+        write!(f, "{}: {}", self.contract_and_figures(), self.headline())
     }
 }

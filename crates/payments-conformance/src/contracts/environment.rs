@@ -49,7 +49,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
                 child.env_remove(name);
             }
             let child = child.spawn().map_err(|error| Child::cannot_start(&error))?;
-            let [said, _] = Child::output(child)?;
+            let said = Child::output(child)?.join("\n");
             ensure!(
                 proxy.journal.connections() == 0,
                 "the transport connected to the proxy in the environment; it must ignore those variables"
@@ -108,7 +108,7 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             // The deadline started before the request arrived.
             thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
             let stopped_process = stopped_process.map(drop);
-            let [said, _] = Child::output(child)?;
+            let said = Child::output(child)?.join("\n");
             ensure!(has_arrived && is_answered, "the process of the call sent no request");
             stopped_process.map_err(|error| {
                 Violation::new(format!("cannot stop the process of the call: {error}"))

@@ -102,7 +102,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let arrived = run.journal.requests();
             if arrived == 0 {
                 let found = "not checked: no call of the child process arrived";
-                return Err(Violation::new(found).detail("the process", said.trim()));
+                return Err(Violation::new(found).detail("the process", format!("{said}\n{logged}").trim()));
             }
             let lines = said.lines().count() + logged.lines().count();
             harness.figure(format!("{lines} lines were logged or printed about {arrived} requests"));

@@ -4,8 +4,9 @@ use std::panic::resume_unwind;
 use std::process::Command;
 use std::{env, thread};
 
-use crate::support::{Flaw, PlainStack};
+use crate::support::{Flaw, Plain, PlainStack};
 use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only, stack};
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 
 #[test]
 fn a_function_stack_runs_futures_with_its_block_on() {
@@ -61,25 +62,51 @@ fn a_report_in_which_nothing_is_kept_is_not_clean() {
 }
 
 #[test]
-fn a_report_has_its_contracts_below_their_numbered_themes() {
-    let wanted = |contract: &str| {
-        ["a_payment_arrives_byte_for_byte", "refused_is_not_processed", "folded_headers_are_an_answer"]
-            .contains(&contract)
-    };
-    let report = check_only(&PlainStack(None), wanted).to_string();
-    let mut lines = report.lines();
-    assert_eq!(lines.next(), Some("1. requests"), "{report}");
-    assert!(lines.next().unwrap().contains("a_payment_arrives_byte_for_byte"), "{report}");
-    assert_eq!(lines.next(), Some("2. answers"), "{report}");
-    assert!(!report.contains("fix in this order"), "{report}");
+fn a_report_without_failures_has_its_contracts_below_their_numbered_themes() {
+    let [paid, refused, stream] =
+        ["a_payment_arrives_byte_for_byte", "refused_is_not_processed", "refused_stream_is_not_processed"];
+    let report = check_only(&PlainStack(None), |contract| [paid, refused, stream].contains(&contract));
+    let expected = format!(
+        "3 contracts: 2 kept, 0 broken, 0 declared deviations, 1 not applicable\n\
+         not applicable: the stack does not offer HTTP/2\n  16. http2\n     {stream}\n\
+         kept\n  1. requests\n     {paid}\n  9. never sent\n     {refused}"
+    );
+    assert_eq!(report.to_string(), expected);
 }
 
 #[test]
-fn a_report_ends_with_what_to_fix_in_order() {
+fn a_report_of_failures_says_what_to_fix_first_and_each_cause_once() {
     let (first, second) = ("redirects_are_not_followed", "a_lookup_follows_no_redirect");
     let wanted = |contract: &str| [second, "refused_is_not_processed", first].contains(&contract);
-    let report = check_only(&PlainStack(Some(Flaw::FollowsRedirects)), wanted).to_string();
-    assert!(report.ends_with(&format!("\nfix in this order: {first}, {second}")), "{report}");
+    let report = check_only(&PlainStack(Some(Flaw::FollowsRedirects)), wanted);
+    let (text, story) = (report.to_string(), report.verdicts()[0].story().unwrap());
+    assert!(text.starts_with("3 contracts: 1 kept, 2 broken, "), "{text}");
+    assert!(text.contains(&format!("\n\nfix first: {story}\n")), "{text}");
+    let [above, below] = [first, second].map(|name| text.find(&format!("\n     {name}")).unwrap());
+    assert!(above < below && text.contains("\nBROKEN over http: "), "{text}");
+}
+
+/// Trusts no authority.
+struct Distrusting(Plain);
+
+impl Transport for Distrusting {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        if request.server()?.is_https() {
+            return Err(TransportError::not_processed(TransportErrorKind::Tls));
+        }
+        Transport::send(&self.0, request).await
+    }
+}
+
+#[test]
+fn a_report_says_which_scheme_is_broken_and_how_that_is_often_fixed() {
+    let distrusting = stack(|setup| Distrusting(PlainStack(None).transport(setup)));
+    let wanted =
+        |contract: &str| contract.ends_with("arrives_byte_for_byte") || contract.starts_with("interim");
+    let text = check_only(&distrusting, wanted).to_string();
+    assert!(text.starts_with("4 contracts: 0 kept, 4 broken, "), "{text}");
+    assert_eq!(text.matches("\nBROKEN over https: ").count(), 1, "{text}");
+    assert!(text.contains("authority_pem") && text.contains(".without(Ability::Https, "), "{text}");
 }
 
 #[test]
