@@ -223,7 +223,8 @@ impl Verdict {
         let story = self.story()?;
         if story.contains("a panic occurred") {
             Some("a transport that needs a runtime panics without one: add `.block_on(..)` to the stack")
-        } else if story.starts_with("over https") && story.contains("NotProcessed") {
+        } else if story.starts_with("over https") && story.contains("; the transport must return a response")
+        {
             Some(
                 "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
                  `Abilities::default().without(Ability::Https, \"the reason\")`",

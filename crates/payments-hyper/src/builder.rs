@@ -166,7 +166,13 @@ impl HyperTransportBuilder {
         if let Some(error) = first_error {
             return Err(error);
         }
-        let connector = Connector::new(tls.build()?, proxy);
+        let is_default = tls.is_default();
+        let tls = match tls.build() {
+            // A build without TLS still produces a transport for plain http to this machine.
+            Err(error) if is_default && error.is_missing_feature() => Err(error.to_string()),
+            built => Ok(built?),
+        };
+        let connector = Connector::new(tls, proxy);
         Ok(HyperTransport::from_parts(connector, limits))
     }
 

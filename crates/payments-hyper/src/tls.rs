@@ -120,36 +120,29 @@ impl TlsSettings {
         Ok(())
     }
 
-    /// The configuration for https, or why there is none.
-    ///
-    /// A build without TLS still produces a transport for plain http to this machine, so missing TLS is an error here only if a
-    /// TLS setting was made.
-    pub(crate) fn build(self) -> Result<Result<Arc<ClientConfig>, NoTls>, BuildError> {
-        let is_default = self.provider.is_none()
+    /// Whether no setting was made.
+    pub(crate) fn is_default(&self) -> bool {
+        self.provider.is_none()
             && self.trusted_roots.is_none()
             && !self.only_added_roots
             && self.added_roots.is_empty()
-            && self.client_identity.is_none();
-        let missing = |problem, fix| {
-            if is_default {
-                Ok(Err(format!("{problem}: {fix}")))
-            } else {
-                Err(BuildError::missing_feature(problem, fix))
-            }
-        };
+            && self.client_identity.is_none()
+    }
+
+    pub(crate) fn build(self) -> Result<Arc<ClientConfig>, BuildError> {
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
-            return missing(
+            return Err(BuildError::missing_feature(
                 "TLS is not compiled in",
                 "enable the feature `ring` or `aws-lc-rs` of payments-hyper",
-            );
+            ));
         };
         let roots =
             if self.only_added_roots { None } else { self.trusted_roots.or_else(TrustedRoots::compiled_in) };
         if roots.is_none() && self.added_roots.is_empty() {
-            return missing(
+            return Err(BuildError::missing_feature(
                 "there are no root certificates, so no server can be trusted",
                 "enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, or add root certificates",
-            );
+            ));
         }
 
         let provider = Arc::new(provider.crypto_provider()?);
@@ -176,7 +169,7 @@ impl TlsSettings {
         config.alpn_protocols.push(b"http/1.1".to_vec());
         // This is rustls' default, stated here because early data can be replayed by anyone who recorded it.
         config.enable_early_data = false;
-        Ok(Ok(Arc::new(config)))
+        Ok(Arc::new(config))
     }
 }
 

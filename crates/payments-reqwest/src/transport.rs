@@ -61,6 +61,7 @@ impl Transport for ReqwestTransport {
 
 impl ReqwestTransport {
     async fn run(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let is_https = request.server()?.is_https();
         let (deadlines, cap) = (request.deadlines(), request.response_cap());
         let connecting = Connecting::until(Instant::now() + deadlines.connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
@@ -75,12 +76,25 @@ impl ReqwestTransport {
             }
         };
         let mut total = pin!(total);
-        // After a stop, another call may have returned a connection, on which this request would be sent too late.
-        let is_too_late = || connecting.is_waiting() && timer.now() >= ends;
+
+        let no_runtime = "a tokio runtime is missing: make the call within one";
+        let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
+        let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
         let call = Call::new();
-        let mut sending = pin!(self.sending(request, &call, &connecting, is_too_late)?);
-        match before(total.as_mut(), sending.as_mut()).await {
-            Some(Ok(incoming)) => self.read(incoming, cap, total).await,
+        let request = unchanged_request(request, &call)?;
+        // It sends nothing before it is polled, and panics in a runtime without a time driver.
+        let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
+            .map_err(|_panic| misconfigured(Panicked))?;
+        let mut response = InRuntime { runtime, future: Some(Box::pin(connecting.limit(response))) };
+        let in_time = poll_fn(|context| {
+            // After a stop, another call may have returned a connection, on which this request would be sent too late.
+            if connecting.is_waiting() && timer.now() >= ends {
+                return Poll::Pending;
+            }
+            Pin::new(&mut response).poll(context)
+        });
+        match before(total.as_mut(), in_time).await {
+            Some(Ok(response)) => self.read(response, cap, total).await,
             Some(Err(error)) => Err(before_a_status(error)),
             None if connecting.is_waiting() => {
                 Err(TransportError::not_processed(TransportErrorKind::Timeout))
@@ -89,35 +103,12 @@ impl ReqwestTransport {
         }
     }
 
-    /// Sends the request when it is polled, unless `is_too_late`, and ends with the head of the response.
-    fn sending<'a>(
-        &self,
-        request: TransportRequest,
-        call: &Call,
-        connecting: &'a Connecting,
-        is_too_late: impl Fn() -> bool + 'a,
-    ) -> Result<impl Future<Output = reqwest::Result<reqwest::Response>> + 'a, TransportError> {
-        let no_runtime = "a tokio runtime is missing: make the call within one";
-        let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
-        let client = self.clients.get(runtime.id(), request.server()?.is_https()).map_err(misconfigured)?;
-        let request = unchanged_request(request, call)?;
-        // It sends nothing before it is polled, and panics in a runtime without a time driver.
-        let pending = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
-            .map_err(|_panic| misconfigured(Panicked))?;
-        let mut sending = InRuntime { runtime, future: Some(Box::pin(connecting.limit(pending))) };
-        Ok(poll_fn(
-            move |context| {
-                if is_too_late() { Poll::Pending } else { Pin::new(&mut sending).poll(context) }
-            },
-        ))
-    }
-
-    /// Reads the body piece by piece, so that the part before an error is kept: it may contain the transaction's id.
+    /// Reads the body to its end, the cap or the deadline. The part that arrived is always kept: it may contain the transaction's id.
     async fn read(
         &self,
         mut incoming: reqwest::Response,
         cap: usize,
-        total: Pin<&mut impl Future<Output = ()>>,
+        mut total: Pin<&mut impl Future<Output = ()>>,
     ) -> Result<TransportResponse, TransportError> {
         // The response may belong to another request, so its status proves nothing.
         if let Some(reason) = ambiguity(&incoming) {
@@ -125,8 +116,22 @@ impl ReqwestTransport {
             return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
         }
         let mut body = BytesMut::new();
-        let error = read_body(&mut incoming, &mut body, cap, total).await.err();
-
+        let error = loop {
+            match before(total.as_mut(), incoming.chunk()).await {
+                None => break Some((TransportErrorKind::Timeout, None)),
+                Some(Err(error)) => {
+                    break Some((TransportErrorKind::BodyTruncated, Some(error.without_url())));
+                }
+                Some(Ok(Some(piece))) => {
+                    let room = cap - body.len();
+                    body.extend_from_slice(&piece[..piece.len().min(room)]);
+                    if piece.len() > room {
+                        break Some((TransportErrorKind::BodyTooLarge, None));
+                    }
+                }
+                Some(Ok(None)) => break None,
+            }
+        };
         let mut response = Response::new(body.freeze());
         *response.status_mut() = incoming.status();
         *response.version_mut() = incoming.version();
@@ -157,30 +162,6 @@ impl<F> Drop for InRuntime<F> {
     fn drop(&mut self) {
         let _within = self.runtime.enter();
         self.future = None;
-    }
-}
-
-type BodyError = (TransportErrorKind, Option<reqwest::Error>);
-
-/// Reads piece by piece, so that the part before an error is kept: it may contain the transaction's id.
-async fn read_body(
-    incoming: &mut reqwest::Response,
-    body: &mut BytesMut,
-    cap: usize,
-    mut total: Pin<&mut impl Future<Output = ()>>,
-) -> Result<(), BodyError> {
-    loop {
-        let piece = match before(total.as_mut(), incoming.chunk()).await {
-            Some(Ok(Some(piece))) => piece,
-            Some(Ok(None)) => return Ok(()),
-            Some(Err(error)) => return Err((TransportErrorKind::BodyTruncated, Some(error.without_url()))),
-            None => return Err((TransportErrorKind::Timeout, None)),
-        };
-        let room = cap - body.len();
-        body.extend_from_slice(&piece[..piece.len().min(room)]);
-        if piece.len() > room {
-            return Err((TransportErrorKind::BodyTooLarge, None));
-        }
     }
 }
 
