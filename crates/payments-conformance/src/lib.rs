@@ -51,7 +51,7 @@
 //! before those that depend on them.
 //!
 //! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of passing tests. [`check`] returns all
-//! results as one [`Report`].
+//! results as one [`Report`], which begins with what to fix first and has each cause once.
 //!
 //! Common mistakes while starting:
 //!

@@ -112,7 +112,7 @@ impl fmt::Display for Report {
             f.write_str("\n")?;
         }
         for group in [broken, deviations, not_applicable, kept].iter().flat_map(|part| by_cause(part)) {
-            write!(f, "\n{}", group[0].headline())?;
+            write!(f, "\n{}", group[0].cause_and_wanted().0)?;
             let mut above = None;
             for verdict in group {
                 let theme = theme_of(verdict.contract);
@@ -120,6 +120,9 @@ impl fmt::Display for Report {
                     write!(f, "\n  {theme}")?;
                 }
                 write!(f, "\n     {}", verdict.contract_and_figures())?;
+                if let (_, Some(wanted)) = verdict.cause_and_wanted() {
+                    write!(f, ": must {wanted}")?;
+                }
                 above = theme;
             }
         }
@@ -131,7 +134,10 @@ impl fmt::Display for Report {
 fn by_cause<'a>(verdicts: &[&'a Verdict]) -> Vec<Vec<&'a Verdict>> {
     let mut groups: Vec<(String, Vec<_>)> = Vec::new();
     for &verdict in verdicts {
-        let cause = verdict.cause();
+        let (cause, _) = verdict.cause_and_wanted();
+        // Ids, times and addresses differ between two failures of the same cause.
+        let words = cause.split(' ').filter(|word| !word.contains(char::is_numeric));
+        let cause = words.collect::<Vec<_>>().join(" ");
         match groups.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, group)) => group.push(verdict),
             None => groups.push((cause, vec![verdict])),
@@ -210,12 +216,13 @@ impl Verdict {
         }
     }
 
-    /// The headline without what differs between two failures of the same cause: ids, times, addresses, and what was wanted instead.
-    fn cause(&self) -> String {
+    /// What happened, and what the transport must do instead if the headline says that.
+    fn cause_and_wanted(&self) -> (String, Option<String>) {
         let headline = self.headline();
-        let found = headline.split("; the transport must").next().unwrap_or_default();
-        let words = found.split(' ').filter(|word| !word.contains(|letter: char| letter.is_ascii_digit()));
-        words.collect::<Vec<_>>().join(" ")
+        match headline.split_once("; the transport must ") {
+            Some((cause, wanted)) => (cause.to_owned(), Some(wanted.to_owned())),
+            None => (headline, None),
+        }
     }
 
     /// What to look at if this is the first broken contract.

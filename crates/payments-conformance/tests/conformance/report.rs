@@ -82,7 +82,8 @@ fn a_report_of_failures_says_what_to_fix_first_and_each_cause_once() {
     let (text, story) = (report.to_string(), report.verdicts()[0].story().unwrap());
     assert!(text.starts_with("3 contracts: 1 kept, 2 broken, "), "{text}");
     assert!(text.contains(&format!("\n\nfix first: {story}\n")), "{text}");
-    let [above, below] = [first, second].map(|name| text.find(&format!("\n     {name}")).unwrap());
+    let [above, below] =
+        [first, second].map(|name| text.find(&format!("\n     {name}: must return ")).unwrap());
     assert!(above < below && text.contains("\nBROKEN over http: "), "{text}");
 }
 
