@@ -62,7 +62,8 @@ impl Observer for Trace {
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
         let AttemptStarted { operation, attempt, .. } = event.started;
-        let outcome = if operation.moves_money() { Outcome::Unknown } else { Outcome::NotProcessed };
-        line(&format!("{operation} attempt {attempt} abandoned after {:.1?}: {outcome}", event.latency));
+        // A lookup has no outcome.
+        let outcome = if operation.moves_money() { ": unknown" } else { "" };
+        line(&format!("{operation} attempt {attempt} abandoned after {:.1?}{outcome}", event.latency));
     }
 }
