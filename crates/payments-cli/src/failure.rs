@@ -366,7 +366,7 @@ fn refusal_body(error: &impl CallError) -> Option<String> {
 }
 
 /// Whether nothing was sent, because the request or the settings are wrong.
-pub(crate) fn is_invalid(kind: ErrorKind) -> bool {
+fn is_invalid(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Invalid | ErrorKind::Configuration)
 }
 

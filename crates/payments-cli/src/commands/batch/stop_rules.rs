@@ -5,12 +5,12 @@
 
 use std::error::Error as _;
 
-use payments_core::{Outcome, TransportError};
+use payments_core::{ErrorKind, Outcome, TransportError};
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{Throttle, Ticket};
-use crate::failure::{Situation, chain, hints, is_invalid};
+use crate::failure::{Situation, chain, hints};
 use crate::report::run::Stop;
 
 /// What happens after a charge.
@@ -84,7 +84,8 @@ impl StopRules {
         let failed = call.failed_call();
         let kind = payments_journal::Failure::kind_of(failed);
         let problem = Some(kind);
-        let is_permanent = failed.transport_error().is_some_and(TransportError::is_permanent);
+        let is_permanent = call.kind() == ErrorKind::Configuration
+            || failed.transport_error().is_some_and(TransportError::is_permanent);
         let was_not_sent = call.outcome() == Outcome::NotProcessed && error.write_error().is_none();
         let row = if was_not_sent { RowGoesOn::TryAgain } else { RowGoesOn::Count };
         match (call.outcome(), call.http_status().map(|status| status.as_u16())) {
@@ -106,7 +107,8 @@ impl StopRules {
                 self.responded(throttle, ticket);
                 Decision::COUNT
             }
-            (Outcome::NotProcessed, _) if is_invalid(call.kind()) => Decision::COUNT,
+            // Of this row only. What is wrong with the settings is wrong for every row.
+            (Outcome::NotProcessed, _) if call.kind() == ErrorKind::Invalid => Decision::COUNT,
             (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
                 Decision { row, stop: Some(Stop::Unreachable(what_and_why(call))), problem }
             }
@@ -141,7 +143,7 @@ fn what_and_why(call: &payments_core::Error) -> String {
 mod tests {
     use std::time::Duration;
 
-    use payments_core::{ErrorKind, TransportErrorKind};
+    use payments_core::TransportErrorKind;
     use payments_fake::ScriptedTransport;
 
     use super::super::charge_result::tests::{DECLINED, PAGE, PAID, Panics, charge_over, charge_twice};
@@ -162,7 +164,7 @@ mod tests {
     #[tokio::test]
     async fn every_result_has_one_consequence_d54() {
         use RowGoesOn::{AskAgain, Count, TryAgain};
-        use TransportErrorKind::{Closed, Connect};
+        use TransportErrorKind::{Closed, Configuration, Connect};
 
         const PATIENT: Duration = Duration::from_mins(5);
 
@@ -199,6 +201,13 @@ mod tests {
                 TryAgain,
                 Some("outage"),
                 Some("connect"),
+            ),
+            (
+                fail(TransportError::not_processed(Configuration)),
+                PATIENT,
+                TryAgain,
+                Some("outage"),
+                Some("configuration"),
             ),
             (
                 fail(TransportError::unknown(Closed).permanent()),
