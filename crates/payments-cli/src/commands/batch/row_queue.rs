@@ -1,6 +1,7 @@
 //! Which row is next: one to be tried again, else one of the file, else one that another process was sending.
 
 use std::collections::VecDeque;
+use std::iter::Peekable;
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,7 @@ const POLL_OTHERS_EVERY: Duration = Duration::from_millis(500);
 
 /// The rows that are neither in flight nor counted.
 pub(super) struct RowQueue<'a> {
-    pub(super) rows: Box<dyn Iterator<Item = BillingRow> + 'a>,
-    all_rows_read: bool,
+    pub(super) rows: Peekable<Box<dyn Iterator<Item = BillingRow> + 'a>>,
     /// Rows that did not reach the service, to be tried again.
     waiting: VecDeque<FinishedCharge>,
     /// Rows that another process is sending.
@@ -43,8 +43,7 @@ pub(super) enum Next {
 impl<'a> RowQueue<'a> {
     pub(super) fn new(rows: Box<dyn Iterator<Item = BillingRow> + 'a>) -> Self {
         Self {
-            rows,
-            all_rows_read: false,
+            rows: rows.peekable(),
             waiting: VecDeque::new(),
             elsewhere: Vec::new(),
             waiting_for_others_since: None,
@@ -52,8 +51,8 @@ impl<'a> RowQueue<'a> {
         }
     }
 
-    pub(super) fn has_more(&self) -> bool {
-        !self.all_rows_read || !self.waiting.is_empty() || !self.elsewhere.is_empty()
+    pub(super) fn has_more(&mut self) -> bool {
+        self.rows.peek().is_some() || !self.waiting.is_empty() || !self.elsewhere.is_empty()
     }
 
     pub(super) fn next(&mut self, now: Instant, none_is_in_flight: bool, patience: Duration) -> Next {
@@ -64,7 +63,6 @@ impl<'a> RowQueue<'a> {
             if let Some(row) = self.rows.next() {
                 return Next::Row(Arc::new(row));
             }
-            self.all_rows_read = true;
             if !none_is_in_flight || self.elsewhere.is_empty() {
                 return Next::Nothing;
             }

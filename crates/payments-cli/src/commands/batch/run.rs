@@ -139,7 +139,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn is_over(&self) -> bool {
+    fn is_over(&mut self) -> bool {
         self.in_flight.is_empty() && (self.counting.summary.stop.is_some() || !self.queue.has_more())
     }
 
@@ -196,7 +196,9 @@ impl<'a> Run<'a> {
         self.quiet_since = now;
         let decision = self.rules.decide(&ended.charged, &mut self.throttle, ended.ticket, now);
         self.last_problem = decision.problem.unwrap_or(self.last_problem);
-        self.stop_if(decision.stop);
+        // With nothing left to send, there is nothing to wait for.
+        let is_last = decision.row == RowGoesOn::Count && !self.queue.has_more();
+        self.stop_if(decision.stop.filter(|stop| !(is_last && stop.is_of_patience())));
         match decision.row {
             RowGoesOn::AskAgain => self.queue.ask_again(ended),
             RowGoesOn::TryAgain => self.queue.try_again(ended),

@@ -37,6 +37,11 @@ impl Stop {
         matches!(self, Self::Unauthorized(_))
     }
 
+    /// Whether the service needs a longer pause than `--patience` allows.
+    pub(crate) const fn is_of_patience(&self) -> bool {
+        matches!(self, Self::Throttled { .. } | Self::Outage(_))
+    }
+
     /// What a person does before the same command runs again, in the headline and where the rest of the rows is described.
     /// "Safe" would be wrong where each run gets one more row rejected.
     pub(super) fn next_run(&self) -> NextRun {

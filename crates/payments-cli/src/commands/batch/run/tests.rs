@@ -341,6 +341,21 @@ async fn single_lost_responses_do_not_pause_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn last_row_is_followed_by_no_pause_and_stops_nothing() {
+    // Within `--patience`, and beyond it.
+    for asked in ["7", "7000"] {
+        let begun = Instant::now();
+        let setup = TestRun::reliable().await;
+        let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
+        setup.gateway.arm(busy.retry_after(asked).skip(2));
+        let summary = setup.run(3).throttled(1, Duration::from_mins(5)).complete(never).await;
+        assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (2, 1));
+        assert!(summary.stop.is_none(), "{:?}", summary.stop);
+        assert_eq!((ExitCode::of_run(&summary), begun.elapsed()), (ExitCode::Rejected, Duration::ZERO));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn signal_ends_a_pause_at_once() {
     let setup = TestRun::new(|_| true, MemoryStore::new()).await;
     let begun = Instant::now();
