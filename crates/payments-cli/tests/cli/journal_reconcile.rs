@@ -127,7 +127,14 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
             begun[0], begun[1]
         )
     );
+    // Nobody has touched it, and the next run replaces it; a person's edits are kept.
+    let written = workspace.read("found.csv");
+    workspace.reconcile(&report, &options).quiet(0);
+    let edited = written.replace("line 3", "line 3, and by telephone");
+    workspace.write("found.csv", &edited);
     workspace.reconcile(&report, &options).refused("exists");
+    assert_eq!(workspace.read("found.csv"), edited);
+    workspace.write("found.csv", written);
 
     workspace.journals(format!("resolve --from {out}")).quiet(0);
     assert_eq!(workspace.shown("@invoice-21", "transaction_id"), first);

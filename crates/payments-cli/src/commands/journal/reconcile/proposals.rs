@@ -112,7 +112,7 @@ fn cells(
     [key.to_string(), number, revision, id, verdict, note, service, timestamp(*begun_at)]
 }
 
-/// A file that does not exist yet, or that an earlier run has written without rows.
+/// A file that does not exist yet, or that an earlier run has written without rows or with the same ones.
 struct NewFile<'a> {
     option: &'static str,
     path: &'a Path,
@@ -135,7 +135,7 @@ impl NewFile<'_> {
         if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
             return Err(self.refused("is the journal or the report", "name another one"));
         }
-        if self.path.symlink_metadata().is_ok() && !self.is_without_rows() {
+        if self.path.symlink_metadata().is_ok() && !self.may_be_replaced() {
             return Err(self.exists());
         }
         Ok(())
@@ -145,17 +145,26 @@ impl NewFile<'_> {
         self.refused("exists, and somebody may have written into it", "remove it, or name another")
     }
 
-    /// Whether the file is as an earlier run wrote it that found nothing.
-    fn is_without_rows(&self) -> bool {
-        let Ok(header) = csv_file::record(&self.headings) else { return false };
+    /// Whether the file is as an earlier run wrote it that found nothing or the same. Nobody's edits are in it.
+    fn may_be_replaced(&self) -> bool {
+        let (Ok(header), Ok(all)) = (csv_file::record(&self.headings), self.content()) else { return false };
         let is_file = self.path.symlink_metadata().is_ok_and(|found| found.is_file());
-        is_file && files::read(self.path, header.len()).is_ok_and(|read| read.is_some_and(|it| *it == header))
+        let read = files::read(self.path, all.len()).ok().flatten();
+        is_file && read.is_some_and(|read| *read == header || *read == all)
+    }
+
+    fn content(&self) -> io::Result<Vec<u8>> {
+        let mut bytes = csv_file::record(&self.headings)?;
+        for row in &self.rows {
+            bytes.extend(csv_file::record(row)?);
+        }
+        Ok(bytes)
     }
 
     fn create(&self) -> Result<File, Failure> {
         let mut options = OpenOptions::new();
-        // The header is written again.
-        options.write(true).create_new(!self.is_without_rows());
+        // What is there is written again.
+        options.write(true).create_new(!self.may_be_replaced());
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;
@@ -172,11 +181,7 @@ impl NewFile<'_> {
 
     fn fill(&self, mut file: &File) -> Result<(), Failure> {
         let mut write = || {
-            let mut bytes = csv_file::record(&self.headings)?;
-            for row in &self.rows {
-                bytes.extend(csv_file::record(row)?);
-            }
-            file.write_all(&bytes)?;
+            file.write_all(&self.content()?)?;
             file.sync_all()
         };
         write().map_err(|error| {
