@@ -1,6 +1,6 @@
 //! `payments journal reconcile`: a processor's report against the journal. It changes nothing and looks nothing up.
 
-mod cells;
+pub(super) mod cells;
 mod document;
 mod processor_report;
 mod proposals;

@@ -1,6 +1,6 @@
 //! Amounts, digits and times as processors write them.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use payments_journal::{ReportCell, RowTime};
 use payments_model::Amount;
@@ -85,7 +85,7 @@ pub(super) fn last_four(text: &str) -> ReportCell<String> {
 
 /// A time as it is written, with its date still in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Written {
+pub(in super::super) struct Written {
     date: Date,
     /// The time of the day in seconds, from and to.
     from: u64,
@@ -110,7 +110,7 @@ enum Date {
 }
 
 impl Written {
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(in super::super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let end = text.find(|letter: char| letter.is_whitespace() || letter == 'T').unwrap_or(text.len());
         let (date, rest) = text.split_at(end);
@@ -141,6 +141,20 @@ impl Written {
     /// Whether it means another day in another order.
     pub(super) fn depends_on_order(&self) -> bool {
         matches!(self.date, Date::Either { first, second, .. } if first != second)
+    }
+
+    /// Whether this is how a spreadsheet shows the instant, of which it was given the time in UTC: without the zone, and maybe without
+    /// the seconds. A date of which either number may be the day says too little.
+    pub(in super::super) fn shows(&self, at: SystemTime) -> bool {
+        let is_one_day = self.order().is_some() || !self.depends_on_order();
+        let is_clear = self.zone.is_none() && self.to - self.from < 60 && is_one_day;
+        let second = Duration::from_secs(1);
+        let order = self.order().unwrap_or(DateOrder::Dmy);
+        is_clear
+            && self.between(order, Some(0)).is_some_and(|it| {
+                // It may have been rounded.
+                (it.earliest - second..=it.latest).contains(&at)
+            })
     }
 
     /// The time between two instants. Without any zone it may be in every zone, from 12 hours behind UTC to 14 ahead.
@@ -214,6 +228,26 @@ fn parse_time(text: &str) -> Option<(u64, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spreadsheet_shows_an_instant_without_its_zone() {
+        let at = humantime::parse_rfc3339("2026-11-28T10:35:28.600Z").expect("a time");
+        for (text, is_shown) in [
+            ("2026-11-28 10:35:28", true),
+            ("2026-11-28 10:35:29", true),
+            ("2026-11-28 10:35", true),
+            ("11/28/2026 10:35", true),
+            ("28.11.2026 10:35:28", true),
+            ("28/11/2026 10:36", false),
+            ("2026-11-28 10:35:27", false),
+            ("2026-11-28T10:35:28+01:00", false),
+            ("2026-11-28", false),
+        ] {
+            assert_eq!(Written::parse(text).is_some_and(|it| it.shows(at)), is_shown, "{text}");
+        }
+        let at = humantime::parse_rfc3339("2026-11-05T10:35:28.600Z").expect("a time");
+        assert!(!Written::parse("05/11/2026 10:35").expect("a time").shows(at), "it may be in May");
+    }
 
     #[test]
     fn reconciled_amounts_are_read_only_if_they_have_one_meaning_d53() {

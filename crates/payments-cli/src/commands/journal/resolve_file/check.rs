@@ -7,6 +7,7 @@ use payments_journal::{HistoryEvent, Intent, IntentState, Journal, StateName, Ve
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
+use super::super::reconcile::cells::Written;
 use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
 use super::super::{CommandError, for_each_page};
 use super::rows::ResolutionRow;
@@ -267,10 +268,14 @@ fn mismatches(row: &ResolutionRow, intent: &Intent) -> Vec<(&'static str, String
         HistoryEvent::Begun { at, .. } => Some(*at),
         _ => None,
     });
-    let mut begun = begun.chain([intent.begun_at]).map(timestamp);
-    if row.begun_at.as_ref().is_some_and(|seen| begun.all(|at| at != *seen)) {
+    let mut begun = begun.chain([intent.begun_at]);
+    let shows = |seen: &str, at| timestamp(at) == seen || Written::parse(seen).is_some_and(|it| it.shows(at));
+    if row.begun_at.as_ref().is_some_and(|seen| !begun.any(|at| shows(seen, at))) {
         let at = timestamp(intent.begun_at);
-        add("BegunAt", format!("is not that of the key, which was sent at {at}: {ANOTHER_JOURNAL}"));
+        let restore =
+            "if a spreadsheet has changed only the form of the time, write it as it was, or empty the cell";
+        let rule = format!("is not that of the key, which was sent at {at}: {ANOTHER_JOURNAL}; {restore}");
+        add("BegunAt", rule);
     }
     if row.amount.is_some() && row.amount != intent.request.amount {
         let rule = "is not the amount of the key's payment: compare the row with `payments journal show KEY`";
