@@ -79,7 +79,7 @@ fn list_has_every_intent_in_order_or_those_in_some_states() {
 fn text_list_is_a_table_with_sums_and_without_tokens() {
     let workspace = Workspace::with_every_state();
     let text = workspace.journals("list --output text").stdout;
-    let columns = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "REFERENCE", "TRANSACTION", "ATTEMPT"];
+    let columns = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE", "ATTEMPT"];
     has(text.lines().next().unwrap(), columns);
     has(&text, ["rejected (", "unknown (", "resolved (not processed)"]);
     assert!(!text.contains("tok_"), "{text}");

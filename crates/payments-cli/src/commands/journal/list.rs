@@ -65,7 +65,7 @@ struct IntentTable {
 }
 
 /// The last ones are left out first.
-const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "REFERENCE", "TRANSACTION", "ATTEMPT"];
+const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE", "ATTEMPT"];
 
 /// However narrow the terminal is, these columns are shown.
 const ALWAYS: usize = 3;
@@ -172,8 +172,8 @@ fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
         for_terminal(&state(intent)),
         amount.unwrap_or_default(),
         minute(intent.begun_at),
-        reference.unwrap_or_default(),
         id.unwrap_or_default(),
+        reference.unwrap_or_default(),
         intent.attempts.to_string(),
     ]
 }
