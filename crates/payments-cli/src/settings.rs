@@ -3,6 +3,7 @@
 mod api_key;
 mod journal_place;
 mod proxy;
+mod repeated;
 mod source;
 
 use std::time::Duration;
@@ -15,6 +16,7 @@ pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
 pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor, base_url, warn_of_a_loss};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
+pub(crate) use self::repeated::{journal_options, service_options};
 pub(crate) use self::source::Source;
 use self::source::{
     API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,
@@ -206,6 +208,20 @@ fn endpoint(options: &ClientOptions, api_key: ApiKey) -> Result<(Endpoint, Sourc
         })?;
     let hinted = |error| Failure::from(error).hint(format!("the base URL came from {source}"));
     Ok((Endpoint::new(&base_url, api_key).map_err(hinted)?, source))
+}
+
+/// The name of the service that calls with these options go to; `None` if nothing names one.
+pub(crate) fn called_service(options: &ClientOptions) -> Result<Option<String>, Failure> {
+    let merchant = merchant(options)?;
+    if merchant.is_none() && chosen_text(options.base_url.as_ref(), "--base-url", BASE_URL)?.is_none() {
+        return Ok(None);
+    }
+    let (endpoint, _) = endpoint(options, ApiKey::new("any")?)?;
+    let endpoint = match merchant {
+        Some((label, _)) => endpoint.for_merchant(&label, ApiKey::new("any")?)?,
+        None => endpoint,
+    };
+    Ok(Some(KnownKeys::in_environment().mask(endpoint.service())))
 }
 
 /// The label of one of several merchants at the service.

@@ -18,7 +18,7 @@ pub(crate) struct GlobalOptions {
 }
 
 /// Settings of the commands that talk to a service; the others refuse them.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct ClientOptions {
     /// Base URL of the service [env: PAYMENTS_BASE_URL]
@@ -68,6 +68,13 @@ pub(crate) enum OutputShape {
 pub(crate) fn hidden_client_options() -> Vec<Arg> {
     let options = ClientOptions::augment_args(Command::new("payments"));
     options.get_arguments().map(|option| option.clone().hide(true)).collect()
+}
+
+/// The same for a command that only needs to know the service.
+pub(crate) fn all_but_the_service() -> Vec<Arg> {
+    let mut options = hidden_settings();
+    options.retain(|option| !["base_url", "merchant"].contains(&option.get_id().as_str()));
+    options
 }
 
 /// The same for commands of the journal, where `--verbose` shows which journal is used.

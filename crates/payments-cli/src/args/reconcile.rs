@@ -51,8 +51,8 @@ pub(crate) struct ReconcileArguments {
     #[arg(long)]
     pub(crate) journal_is_complete: bool,
 
-    /// The service that the report is from, as `list` prints it; required if the journal has several
-    #[arg(long, value_name = "NAME")]
+    /// The service that the report is from, as `list` prints it; if the journal has several, give it, or --merchant
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["base_url", "merchant"])]
     pub(crate) service: Option<String>,
 
     /// New CSV file for what was found, which `resolve --from` takes

@@ -21,7 +21,7 @@ use crate::failure::{Abandoned, FailedOutcome, FailedResponse, Failure, Purpose,
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service, shell_word};
+use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_journal, of_other_service, shell_word};
 use crate::report::{DryRun, ExitCode, IntentNote, Processed, Report};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
 use crate::settings::{JOURNAL, JournalPlace, OpenFor, Settings, warn_of_a_loss};
@@ -364,9 +364,8 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
     let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status.filter(|_| !error.is_decline())) {
         (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
-            "the key stays rejected until a person allows it to be sent again: \
-             payments journal retry --status {status} --key={}",
-            shell_word(error.key().as_str())
+            "the key stays rejected until a person allows it to be sent again: {}",
+            of_journal(&format!("retry --status {status} --key={}", shell_word(error.key().as_str())))
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),

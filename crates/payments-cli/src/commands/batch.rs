@@ -41,7 +41,7 @@ use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Situation};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::advice::{EARLIER_RUNS, RUN_LOST};
+use crate::report::advice::{EARLIER_RUNS, run_lost};
 use crate::report::run::{Stop, Summary};
 use crate::report::{ExitCode, Processed, Report};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
@@ -66,7 +66,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
     run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
         if has_begun {
             // Without a summary.
-            Failure::new(FailedOutcome::Unknown, "internal", RUN_LOST)
+            Failure::new(FailedOutcome::Unknown, "internal", run_lost())
         } else {
             with_earlier_runs(Abandoned::Panic.before_sending())
         }

@@ -8,6 +8,7 @@ use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
+use crate::settings::{journal_options, service_options};
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
@@ -135,18 +136,23 @@ fn text_of(step: &NextStep) -> String {
 /// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
 pub(crate) fn look_up(id: &TransactionId) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get {separator}{}", shell_word(id.as_str()))
+    format!("payments transaction get{} {separator}{}", service_options(None), shell_word(id.as_str()))
 }
 
 /// A command of the journal about this key, ready to paste.
 pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> String {
-    let key = shell_word(key.as_str());
+    let (key, journal) = (shell_word(key.as_str()), journal_options());
     // What follows `--` is no option.
     if key.starts_with('-') {
-        format!("payments journal {command}{options} -- {key}")
+        format!("payments journal {command}{options}{journal} -- {key}")
     } else {
-        format!("payments journal {command} {key}{options}")
+        format!("payments journal {command} {key}{options}{journal}")
     }
+}
+
+/// Another command of this journal, ready to paste.
+pub(crate) fn of_journal(command: &str) -> String {
+    format!("payments journal {command}{}", journal_options())
 }
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
@@ -169,8 +175,13 @@ pub(crate) const EARLIER_RUNS: &str =
     "earlier runs may have paid rows of this file: do not pay them another way";
 
 /// A run panicked, and has no summary.
-pub(crate) const RUN_LOST: &str = "internal error after charges may have been sent; their outcomes may be unknown: do not pay them \
-     another way, see `payments journal list --unresolved`, then run the same command again";
+pub(crate) fn run_lost() -> String {
+    format!(
+        "internal error after charges may have been sent; their outcomes may be unknown: do not pay them another way, see `{}`, then \
+         run the same command again",
+        of_journal("list --unresolved")
+    )
+}
 
 /// What sends a rejected key again.
 pub(crate) const NEW_ATTEMPT: &str = "to make a new attempt with this key, give --after-rejection";

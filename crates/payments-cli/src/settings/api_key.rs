@@ -155,7 +155,7 @@ pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {
     /// `file` is that of the option, and `chosen` the key that calls would use.
-    fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
+    pub(super) fn new(file: Option<&Path>, chosen: Option<&Key>) -> Self {
         let files = file.map(Path::to_owned).into_iter().chain(variable(API_KEY_FILE).map(PathBuf::from));
         let in_files = files.filter(|path| path.is_file()).filter_map(|path| {
             let bytes = files::read(&path, LARGEST_KEY_FILE).ok()??;

@@ -28,8 +28,6 @@ pub(crate) struct JournalPlace {
     purpose: Purpose,
     /// A second witness of a journal in a file.
     witness: Option<PathBuf>,
-    /// Whether an option names the witness.
-    has_witness_option: bool,
     /// What says that the journal must exist, if anything does.
     must_exist: Option<Source>,
     /// The journals that were opened, to close them at the end.
@@ -105,7 +103,7 @@ impl JournalPlace {
                 purpose.nothing_done()
             )));
         }
-        Ok(Some(Self { witness, has_witness_option: matches!(source, Source::Flag(_)), ..place }))
+        Ok(Some(Self { witness, ..place }))
     }
 
     /// Refuses to create the journal if this option, or the variable, says that it must exist.
@@ -311,16 +309,6 @@ impl JournalPlace {
         (is_seen && self.source == Source::Flag("--journal")).then(|| seen_in_arguments("--journal", JOURNAL))
     }
 
-    /// Whether a command must name the journal, because no variable does.
-    pub(crate) fn needs_an_option(&self) -> bool {
-        matches!(self.source, Source::Flag(_))
-    }
-
-    /// The witness, if a command that is ready to paste must name it.
-    pub(crate) fn witness_option(&self) -> Option<&Path> {
-        self.witness.as_deref().filter(|_| self.has_witness_option)
-    }
-
     /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
     ///
     /// Such a file must not even be opened: closing it would release this process's locks on the journal.
@@ -373,7 +361,6 @@ impl JournalPlace {
             source,
             purpose,
             witness: None,
-            has_witness_option: false,
             must_exist: None,
             journals: Mutex::default(),
             created: OnceLock::new(),

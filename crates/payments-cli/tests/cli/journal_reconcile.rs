@@ -476,7 +476,7 @@ fn missing_columns_and_words_are_asked_for() {
         (
             "Id,Amount,Reference,Settlement Date,Status\nt,1,r,2026-11-01,Settled",
             "",
-            "report.csv --column 'time=Settlement Date' --charged-status WORD,…",
+            "report.csv --column 'time=Settlement Date' --charged-status WORD,… --declined-status WORD,…",
         ),
         (
             "A",
@@ -488,7 +488,7 @@ fn missing_columns_and_words_are_asked_for() {
         (
             "Nr,Amount,Reference,Date",
             "--witness /mnt/witness.db",
-            "report.csv --witness /mnt/witness.db --column id=HEADING",
+            "report.csv --column id=HEADING --witness /mnt/witness.db",
         ),
         (header, "--column id=Nr", "no column of the name that --column id gives"),
         (header, "--charged-status ok", "has no column that is known to be the status"),
@@ -522,7 +522,7 @@ fn password_of_an_option_is_not_in_the_command_to_paste() {
                    --within 36h --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards";
     let expected = format!(
         "say which is which with payments journal reconcile {report} --charged-status 'Settled,In full' --zone -05:30 --within '1day 12h' \
-         --service https://pay.example.com --ids-are-not-cards --journal postgres://127.0.0.1:9/billing --column time=HEADING"
+         --service https://pay.example.com --ids-are-not-cards --column time=HEADING --column status=HEADING --journal postgres://127.0.0.1:9/billing"
     );
     for output in ["json", "text"] {
         let ended =

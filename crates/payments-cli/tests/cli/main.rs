@@ -25,6 +25,7 @@ mod lost_history;
 mod messages;
 mod never_sent;
 mod outcomes;
+mod pasted;
 mod proxy;
 mod repeats;
 mod resolving;

@@ -12,7 +12,7 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::marks_of_payment;
 use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::{journal_command, shell_word};
+use crate::report::advice::{journal_command, of_journal, shell_word};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::report::{Problems, Role};
 use crate::rows::card_like_ids;
@@ -343,7 +343,7 @@ fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> Str
         }
         (state, None) => {
             let correction = how_to_reopen(intent, request).map(|retry| {
-                format!("if this row corrects it, run `payments journal retry {retry}` first; ")
+                format!("if this row corrects it, run `{}` first; ", of_journal(&format!("retry {retry}")))
             });
             format!(
                 "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \

@@ -12,6 +12,7 @@ use crate::args::journal::ListArguments;
 use crate::format::timestamp;
 use crate::output::Output;
 use crate::report::IntentSum;
+use crate::report::advice::of_journal;
 use crate::report::intent::{IntentObject, state, tone};
 use crate::settings::{JournalPlace, OpenFor};
 use crate::stdout;
@@ -130,7 +131,7 @@ impl IntentTable {
         let mut text = "\n".to_owned();
         if self.shown < COLUMNS.len() {
             let left_out = COLUMNS[self.shown..].join(", ");
-            let note = format!("the terminal is too narrow for {left_out}: see `payments journal show KEY`");
+            let note = format!("the terminal is too narrow for {left_out}: see `{}`", of_journal("show KEY"));
             let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
         }
         for ((_, _, name), sum) in &self.sums {

@@ -13,14 +13,16 @@ use self::document::Document;
 use self::processor_report::ProcessorReport;
 use super::status_words::StatusWords;
 use super::{CommandError, READ, code_of};
+use crate::args::ClientOptions;
 use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::format::timestamp;
 use crate::output::Output;
 use crate::report::ExitCode;
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, OpenFor, called_service};
 
 pub(super) async fn run(
+    options: &ClientOptions,
     place: &JournalPlace,
     output: Output,
     asked: &ReconcileArguments,
@@ -47,15 +49,23 @@ pub(super) async fn run(
     }
     let words = StatusWords::of(asked)?;
     let report = ProcessorReport::read(asked, words, place)?;
+    // A variable alone may be there for other commands.
+    let called = called_service(options)?;
+    let called = called.filter(|called| options.base_url.is_some() || called.contains('#'));
     let mut options = ReconcileOptions::default();
-    options.service.clone_from(&asked.service);
+    options.service = asked.service.clone().or(called);
     options.complete = complete;
     options.within = asked.within.unwrap_or(options.within);
     let journal = place.open(OpenFor::Reading).await?;
-    let found = journal.reconcile(&report.rows, &options).await?;
+    let found = journal.reconcile(&report.rows, &options).await.map_err(|error| {
+        let failure = Failure::of_store(&error);
+        // Nothing else is refused here.
+        let how = "name it with --service, or with --base-url and --merchant";
+        if error.is_refused() { failure.hint(how.to_owned()) } else { failure }
+    })?;
     let written = proposals::write(&found, &report, place, asked)?;
     let document = Document::of(&found, &report, written);
-    let written = super::write(READ, output, &document, |style| document.lines(style, place));
+    let written = super::write(READ, output, &document, |style| document.lines(style));
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
     Ok(code_of(&written, ExitCode::of_keys(found.leaves_unknown(), is_unexplained)))

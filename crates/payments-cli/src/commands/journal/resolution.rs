@@ -9,11 +9,8 @@ use serde::Serialize;
 
 use super::show;
 use crate::failure::Failure;
-use crate::files;
-use crate::report::advice::shell_word;
 use crate::report::intent::IntentObject;
 use crate::report::{Effect, Processed, text};
-use crate::settings::JournalPlace;
 use crate::style::{Style, for_terminal};
 
 /// A verdict of which the id is still the text that a person wrote.
@@ -146,13 +143,9 @@ fn login_name() -> Option<String> {
         .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
 }
 
-/// What a command that is ready to paste needs where no variable names the journal or its witness, or no login name is known.
-pub(super) fn needed_options(place: &JournalPlace) -> (String, &'static str) {
-    let journal = || format!(" --journal {}", shell_word(&for_terminal(&place.to_string())));
-    let journal = place.needs_an_option().then(journal).unwrap_or_default();
-    let witness = place.witness_option().and_then(files::shown_name);
-    let witness = witness.map(|path| format!(" --witness {}", shell_word(&for_terminal(&path))));
-    (journal + witness.as_deref().unwrap_or_default(), if person(None).is_ok() { "" } else { " --by NAME" })
+/// What a command that resolves needs where no login name is known.
+pub(super) fn by_option() -> &'static str {
+    if person(None).is_ok() { "" } else { " --by NAME" }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::Serialize;
 use self::check::{Check, CheckedRow, look_up};
 use self::rows::ResolutionRow;
 use super::resolution::{
-    self, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needed_options, needs_service,
+    self, RESOLVED, ResolvedIntent, TOO_EARLY, by_option, may_be_sent_too_early, needs_service,
 };
 use super::{CommandError, READ, code_of, for_each_page};
 use crate::args::ClientOptions;
@@ -25,11 +25,11 @@ use crate::format::counted;
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
-use crate::report::advice::second_charge;
+use crate::report::advice::{of_journal, second_charge};
 use crate::report::{ExitCode, IntentSum, Problems, Role, intent_history, text};
 use crate::rows::RowFile;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::settings::{JournalPlace, OpenFor, ReadKeys};
+use crate::settings::{JournalPlace, OpenFor, ReadKeys, service_options};
 use crate::stderr;
 
 pub(super) async fn run(
@@ -86,7 +86,7 @@ pub(super) async fn run(
     };
     result.left_alone = left_alone + say_nothing;
     result.still_unknown = still_unknown(&journal, &result).await;
-    result.show(output, place)
+    result.show(output)
 }
 
 /// The intents that were resolved, or would be, and the failure if not all of them were.
@@ -215,7 +215,7 @@ impl FileResult {
         sums
     }
 
-    fn show(self, output: Output, place: &JournalPlace) -> Result<ExitCode, CommandError> {
+    fn show(self, output: Output) -> Result<ExitCode, CommandError> {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
         let second_charges: Vec<_> = second_charges.collect();
@@ -233,7 +233,7 @@ impl FileResult {
             still_unknown: self.still_unknown,
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
-        let written = super::write(what, output, &document, |_| self.lines(place));
+        let written = super::write(what, output, &document, |_| self.lines());
         for warning in &second_charges {
             stderr::warn(warning);
         }
@@ -251,7 +251,7 @@ impl FileResult {
     }
 
     /// A line for each key, then the sums, and what to do next.
-    fn lines(&self, place: &JournalPlace) -> String {
+    fn lines(&self) -> String {
         let mut text =
             if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
         text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
@@ -281,13 +281,20 @@ impl FileResult {
             None => {}
             Some(IntentSum { count: 0, .. }) => text.push_str("still unknown: no key\n"),
             Some(sum) => {
-                let ((journal, by), sum) = (needed_options(place), sum.shown());
+                let (export, resolve) = (
+                    of_journal("export --state unknown --format csv"),
+                    of_journal("resolve --from unknown.csv"),
+                );
                 text.extend([
-                    format!("still unknown: {sum}; write what you find out about them into this file:\n"),
                     format!(
-                        "  payments journal export --state unknown --format csv{journal} > unknown.csv\n"
+                        "still unknown: {}; write what you find out about them into this file:\n",
+                        sum.shown()
                     ),
-                    format!("  payments journal resolve --from unknown.csv{journal}{by}\n"),
+                    format!(
+                        "  {export} > unknown.csv\n  {resolve}{}{}\n",
+                        service_options(None),
+                        by_option()
+                    ),
                 ]);
             }
         }

@@ -8,6 +8,7 @@ use super::{CommandError, code_of, resolution};
 use crate::args::journal::RetryArguments;
 use crate::failure::{Done, Failure};
 use crate::output::Output;
+use crate::report::advice::journal_command;
 use crate::report::intent::state;
 use crate::report::{ExitCode, IntentSum};
 use crate::settings::KnownKeys;
@@ -38,7 +39,8 @@ pub(super) async fn run(
             let state = state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
             let why = format!(
-                "{key} is {state}, not rejected{such}; nothing was changed: look at it with `payments journal show`"
+                "{key} is {state}, not rejected{such}; nothing was changed: look at it with `{}`",
+                journal_command("show", key, "")
             );
             return Err(Failure::invalid("not_rejected_so", why).into());
         }

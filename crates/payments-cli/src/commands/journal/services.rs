@@ -9,6 +9,7 @@ use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
 use crate::format::{counted, timestamp};
 use crate::output::Output;
+use crate::report::advice::of_journal;
 use crate::settings::KnownKeys;
 use crate::settings::{JournalPlace, OpenFor};
 use crate::style::for_terminal;
@@ -69,12 +70,13 @@ fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
     if by.is_none() && !refused.is_empty() {
         let states: Vec<_> = refused.iter().map(|of| format!("{} {}", of.count, of.state.as_str())).collect();
         let has = |state| refused.iter().any(|of| of.state == state);
+        let list = of_journal("list --unresolved");
         let before = match (has(StateName::Sending), has(StateName::Unknown)) {
-            (true, false) => "no payment is being sent: wait until it has ended",
+            (true, false) => "no payment is being sent: wait until it has ended".to_owned(),
             (true, true) => {
-                "no payment is being sent and these are resolved: wait, then see `payments journal list --unresolved`"
+                format!("no payment is being sent and these are resolved: wait, then see `{list}`")
             }
-            (false, _) => "these are resolved: see `payments journal list --unresolved`",
+            (false, _) => format!("these are resolved: see `{list}`"),
         };
         return format!(
             "{lines}\nnothing was changed: {shown} has {}, and no key of it can be changed before {before}\n",

@@ -228,6 +228,12 @@ impl<'a> StatusWords<'a> {
         Ok(this)
     }
 
+    /// The options that a report with a status needs.
+    pub(super) fn wanted(&self) -> String {
+        let declined = if self.declined.is_empty() { " --declined-status WORD,…" } else { "" };
+        format!("--charged-status WORD,…{declined}")
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.charged.is_empty() && self.declined.is_empty()
     }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
 
+use crate::report::advice::of_journal;
+
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
 pub(crate) enum Stop {
@@ -105,7 +107,10 @@ impl fmt::Display for Stop {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Interrupted(signal) => {
-                write!(f, "interrupted by {signal}; no new charge was started, and those in flight have ended")
+                write!(
+                    f,
+                    "interrupted by {signal}; no new charge was started, and those in flight have ended"
+                )
             }
             Self::Unauthorized(Outcome::Unknown) => write!(
                 f,
@@ -126,8 +131,10 @@ impl fmt::Display for Stop {
                      send anything again; `payments journal resolve --from FILE` resolves many at once",
                 )
             }
-            Self::Forbidden(..) => f.write_str(
-                "the service forbids the charge (HTTP 403): find out why, then run `payments journal retry --status 403`",
+            Self::Forbidden(..) => write!(
+                f,
+                "the service forbids the charge (HTTP 403): find out why, then run `{}`",
+                of_journal("retry --status 403")
             ),
             Self::Blocked(status) => write!(
                 f,
@@ -171,9 +178,11 @@ impl fmt::Display for Stop {
                  run the same command again once the journal works"
             ),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
-            Self::Internal => f.write_str(
-                "internal error, which is a bug: report the place that stderr names; no new charge was started; \
-                 `payments journal list --unresolved` shows what is unknown",
+            Self::Internal => write!(
+                f,
+                "internal error, which is a bug: report the place that stderr names; no new charge was started; `{}` shows what is \
+                 unknown",
+                of_journal("list --unresolved")
             ),
         }
     }

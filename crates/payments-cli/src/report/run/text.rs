@@ -9,7 +9,9 @@ use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
 use super::{RejectedRow, Summary};
 use crate::format::counted;
+use crate::report::advice::of_journal;
 use crate::report::exit_code::ExitCode;
+use crate::settings::service_options;
 use crate::style::{Style, Tone, for_terminal};
 
 impl Summary {
@@ -136,7 +138,7 @@ impl Summary {
         let rest = count.saturating_sub(self.rejected.len() as u64);
         let more = if rest > 0 { format!("and {rest} more: ") } else { String::new() };
         let is_cut = rest > 0 || by_reason.iter().any(|(_, rows)| rows.len() > MOST_OF_ONE_REASON);
-        let all = format!("  {more}`payments journal list --state rejected` lists them all");
+        let all = format!("  {more}`{}` lists them all", of_journal("list --state rejected"));
         text.extend(is_cut.then(|| line(&all)));
         text
     }
@@ -163,10 +165,21 @@ impl Summary {
             text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
         }
         if !text.is_empty() {
-            text += &line(
-                "`payments journal list --unresolved` lists them all; `payments journal reconcile` finds them in the processor's \
-                 report, and `payments journal resolve` takes what it found with --from, or one key",
-            );
+            let service = service_options(None);
+            let [list, reconcile, resolve] = [
+                "list --unresolved",
+                "reconcile REPORT.csv --out found.csv --rest rest.csv",
+                "resolve --from found.csv",
+            ]
+            .map(of_journal);
+            for step in [
+                format!("`{list}` lists them all; this finds them in the processor's report:"),
+                format!("  {reconcile}{service}"),
+                "then record what it found, or one key alone:".to_owned(),
+                format!("  {resolve}{service}"),
+            ] {
+                text += &line(&step);
+            }
         }
         text
     }
@@ -196,15 +209,17 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
     let listed = |statuses: Vec<u16>| statuses.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
     if !together.is_empty() {
         lines.push(format!(
-            "fix the cause, then run `payments journal retry --status {}` so that the same command sends them again",
-            listed(together)
+            "fix the cause, then run `{}` so that the same command sends them again",
+            of_journal(&format!("retry --status {}", listed(together)))
         ));
     }
     if !one_by_one.is_empty() {
         lines.push(format!(
-            "the service itself may have declined others with HTTP {}: fix the cause, look at `payments journal list --state rejected`, \
-             and let single ones be sent again with `payments journal retry --key KEY`",
-            listed(one_by_one)
+            "the service itself may have declined others with HTTP {}: fix the cause, look at `{}`, and let single ones be sent \
+             again with `{}`",
+            listed(one_by_one),
+            of_journal("list --state rejected"),
+            of_journal("retry --key KEY")
         ));
     }
     lines

@@ -12,13 +12,13 @@ use serde::Serialize;
 
 use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
 use super::proposals::{Written, still_unknown};
-use crate::commands::journal::resolution::needed_options;
+use crate::commands::journal::resolution::by_option;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, timestamp};
-use crate::report::advice::{journal_command, shell_word};
+use crate::report::advice::{journal_command, of_journal, shell_word};
 use crate::report::intent_history::in_words;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::settings::JournalPlace;
+use crate::settings::service_options;
 use crate::style::{Style, Tone, for_terminal};
 
 pub(super) fn lines_of(lines: &[u64]) -> String {
@@ -233,7 +233,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(super) fn lines(&self, style: Style, place: &JournalPlace) -> String {
+    pub(super) fn lines(&self, style: Style) -> String {
         let mut text = Sections { text: String::new(), style };
         let keys = |count: usize| counted(count as u64, "key");
         let rows = |count: usize| counted(count as u64, "row");
@@ -302,14 +302,14 @@ impl<'a> Document<'a> {
         if text.is_empty() {
             text.push_str("nothing is unknown, and every charge is explained\n");
         }
-        let next_step = self.next_step(place);
+        let next_step = self.next_step();
         if !next_step.is_empty() {
             text.push('\n');
         }
         text + &next_step
     }
 
-    fn next_step(&self, place: &JournalPlace) -> String {
+    fn next_step(&self) -> String {
         let mut text = String::new();
         let is_proposed =
             !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
@@ -319,12 +319,11 @@ impl<'a> Document<'a> {
         if is_proposed && out.is_none() {
             text.push_str("--out FILE.csv writes what was found for `resolve --from`\n");
         }
-        let (journal, by) = needed_options(place);
         if let (Some(first), None) = (self.still_unknown.first(), rest) {
-            let options = format!(" --not-processed --note TEXT{journal}{by}");
+            let options = format!(" --not-processed --note TEXT{}", by_option());
             let command = match &*self.still_unknown {
                 [_] => journal_command("resolve", first, &options),
-                _ => format!("payments journal resolve KEY{options}"),
+                _ => of_journal(&format!("resolve KEY{options}")),
             };
             text.extend([
                 "only with proof that a payment was not made, because its key is then sent again:\n",
@@ -345,8 +344,8 @@ impl<'a> Document<'a> {
             _ => format!("fill in {}", files.concat()),
         };
         let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
-        let from = from.concat();
-        let _ = writeln!(text, "{what}, then:\n  payments journal resolve{from}{journal}{by}");
+        let (resolve, by) = (of_journal(&format!("resolve{}", from.concat())), by_option());
+        let _ = writeln!(text, "{what}, then:\n  {resolve}{}{by}", service_options(self.service));
         text
     }
 }
@@ -446,7 +445,10 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
         UndecidedReason::SeveralKeys => ("several_keys", "the row may be another key's"),
         UndecidedReason::SeveralAttempts => ("several_attempts", "the row may be another attempt's"),
         UndecidedReason::Contradiction => ("contradiction", "the row with its id is another payment's"),
-        UndecidedReason::Status => ("status", "the status of its row, or another column, decides nothing"),
+        UndecidedReason::Status => (
+            "status",
+            "the status of its row, or another column, decides nothing: --charged-status or --declined-status says what it means",
+        ),
         _ => ("other", "nothing can be said"),
     }
 }

@@ -8,15 +8,14 @@ use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
-use crate::commands::journal::resolution::needed_options;
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::failure::Failure;
 use crate::files;
 use crate::report::Role;
-use crate::report::advice::shell_word;
+use crate::report::advice::{of_journal, shell_word};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{RowFile, Table};
-use crate::settings::JournalPlace;
+use crate::settings::{JournalPlace, service_options};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
@@ -102,7 +101,7 @@ impl ProcessorReport {
         let (columns, mut unclear) = columns(&table, &asked.columns, words);
         if !unclear.is_empty() {
             unclear.add_status(&mut table, columns[STATUS], words);
-            return Err(unclear.refused(table.headings(), asked, place));
+            return Err(unclear.refused(table.headings(), asked));
         }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
@@ -159,7 +158,7 @@ impl ProcessorReport {
         if columns[STATUS].is_some() && !words.has_charged() {
             let why = format!(" has {}", status_words::shown(&seen_words));
             let what_helps = "say with --charged-status which of them mean that the money moved, and with --declined-status which mean that it did not";
-            let command = command_with(&[CHARGED_STATUS.to_owned()], asked, place);
+            let command = command_with(&[words.wanted()], asked);
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
@@ -323,10 +322,10 @@ impl Unclear {
             }
         }
         self.why.push(status_words::shown(&seen));
-        self.options.push(CHARGED_STATUS.to_owned());
+        self.options.push(words.wanted());
     }
 
-    fn refused(self, headings: &[String], asked: &ReconcileArguments, place: &JournalPlace) -> Failure {
+    fn refused(self, headings: &[String], asked: &ReconcileArguments) -> Failure {
         let Self { why, recognized, options } = self;
         let headings: Vec<_> =
             headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
@@ -334,29 +333,24 @@ impl Unclear {
             if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
         let (why, headings) = (why.join("; "), headings.join(", "));
         let why = format!(" has {why}; its headings are {headings}; recognized: {recognized}");
-        let command = command_with(&options, asked, place);
+        let command = command_with(&options, asked);
         Role::Report.refused_until(&why, &format!("say which is which with {command}"))
     }
 }
 
-/// The option that a report with a status needs.
-const CHARGED_STATUS: &str = "--charged-status WORD,…";
-
 /// This command as it was understood, with more options. What was typed may hold the password of a database or of a proxy.
-fn command_with(options: &[String], asked: &ReconcileArguments, place: &JournalPlace) -> String {
+fn command_with(options: &[String], asked: &ReconcileArguments) -> String {
     let shown = |text: &str| shell_word(&for_terminal(&mask(text, &[]))).into_owned();
-    let (journal, _) = needed_options(place);
     let report = files::shown_name(&asked.report).map_or_else(|| "REPORT".to_owned(), |name| shown(&name));
     let given = asked.given().into_iter().map(|(option, value)| match value {
         Some(value) => format!(" --{option} {}", shown(&value)),
         None => format!(" --{option}"),
     });
     let more = options.iter().map(|option| format!(" {option}"));
-    format!(
-        "payments journal reconcile {report}{}{journal}{}",
-        given.collect::<String>(),
-        more.collect::<String>()
-    )
+    let given = given.chain(more).collect::<String>();
+    // The option names it already.
+    let service = if asked.service.is_some() { String::new() } else { service_options(None) };
+    of_journal(&format!("reconcile {report}{given}{service}"))
 }
 
 /// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several

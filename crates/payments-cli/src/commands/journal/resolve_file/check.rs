@@ -13,7 +13,7 @@ use super::super::{CommandError, for_each_page};
 use super::rows::ResolutionRow;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose, hints};
 use crate::format::timestamp;
-use crate::report::advice::journal_command;
+use crate::report::advice::{journal_command, of_other_service};
 use crate::report::intent::state;
 use crate::report::{Problems, intent_history};
 use crate::rows::NO_API_KEY;
@@ -122,7 +122,8 @@ impl Check<'_> {
             let recorded = intent.service.as_deref().unwrap_or_default();
             return Some(format!(
                 "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-                 check the base URL, the merchant and the API key"
+                 check the base URL, the merchant and the API key; {}",
+                of_other_service(recorded, called)
             ));
         }
         if self.service.is_none() && needs_service(intent, verdict) {
