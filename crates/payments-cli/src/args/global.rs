@@ -66,22 +66,19 @@ pub(crate) enum OutputShape {
 
 /// The client options, hidden from the help of a command that does not take them.
 pub(crate) fn hidden_client_options() -> Vec<Arg> {
-    let options = ClientOptions::augment_args(Command::new("payments"));
-    options.get_arguments().map(|option| option.clone().hide(true)).collect()
-}
-
-/// The same for a command that only needs to know the service.
-pub(crate) fn all_but_the_service() -> Vec<Arg> {
-    let mut options = hidden_settings();
-    options.retain(|option| !["base_url", "merchant"].contains(&option.get_id().as_str()));
-    options
+    hidden_but(&[])
 }
 
 /// The same for commands of the journal, where `--verbose` shows which journal is used.
 pub(crate) fn hidden_settings() -> Vec<Arg> {
-    let mut options = hidden_client_options();
-    options.retain(|option| option.get_id() != "verbose");
-    options
+    hidden_but(&["verbose"])
+}
+
+/// The client options but these.
+pub(crate) fn hidden_but(taken: &[&str]) -> Vec<Arg> {
+    let options = ClientOptions::augment_args(Command::new("payments"));
+    let hidden = options.get_arguments().filter(|option| !taken.contains(&option.get_id().as_str()));
+    hidden.map(|option| option.clone().hide(true)).collect()
 }
 
 /// `--dry-run` with the help of one command.

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 
-use super::global::{all_but_the_service, dry_run, hidden_settings};
+use super::global::{dry_run, hidden_but, hidden_settings};
 use super::journal_place::{PlaceOptions, key};
 use super::reconcile::ReconcileArguments;
 use crate::help::{end, help};
@@ -52,7 +52,7 @@ pub(crate) enum JournalCommand {
     Resolve(ResolveArguments),
 
     /// Find unknown payments in a processor's report
-    #[command(long_about = help!("reconcile"), after_long_help = end(help!("reconcile_codes"), "payments journal reconcile settlement.csv --charged-status Settled \\\n      --declined-status Declined --out found.csv --rest rest.csv"), args = all_but_the_service())]
+    #[command(long_about = help!("reconcile"), after_long_help = end(help!("reconcile_codes"), "payments journal reconcile settlement.csv --charged-status Settled \\\n      --declined-status Declined --out found.csv --rest rest.csv"), args = hidden_but(&["verbose", "base_url", "merchant"]))]
     Reconcile(ReconcileArguments),
 
     /// Allow rejected intents to be sent again

@@ -141,12 +141,12 @@ pub(crate) fn look_up(id: &TransactionId) -> String {
 
 /// A command of the journal about this key, ready to paste.
 pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> String {
-    let (key, journal) = (shell_word(key.as_str()), journal_options());
+    let key = shell_word(key.as_str());
     // What follows `--` is no option.
     if key.starts_with('-') {
-        format!("payments journal {command}{options}{journal} -- {key}")
+        format!("{} -- {key}", of_journal(&format!("{command}{options}")))
     } else {
-        format!("payments journal {command} {key}{options}{journal}")
+        of_journal(&format!("{command} {key}{options}"))
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let heading = crate::style::for_terminal(&intent::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
     let known = |name| Some((name, intent::value(intent, name)?));
-    let mut rows: Vec<_> = SHOWN.into_iter().filter_map(known).collect();
+    let mut rows: Vec<_> = SHOWN.split(' ').filter_map(known).collect();
     rows.extend(intent_history::lines(intent).into_iter().map(|line| ("history", line)));
     rows.extend(advice::about(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
@@ -42,29 +42,6 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
 }
 
 /// The values that are not in the heading, with the times last.
-const SHOWN: [&str; 24] = [
-    "key",
-    "operation",
-    "amount",
-    "transaction_id",
-    "reference",
-    "service",
-    "card_ending",
-    "token_id",
-    "voids",
-    "transaction_type",
-    "convenience_fee",
-    "kind",
-    "http_status",
-    "reason",
-    "resolved_as",
-    "resolved_by",
-    "unverified",
-    "note",
-    "also_processed_as",
-    "created_at",
-    "begun_at",
-    "changed_at",
-    "attempts",
-    "attempt",
-];
+const SHOWN: &str = "key operation amount transaction_id reference service card_ending token_id voids transaction_type convenience_fee kind \
+    http_status reason resolved_as resolved_by unverified note also_processed_as created_at begun_at changed_at attempts \
+    attempt";

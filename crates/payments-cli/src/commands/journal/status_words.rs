@@ -9,48 +9,17 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::style::for_terminal;
 
-/// Of a payment that was made and given back, or will be.
-const UNDONE: [&str; 15] = [
-    "canceled",
-    "cancellation",
-    "cancelled",
-    "chargeback",
-    "chargedback",
-    "dispute",
-    "disputed",
-    "refund",
-    "refunded",
-    "refunds",
-    "reversal",
-    "reversed",
-    "undone",
-    "void",
-    "voided",
-];
-
-/// Of a payment that was not made, or not yet.
-const NOT_MADE: [&str; 16] = [
-    "abandoned",
-    "blocked",
-    "decline",
-    "declined",
-    "denied",
-    "error",
-    "expired",
-    "fail",
-    "failed",
-    "failure",
-    "pending",
-    "refused",
-    "rejected",
-    "unapproved",
-    "unpaid",
-    "unsuccessful",
+/// Of a payment that was made and given back, or will be; and of one that was not made, or not yet.
+const AGAINST: [&str; 2] = [
+    "canceled cancellation cancelled chargeback chargedback dispute disputed refund refunded refunds reversal reversed \
+    undone void voided",
+    "abandoned blocked decline declined denied error expired fail failed failure pending refused rejected unapproved unpaid \
+    unsuccessful",
 ];
 
 /// A word in a cell that contradicts a payment that was made and kept.
 pub(super) fn against_a_charge(cell: &str) -> Option<&'static str> {
-    words(cell).find_map(|word| UNDONE.into_iter().chain(NOT_MADE).find(|it| *it == word))
+    words(cell).find_map(|word| AGAINST.into_iter().flat_map(|words| words.split(' ')).find(|it| *it == word))
 }
 
 /// Whether such a word is the whole cell.
@@ -82,7 +51,7 @@ pub(super) fn is_status_column(heading: &str) -> bool {
     is_one
         && !has_part(&letters, &SOMETHING_ELSE)
         && !has_part(&letters, &CHECK)
-        && !has_stem_of(&heading_words(heading), &TROUBLE)
+        && !has_stem_of(&heading_words(heading), TROUBLE)
 }
 
 /// The word, or yes or no, by which a cell says that a payment was not made or not kept. A column of what went wrong, such as
@@ -99,14 +68,14 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     // `Refund by` is a deadline, and `Refunded by` a person.
     let is_possibility = ends("able") || has(&POSSIBILITY) || (has(&["by"]) && !ends("ed"));
     let is_charged_back = has_part(&letters, &["chargeback", "chargedback"]);
-    let is_trouble = (is_charged_back || has_stem_of(&heading, &TROUBLE)) && !is_possibility;
+    let is_trouble = (is_charged_back || has_stem_of(&heading, TROUBLE)) && !is_possibility;
     if has_part(&letters, &SOMETHING_ELSE) || is_possibility || (has_part(&letters, &REMARK) && !is_trouble) {
         return word.filter(|_| is_only_against(cell));
     }
     if is_trouble {
         return (!is_no_trouble(cell)).then_some(word.unwrap_or("yes"));
     }
-    let is_success = has_stem_of(&heading, &SUCCESS) && !has(&OF_A_SUCCESS);
+    let is_success = has_stem_of(&heading, SUCCESS) && !has(&OF_A_SUCCESS);
     // A sentence such as `not yet` is one.
     let begins_with_no = || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word));
     word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no())).then_some("no"))
@@ -133,29 +102,16 @@ fn heading_words(heading: &str) -> Vec<String> {
     words(&apart).collect()
 }
 
-fn has_stem_of(heading: &[String], stems: &[&str]) -> bool {
-    heading.iter().any(|word| stems.iter().any(|stem| word.starts_with(stem)))
+fn has_stem_of(heading: &[String], stems: &str) -> bool {
+    heading.iter().any(|word| stems.split(' ').any(|stem| word.starts_with(stem)))
 }
 
 /// How words of a heading begin whose cells say what went wrong.
-const TROUBLE: [&str; 12] = [
-    "cancel",
-    "chargeback",
-    "declin",
-    "denied",
-    "disput",
-    "error",
-    "fail",
-    "refund",
-    "refus",
-    "reject",
-    "revers",
-    "void",
-];
+const TROUBLE: &str = "cancel chargeback declin denied disput error fail refund refus reject revers void";
 
 /// How words of a heading begin whose cells say that the payment was made. An authorization is made before it is captured and
 /// settled.
-const SUCCESS: [&str; 6] = ["accept", "approv", "authori", "complet", "paid", "succe"];
+const SUCCESS: &str = "accept approv authori complet paid succe";
 
 /// Parts of the heading of a check of a card, which can fail although the payment is made.
 const CHECK: [&str; 5] = ["3d", "avs", "cvc", "cvv", "secure"];
@@ -193,7 +149,7 @@ fn is_no_trouble(cell: &str) -> bool {
     match *words {
         ["approved" | "ok" | "success" | "successful"] => true,
         ["no" | "not", what] => {
-            ["applicable", "yet"].contains(&what) || TROUBLE.iter().any(|stem| what.starts_with(stem))
+            ["applicable", "yet"].contains(&what) || TROUBLE.split(' ').any(|stem| what.starts_with(stem))
         }
         _ => is_nothing(cell),
     }

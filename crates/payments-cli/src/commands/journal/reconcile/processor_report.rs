@@ -47,35 +47,17 @@ pub(super) struct UnreadableColumn {
 }
 
 /// Headings that are understood without `--column`, in lower case and without white space and signs. A status has many.
-const KNOWN: [&[&str]; 5] = [
-    &["transactionid", "transaction", "txnid", "paymentid", "id"],
-    &["amount", "gross", "grossamount"],
-    &["reference", "referenceno", "referencenumber", "merchantreference", "order", "orderid", "ordernumber"],
-    &["card", "cardnumber", "last4", "lastfour", "card4", "cardending", "cardlast4", "cardlastfour"],
-    &[
-        "date",
-        "time",
-        "created",
-        "createdat",
-        "datetime",
-        "timestamp",
-        "transactiondate",
-        "processed",
-        "processedat",
-    ],
+const KNOWN: [&str; 5] = [
+    "transactionid transaction txnid paymentid id",
+    "amount gross grossamount",
+    "reference referenceno referencenumber merchantreference order orderid ordernumber",
+    "card cardnumber last4 lastfour card4 cardending cardlast4 cardlastfour",
+    "date time created createdat datetime timestamp transactiondate processed processedat",
 ];
 
 /// Of a time after the payment was made, often days. A row would be outside of the time of its own key, so a person must name it.
-const LATER_TIMES: [&str; 8] = [
-    "posted",
-    "postedat",
-    "settled",
-    "settledat",
-    "settlement",
-    "settlementdate",
-    "settlementtime",
-    "payoutdate",
-];
+const LATER_TIMES: &str =
+    "posted postedat settled settledat settlement settlementdate settlementtime payoutdate";
 
 /// In some reports the time of the payment and in others a later one, so only if no other column is known to be the time.
 const PERHAPS_LATER: [&str; 2] = ["processed", "processedat"];
@@ -363,15 +345,16 @@ fn columns(
     let headings = table.headings();
     let plain =
         |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
+    let is_among = |names: &str, heading: &str| names.split(' ').any(|name| name == plain(heading));
     let shown = |index: usize| printable_field_name(&headings[index]).to_string();
     let (mut columns, mut unclear) = ([None; 6], Unclear::default());
-    let later = headings.iter().position(|heading| LATER_TIMES.contains(&&*plain(heading)));
+    let later = headings.iter().position(|heading| is_among(LATER_TIMES, heading));
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
         let is_it = |heading: &str| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => match KNOWN.get(number) {
-                Some(known) => known.contains(&&*plain(heading)),
+                Some(known) => is_among(known, heading),
                 None => status_words::is_status_column(heading),
             },
         };
