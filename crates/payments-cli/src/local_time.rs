@@ -45,12 +45,6 @@ pub(crate) fn parse_zone(text: &str) -> Option<i64> {
     }
 }
 
-/// As [`parse_zone`] reads it.
-pub(crate) fn shown_zone(ahead: i64) -> String {
-    let (sign, minutes) = (if ahead < 0 { '-' } else { '+' }, ahead.unsigned_abs());
-    format!("{sign}{:02}:{:02}", minutes / 60, minutes % 60)
-}
-
 /// No zone is further from UTC, in minutes.
 const FURTHEST: i64 = 14 * 60;
 

@@ -5,9 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, ValueEnum};
 
-use crate::files::shown_name;
-use crate::format::timestamp;
-use crate::local_time::{parse_zone, shown_zone, time};
+use crate::local_time::{parse_zone, time};
 
 #[derive(Args)]
 pub(crate) struct ReconcileArguments {
@@ -66,37 +64,6 @@ pub(crate) struct ReconcileArguments {
     /// Accept transaction ids that look like card numbers
     #[arg(long)]
     pub(crate) ids_are_not_cards: bool,
-}
-
-impl ReconcileArguments {
-    /// The options that were given, each with its value if it takes one.
-    pub(crate) fn given(&self) -> Vec<(&'static str, Option<String>)> {
-        let columns = self.columns.iter().map(|(field, heading)| format!("{field}={heading}"));
-        let listed = |values: &[String]| (!values.is_empty()).then(|| values.join(","));
-        let path = |path: &Option<PathBuf>| path.as_deref().and_then(shown_name);
-        let dates = self.dates.and_then(|order| Some(order.to_possible_value()?.get_name().to_owned()));
-        let with_value = [
-            ("charged-status", listed(&self.charged_statuses)),
-            ("declined-status", listed(&self.declined_statuses)),
-            ("dates", dates),
-            ("zone", self.zone.map(shown_zone)),
-            ("within", self.within.map(|within| humantime::format_duration(within).to_string())),
-            ("complete-from", self.complete_from.map(timestamp)),
-            ("complete-to", self.complete_to.map(timestamp)),
-            ("service", self.service.clone()),
-            ("out", path(&self.out)),
-            ("rest", path(&self.rest)),
-        ];
-        let flags = [
-            ("journal-is-complete", self.journal_is_complete),
-            ("ids-are-not-cards", self.ids_are_not_cards),
-        ];
-        columns
-            .map(|column| ("column", Some(column)))
-            .chain(with_value.into_iter().filter(|(_, value)| value.is_some()))
-            .chain(flags.into_iter().filter_map(|(flag, is_given)| is_given.then_some((flag, None))))
-            .collect()
-    }
 }
 
 /// What a report shows of a payment.

@@ -331,7 +331,7 @@ impl JournalPlace {
         &self.source
     }
 
-    fn from_sources(
+    pub(super) fn from_sources(
         option: Option<&OsStr>,
         variable: Option<OsString>,
         purpose: Purpose,

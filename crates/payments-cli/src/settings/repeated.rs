@@ -1,62 +1,83 @@
 //! What a printed command repeats of this one: the options without which it would ask another service, or open another journal.
 
 use std::env;
-use std::path::PathBuf;
-use std::sync::LazyLock;
+use std::ffi::OsStr;
+use std::path::Path;
+
+use clap::CommandFactory as _;
+use clap::parser::ValueSource;
 
 use super::api_key::KnownKeys;
 use super::called_service;
-use super::journal_place::{JournalPlace, base_url};
-use crate::args::batch::BatchCommand;
-use crate::args::{Arguments, ClientOptions, Command, TokenTransactionCommand, TransactionCommand};
+use super::journal_place::JournalPlace;
+use crate::args::{Arguments, ClientOptions};
 use crate::failure::Purpose;
 use crate::files::shown_name;
 use crate::report::advice::shell_word;
 use crate::style::for_terminal;
 
-static ARGUMENTS: LazyLock<Option<Arguments>> =
-    LazyLock::new(|| Arguments::read(&env::args_os().collect::<Vec<_>>()).ok());
+/// The options of this command line that are wanted, each as it was typed if it takes a value.
+pub(crate) fn typed_options(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
+    let mut command = Arguments::command();
+    let Ok(all) = command.try_get_matches_from_mut(env::args_os()) else { return Vec::new() };
+    let (mut matches, mut reached) = (&all, &command);
+    while let Some((name, next)) = matches.subcommand() {
+        reached = reached.find_subcommand(name).expect("it was matched");
+        matches = next;
+    }
+    let typed = matches.ids().filter_map(|id| {
+        let option = reached.get_arguments().find(|option| option.get_id() == id)?;
+        let name = option.get_long().filter(|name| is_wanted(name))?;
+        let is_typed = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let values = matches.get_raw(id.as_str()).filter(|_| option.get_action().takes_values());
+        let values = values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(","));
+        is_typed.then(|| (name.to_owned(), values))
+    });
+    typed.collect()
+}
 
 /// The journal and its witness, unless variables name them.
 pub(crate) fn journal_options() -> String {
-    let place = match ARGUMENTS.as_ref().map(|arguments| &arguments.command) {
-        Some(Command::Journal(journal)) => &journal.place,
-        Some(Command::Batch(BatchCommand::Run(run))) => &run.place,
-        Some(
-            Command::Transaction(TransactionCommand::Create(payment))
-            | Command::TokenTransaction(TokenTransactionCommand::Create(payment)),
-        ) => &payment.intent.place,
-        Some(Command::Void(void)) => &void.intent.place,
-        _ => return String::new(),
-    };
-    let Ok(Some(found)) = JournalPlace::find(place, Purpose::KeepJournal) else { return String::new() };
-    let journal = place.journal.is_some().then(|| option("journal", &found.to_string()));
-    let witness = place.witness.as_deref().and_then(shown_name).map(|path| option("witness", &path));
-    [journal, witness].into_iter().flatten().collect()
+    let typed = typed_options(|name| ["journal", "witness"].contains(&name)).into_iter();
+    let shown = typed.filter_map(|(name, value)| {
+        let value = value?;
+        let shown = if name == "journal" {
+            let place = JournalPlace::from_sources(Some(value.as_ref()), None, Purpose::KeepJournal);
+            place.ok()??.to_string()
+        } else {
+            shown_name(Path::new(&value))?
+        };
+        Some(option(&name, &shown))
+    });
+    shown.collect()
 }
 
 /// What calls this service, or without one the service that this command calls, unless variables do.
 pub(crate) fn service_options(service: Option<&str>) -> String {
-    let Some(options) = ARGUMENTS.as_ref().map(|arguments| &arguments.global.client) else {
-        return String::new();
-    };
-    let called = |options: &ClientOptions| called_service(options).ok().flatten().unwrap_or_default();
-    let by_variables = called(&ClientOptions::default());
-    let service = service.map_or_else(|| called(options), str::to_owned);
-    let url = Some(base_url(&service)).filter(|url| *url != base_url(&by_variables));
-    let label = |service: &str| service.split_once('#').map(|(_, label)| label.to_owned());
-    let merchant = label(&service).filter(|named| label(&by_variables).as_ref() != Some(named));
+    const OF_FILES: [&str; 2] = ["api-key-file", "ca-cert"];
+
+    let is_of_files = |name: &str| OF_FILES.contains(&name);
+    let is_wanted = |name: &str| is_of_files(name) || (service.is_none() && SERVICE.contains(&name));
+    let mut needed = typed_options(is_wanted);
     // A key given in place of a path is no file.
-    let file = |path: &Option<PathBuf>| path.as_deref().filter(|path| path.is_file()).and_then(shown_name);
-    let needed = [
-        ("base-url", url.map(str::to_owned)),
-        ("merchant", merchant),
-        ("api-key-file", file(&options.api_key_file)),
-        ("ca-cert", file(&options.ca_cert)),
-    ];
-    let needed = needed.into_iter().filter_map(|(name, value)| Some(option(name, &value?)));
-    KnownKeys::new(options.api_key_file.as_deref(), None).mask(&needed.collect::<String>())
+    needed.retain(|(name, value)| {
+        !is_of_files(name) || value.as_ref().is_some_and(|it| Path::new(it).is_file())
+    });
+    let by_variables = called_service(&ClientOptions::default()).ok().flatten().unwrap_or_default();
+    let mut known = by_variables.split('#');
+    for (name, part) in SERVICE.into_iter().zip(service.unwrap_or_default().split('#')) {
+        if !part.is_empty() && known.next() != Some(part) {
+            needed.push((name.to_owned(), Some(part.to_owned())));
+        }
+    }
+    let key_file = needed.iter().find(|(name, _)| name == "api-key-file").and_then(|(_, file)| file.clone());
+    let shown: String =
+        needed.iter().filter_map(|(name, value)| Some(option(name, value.as_ref()?))).collect();
+    KnownKeys::new(key_file.as_ref().map(Path::new), None).mask(&shown)
 }
+
+/// The options that name a service.
+const SERVICE: [&str; 2] = ["base-url", "merchant"];
 
 fn option(name: &str, value: &str) -> String {
     format!(" --{name} {}", shell_word(&for_terminal(value)))

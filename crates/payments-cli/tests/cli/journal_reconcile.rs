@@ -521,8 +521,8 @@ fn password_of_an_option_is_not_in_the_command_to_paste() {
     let options = "--journal postgres://bob:hunter2@127.0.0.1:9/billing --zone -05:30 \
                    --within 36h --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards";
     let expected = format!(
-        "say which is which with payments journal reconcile {report} --charged-status 'Settled,In full' --zone -05:30 --within '1day 12h' \
-         --service https://pay.example.com --ids-are-not-cards --column time=HEADING --column status=HEADING --journal postgres://127.0.0.1:9/billing"
+        "say which is which with payments journal reconcile {report} --zone -05:30 --within 36h \
+         --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards --column time=HEADING --column status=HEADING --journal postgres://127.0.0.1:9/billing"
     );
     for output in ["json", "text"] {
         let ended =

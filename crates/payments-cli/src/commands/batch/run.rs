@@ -20,6 +20,7 @@ use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, StopRules};
 use super::throttle::{Start, Throttle};
 use crate::call::journaled::LAST_WRITES;
+use crate::format::counted;
 use crate::process::run_to_report::catch_panic;
 use crate::report::run::{Stop, Summary};
 
@@ -156,12 +157,10 @@ impl<'a> Run<'a> {
                 Next::Row(row) => self.start(row),
                 Next::At(instant) => return Some(instant),
                 Next::Nothing => return None,
-                Next::OthersAreSending(1) => {
-                    self.progress.print_line("waiting for a row that another process is sending");
-                }
                 Next::OthersAreSending(count) => {
-                    let line = format!("waiting for {count} rows that other processes are sending");
-                    self.progress.print_line(&line);
+                    let others = if count == 1 { "another process is" } else { "other processes are" };
+                    let rows = counted(count as u64, "row");
+                    self.progress.print_line(&format!("waiting for {rows} that {others} sending"));
                 }
                 Next::OthersTakeTooLong => {
                     self.count_waiting();

@@ -166,20 +166,16 @@ impl Summary {
         }
         if !text.is_empty() {
             let service = service_options(None);
-            let [list, reconcile, resolve] = [
-                "list --unresolved",
-                "reconcile REPORT.csv --out found.csv --rest rest.csv",
-                "resolve --from found.csv",
-            ]
-            .map(of_journal);
-            for step in [
-                format!("`{list}` lists them all; this finds them in the processor's report:"),
-                format!("  {reconcile}{service}"),
+            let steps = [
+                format!(
+                    "`{}` lists them all; this finds them in the processor's report:",
+                    of_journal("list --unresolved")
+                ),
+                format!("  {}{service}", of_journal("reconcile REPORT.csv --out found.csv --rest rest.csv")),
                 "then record what it found, or one key alone:".to_owned(),
-                format!("  {resolve}{service}"),
-            ] {
-                text += &line(&step);
-            }
+                format!("  {}{service}", of_journal("resolve --from found.csv")),
+            ];
+            text.extend(steps.iter().map(|step| line(step)));
         }
         text
     }

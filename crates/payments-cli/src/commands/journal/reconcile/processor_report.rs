@@ -15,7 +15,7 @@ use crate::report::Role;
 use crate::report::advice::{of_journal, shell_word};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{RowFile, Table};
-use crate::settings::{JournalPlace, service_options};
+use crate::settings::{JournalPlace, service_options, typed_options};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
@@ -320,14 +320,16 @@ impl Unclear {
     }
 }
 
-/// This command as it was understood, with more options. What was typed may hold the password of a database or of a proxy.
+/// This command with more options. What was typed for the journal may hold the password of a database.
 fn command_with(options: &[String], asked: &ReconcileArguments) -> String {
     let shown = |text: &str| shell_word(&for_terminal(&mask(text, &[]))).into_owned();
     let report = files::shown_name(&asked.report).map_or_else(|| "REPORT".to_owned(), |name| shown(&name));
-    let given = asked.given().into_iter().map(|(option, value)| match value {
-        Some(value) => format!(" --{option} {}", shown(&value)),
-        None => format!(" --{option}"),
-    });
+    let others = ["journal", "witness", "base-url", "merchant", "output", "verbose"];
+    let given =
+        typed_options(|name| !others.contains(&name)).into_iter().map(|(option, value)| match value {
+            Some(value) => format!(" --{option} {}", shown(&value)),
+            None => format!(" --{option}"),
+        });
     let more = options.iter().map(|option| format!(" {option}"));
     let given = given.chain(more).collect::<String>();
     // The option names it already.
