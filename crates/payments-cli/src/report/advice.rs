@@ -1,14 +1,13 @@
 //! What a person does next: the headline of every failure, and the clauses that other texts share, with commands ready to paste.
 
-use std::borrow::Cow;
-
 use payments_core::NextStep;
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
-use crate::settings::{journal_options, service_options};
+use crate::settings::service_options;
+pub(crate) use crate::settings::{of_journal, shell_word};
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
@@ -150,11 +149,6 @@ pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> 
     }
 }
 
-/// Another command of this journal, ready to paste.
-pub(crate) fn of_journal(command: &str) -> String {
-    format!("payments journal {command}{}", journal_options())
-}
-
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
 pub(crate) const fn earlier_call(situation: Situation, is_interrupted: bool) -> &'static str {
     match situation {
@@ -264,12 +258,6 @@ pub(crate) fn second_charge(intent: &Intent) -> Option<String> {
             ExitCode::SecondCharge.number()
         )
     })
-}
-
-/// Quotes a key or an id for a shell if it needs quotes.
-pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
-    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! What a printed command repeats of this one: the options without which it would ask another service, or open another journal.
 
+use std::borrow::Cow;
 use std::env;
 use std::ffi::OsStr;
 use std::path::Path;
@@ -13,7 +14,6 @@ use super::journal_place::JournalPlace;
 use crate::args::{Arguments, ClientOptions};
 use crate::failure::Purpose;
 use crate::files::shown_name;
-use crate::report::advice::shell_word;
 use crate::style::for_terminal;
 
 /// The options of this command line that are wanted, each as it was typed if it takes a value.
@@ -37,7 +37,7 @@ pub(crate) fn typed_options(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Op
 }
 
 /// The journal and its witness, unless variables name them.
-pub(crate) fn journal_options() -> String {
+fn journal_options() -> String {
     let typed = typed_options(|name| ["journal", "witness"].contains(&name)).into_iter();
     let shown = typed.filter_map(|(name, value)| {
         let value = value?;
@@ -81,4 +81,15 @@ const SERVICE: [&str; 2] = ["base-url", "merchant"];
 
 fn option(name: &str, value: &str) -> String {
     format!(" --{name} {}", shell_word(&for_terminal(value)))
+}
+
+/// A command of this journal, ready to paste.
+pub(crate) fn of_journal(command: &str) -> String {
+    format!("payments journal {command}{}", journal_options())
+}
+
+/// Quotes a key or an id for a shell if it needs quotes.
+pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
+    if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }

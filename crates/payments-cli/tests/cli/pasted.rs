@@ -26,7 +26,7 @@ fn commands(text: &str) -> Vec<String> {
         }
     });
     found
-        .filter(|command| command.split(' ').nth(1).is_some_and(|it| it.chars().all(|it| it.is_lowercase())))
+        .filter(|command| command.split(' ').nth(1).is_some_and(|it| it.chars().all(char::is_lowercase)))
         .map(str::to_owned)
         .collect()
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
 
-use crate::report::advice::of_journal;
+use crate::settings::of_journal;
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]

@@ -9,9 +9,8 @@ use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
 use super::{RejectedRow, Summary};
 use crate::format::counted;
-use crate::report::advice::of_journal;
 use crate::report::exit_code::ExitCode;
-use crate::settings::service_options;
+use crate::settings::{of_journal, service_options};
 use crate::style::{Style, Tone, for_terminal};
 
 impl Summary {
