@@ -22,7 +22,7 @@ pub(crate) use self::problem::{Problem, RecordedIntent};
 pub(crate) use self::purpose::Purpose;
 pub(crate) use self::situation::Situation;
 use crate::format::{Exact, entry, timestamp};
-use crate::report::IntentNote;
+use crate::intent::IntentNote;
 
 /// Why a command did not succeed. None of its texts contains a secret.
 #[derive(Clone, Debug)]

@@ -38,7 +38,7 @@
 //! | How does text fit a terminal? | `wrap` breaks the lines of results, warnings and help |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |
-//! | Which members has an intent in JSON and CSV? | `report::intent`, and of its history `report::intent_history` |
+//! | Which members has an intent in JSON and CSV? | `intent`, and of its history `intent::history` |
 //! | Which words mean declined? | `commands::journal::status_words`, also those of `--declined-status` |
 //! | How are outcomes resolved? | in `commands::journal`: `resolve` for one, `resolve_file` for many; `reconcile` finds them in a processor's report, and `reconcile::proposals` writes them to files |
 //!
@@ -55,6 +55,7 @@ mod failure;
 mod files;
 mod format;
 mod help;
+mod intent;
 mod local_time;
 mod output;
 mod process;

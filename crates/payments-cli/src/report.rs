@@ -4,11 +4,6 @@ pub(crate) mod advice;
 pub(crate) mod check;
 pub(crate) mod dry_run;
 pub(crate) mod exit_code;
-pub(crate) mod intent;
-pub(crate) mod intent_history;
-pub(crate) mod intent_note;
-pub(crate) mod intent_sum;
-pub(crate) mod problems;
 pub(crate) mod processed;
 pub(crate) mod run;
 pub(crate) mod text;
@@ -18,12 +13,10 @@ use serde::Serialize;
 use self::check::CheckReport;
 pub(crate) use self::dry_run::DryRun;
 pub(crate) use self::exit_code::ExitCode;
-pub(crate) use self::intent_note::IntentNote;
-pub(crate) use self::intent_sum::IntentSum;
-pub(crate) use self::problems::{Problems, Role};
 pub(crate) use self::processed::{Effect, Processed};
 use self::run::Summary;
 use crate::failure::Failure;
+use crate::intent::IntentNote;
 use crate::style::Style;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.

@@ -6,7 +6,8 @@ use payments_core::{Facts, NextStep};
 use payments_journal::IntentKey;
 
 use crate::failure::{FailedOutcome, Failure};
-use crate::report::{IntentNote, advice};
+use crate::intent::IntentNote;
+use crate::report::advice;
 
 /// What ended it.
 #[derive(Clone, Copy, Debug)]

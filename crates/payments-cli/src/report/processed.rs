@@ -6,8 +6,8 @@ use payments_model::{TransactionId, TransactionReceipt};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::intent::IntentNote;
 use crate::report::advice::second_charge;
-use crate::report::intent_note::IntentNote;
 
 /// A success.
 #[derive(Clone, Debug, Serialize)]

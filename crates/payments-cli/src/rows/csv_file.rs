@@ -7,8 +7,8 @@ use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
 use crate::failure::Problem;
-use crate::report::Problems;
 use crate::rows::own_files::is_own;
+use crate::rows::problems::Problems;
 use crate::style::for_terminal;
 
 /// A record to append. Control characters and formulas are escaped.

@@ -1,6 +1,6 @@
 //! Which CSV files this command wrote: in those it escaped the formulas, and in a person's file an apostrophe is part of the cell.
 
-use crate::report::intent;
+use crate::intent;
 
 /// The headings of the file of `reconcile --out`, which `resolve --from` reads. The last two show whose key it is, in case the file
 /// is read with another journal.

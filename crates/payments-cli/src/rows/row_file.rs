@@ -9,9 +9,9 @@ use zeroize::Zeroizing;
 
 use crate::failure::{Failure, Problem};
 use crate::files;
-use crate::report::Role;
 use crate::rows::Table;
 use crate::rows::csv_file::LineCounter;
+use crate::rows::problems::Role;
 use crate::settings::JournalPlace;
 
 /// The whole file.

@@ -10,8 +10,7 @@ use payments_model::{TokenTransaction, ValidationError, Violation};
 
 pub(super) use self::row::{BillingRow, LikeCards, RowRead, Rows};
 use crate::failure::{Failure, Problem};
-use crate::report::Role;
-use crate::rows::{NO_API_KEY, RowFile, Table};
+use crate::rows::{NO_API_KEY, Role, RowFile, Table};
 use crate::settings::{JournalPlace, KnownKeys};
 
 /// The whole file.

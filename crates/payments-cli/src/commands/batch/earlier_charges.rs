@@ -12,7 +12,7 @@ use crate::call::same_payment::{
     Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent,
 };
 use crate::failure::{Failure, Problem};
-use crate::report::problems::MOST_KEPT;
+use crate::rows::problems::MOST_KEPT;
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was

@@ -14,9 +14,9 @@ use crate::call::same_payment::marks_of_payment;
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::{journal_command, of_journal, shell_word};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
-use crate::report::{Problems, Role};
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
+use crate::rows::{Problems, Role};
 use crate::settings::KnownKeys;
 
 /// A valid file: every row can be charged or has been charged.

@@ -9,7 +9,7 @@ use payments_model::{Amount, TokenId};
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
-use crate::report::problems::MOST_KEPT;
+use crate::rows::problems::MOST_KEPT;
 
 /// What two rows that may be the same payment have in common.
 pub(super) type Payment = (TokenId, Amount, String);

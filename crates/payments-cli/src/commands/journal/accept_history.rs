@@ -10,10 +10,9 @@ use crate::args::journal::{AcceptHistoryArguments, LostOptions};
 use crate::failure::Problem;
 use crate::format::counted;
 use crate::output::Output;
-use crate::report::{Problems, Role};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::spreadsheet::apparent_change;
-use crate::rows::{NO_API_KEY, RowFile, Table};
+use crate::rows::{NO_API_KEY, Problems, Role, RowFile, Table};
 use crate::settings::{JournalPlace, KnownKeys, OpenFor};
 
 pub(super) async fn run(

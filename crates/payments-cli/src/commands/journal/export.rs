@@ -11,10 +11,9 @@ use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::{ExportArguments, ExportFormat};
 use crate::failure::{Failure, Problem};
 use crate::format::counted;
-use crate::report::Role;
-use crate::report::intent::{self, IntentObject};
+use crate::intent::{self, IntentObject};
 use crate::rows::card_like_ids::{self, is_like_a_card};
-use crate::rows::{RowFile, csv_file};
+use crate::rows::{Role, RowFile, csv_file};
 use crate::settings::{JournalPlace, OpenFor};
 use crate::{stderr, stdout};
 

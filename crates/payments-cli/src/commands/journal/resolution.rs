@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::show;
 use crate::failure::Failure;
-use crate::report::intent::IntentObject;
+use crate::intent::IntentObject;
 use crate::report::{Effect, Processed, text};
 use crate::style::{Style, for_terminal};
 

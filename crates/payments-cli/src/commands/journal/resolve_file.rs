@@ -22,13 +22,14 @@ use crate::args::ClientOptions;
 use crate::call::Prepared;
 use crate::failure::{Abandoned, Done, FailedOutcome, Failure};
 use crate::format::counted;
+use crate::intent::{IntentSum, history};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
 use crate::report::advice::{of_journal, second_charge};
-use crate::report::{ExitCode, IntentSum, Problems, Role, intent_history, text};
-use crate::rows::RowFile;
+use crate::report::{ExitCode, text};
 use crate::rows::card_like_ids::is_like_a_card;
+use crate::rows::{Problems, Role, RowFile};
 use crate::settings::{JournalPlace, OpenFor, ReadKeys, service_options};
 use crate::stderr;
 
@@ -120,7 +121,7 @@ fn said(CheckedRow { row, verdict, intent, record }: &CheckedRow) -> String {
     let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
     let record = record.as_ref().map(|record| format!("; found: {}", facts(record))).unwrap_or_default();
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
-    format!("{amount}{}{record}{note}", intent_history::shown(verdict))
+    format!("{amount}{}{record}{note}", history::shown(verdict))
 }
 
 /// What a record shows of the payment. Its amount and card were compared with the intent.

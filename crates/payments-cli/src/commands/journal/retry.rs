@@ -7,12 +7,11 @@ use super::show::no_such_key;
 use super::{CommandError, code_of, resolution};
 use crate::args::journal::RetryArguments;
 use crate::failure::{Done, Failure};
+use crate::intent::{IntentSum, state};
 use crate::output::Output;
+use crate::report::ExitCode;
 use crate::report::advice::journal_command;
-use crate::report::intent::state;
-use crate::report::{ExitCode, IntentSum};
-use crate::settings::KnownKeys;
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor};
 
 /// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(

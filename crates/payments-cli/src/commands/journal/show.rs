@@ -5,9 +5,9 @@ use payments_model::mask;
 
 use super::{CommandError, READ};
 use crate::failure::Failure;
+use crate::intent::{self, IntentObject, history};
 use crate::output::Output;
-use crate::report::intent::{self, IntentObject};
-use crate::report::{advice, intent_history, text};
+use crate::report::{advice, text};
 use crate::settings::{JournalPlace, OpenFor};
 use crate::style::Style;
 
@@ -35,7 +35,7 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
     let known = |name| Some((name, intent::value(intent, name)?));
     let mut rows: Vec<_> = SHOWN.split(' ').filter_map(known).collect();
-    rows.extend(intent_history::lines(intent).into_iter().map(|line| ("history", line)));
+    rows.extend(history::lines(intent).into_iter().map(|line| ("history", line)));
     rows.extend(advice::about(intent).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text

@@ -9,8 +9,8 @@ use serde::Serialize;
 
 use super::{CommandError, READ};
 use crate::format::{counted, exact, timestamp};
+use crate::intent::sum_for_people;
 use crate::output::Output;
-use crate::report::intent_sum::sum_for_people;
 use crate::settings::{JournalPlace, OpenFor};
 
 pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {

@@ -6,7 +6,7 @@ use payments_model::{Amount, TokenTransaction, TransactionId};
 
 use super::{Column, DESCRIPTION, KEY, REFERENCE};
 use crate::failure::Problem;
-use crate::report::intent::why_rejected;
+use crate::intent::why_rejected;
 use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
 use crate::rows::card_like_ids::is_like_a_card;
 use crate::rows::{NO_API_KEY, Table};

@@ -14,7 +14,7 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
-use crate::report::intent_history::in_words;
+use crate::intent::history::in_words;
 use crate::rows::csv_file;
 use crate::rows::own_files::{PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;

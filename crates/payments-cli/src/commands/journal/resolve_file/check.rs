@@ -13,11 +13,10 @@ use super::super::{CommandError, for_each_page};
 use super::rows::ResolutionRow;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose, hints};
 use crate::format::timestamp;
+use crate::intent::{history, state};
 use crate::report::advice::{journal_command, of_other_service};
-use crate::report::intent::state;
-use crate::report::{Problems, intent_history};
-use crate::rows::NO_API_KEY;
 use crate::rows::card_like_ids::{self, is_like_a_card};
+use crate::rows::{NO_API_KEY, Problems};
 use crate::settings::{KnownKeys, Settings, base_url};
 use crate::style::for_terminal;
 
@@ -146,7 +145,7 @@ impl Check<'_> {
         Some(if is_the_same {
             format!("was already resolved the same way, by {by}: remove this row from the file")
         } else {
-            let was = intent_history::in_words(&decided.verdict);
+            let was = history::in_words(&decided.verdict);
             format!(
                 "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
                  key alone with `payments journal resolve KEY`"

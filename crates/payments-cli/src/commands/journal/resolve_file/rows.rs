@@ -11,10 +11,9 @@ use payments_model::unversioned::printable_field_name;
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::failure::Problem;
-use crate::report::Problems;
-use crate::report::intent::{self, exported_transaction};
+use crate::intent::{self, exported_transaction};
 use crate::rows::own_files::{PROPOSALS, SEARCHED_BY, is_of_reconcile, is_only_of_an_export, plain};
-use crate::rows::{RowFile, Table};
+use crate::rows::{Problems, RowFile, Table};
 
 /// Where a row is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,5 +1,9 @@
 //! What every command shows about an intent: its members, as a JSON object, as a record of CSV, and as rows for people.
 
+pub(crate) mod history;
+mod note;
+mod sum;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -8,8 +12,10 @@ use payments_model::{ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
+use self::history::{History, type_word};
+pub(crate) use self::note::IntentNote;
+pub(crate) use self::sum::{IntentSum, sum_for_people};
 use crate::format::{Exact, timestamp};
-use crate::report::intent_history::{self, History, type_word};
 use crate::style::Tone;
 
 /// A member of the JSON object, and a column of CSV.
@@ -181,7 +187,7 @@ pub(crate) fn state(intent: &Intent) -> String {
         IntentState::Rejected(failure) => vec![why_rejected(failure)],
         IntentState::NotProcessed(failure) | IntentState::Unknown(failure) => vec![failure.kind.to_string()],
         IntentState::Resolved { resolution, .. } => {
-            let mut details = vec![intent_history::in_words(&resolution.verdict)];
+            let mut details = vec![history::in_words(&resolution.verdict)];
             details.extend(resolution.is_unverified.then(|| "unverified".to_owned()));
             details
         }
@@ -220,7 +226,7 @@ impl fmt::Display for Value<'_> {
             Self::Amount(Exact(amount)) => amount.fmt(f),
             Self::Number(number) => number.fmt(f),
             Self::Flag(flag) => flag.fmt(f),
-            Self::History(History(intent)) => f.write_str(&intent_history::lines(intent).join("; ")),
+            Self::History(History(intent)) => f.write_str(&history::lines(intent).join("; ")),
         }
     }
 }
