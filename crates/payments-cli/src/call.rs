@@ -1,18 +1,19 @@
 //! One call to the service, from its input to its report.
 
+pub(crate) mod admission;
 pub(crate) mod journaled;
+pub(crate) mod journaled_failure;
+mod prepared;
 pub(crate) mod same_payment;
 pub(crate) mod trace;
 
 use std::cell::Cell;
 use std::time::SystemTime;
 
-use payments_core::{CallError, Client, ClientBuilder, Facts};
-use payments_hyper::{HyperTransport, TokioTimer};
+use payments_core::{CallError, Client, Facts};
 use payments_journal::IntentKey;
-use tokio::task::spawn_blocking;
 
-use self::trace::Trace;
+pub(crate) use self::prepared::Prepared;
 use crate::args::ClientOptions;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Sent, hints};
 use crate::output::Output;
@@ -20,7 +21,6 @@ use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::{DryRun, ExitCode, Processed, Report};
 use crate::settings::Settings;
-use crate::stderr;
 
 /// A validated request, ready for a client.
 pub(crate) trait Call: Send + 'static {
@@ -56,43 +56,6 @@ pub(crate) fn run<C: Call>(
         Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
         _ => Abandoned::Panic.before_sending(),
     })
-}
-
-/// Everything that a call needs. Nothing has been sent yet.
-pub(crate) struct Prepared<C> {
-    pub(crate) settings: Settings,
-    pub(crate) client: ClientBuilder<HyperTransport, TokioTimer>,
-    pub(crate) call: C,
-}
-
-impl<C: Send + 'static> Prepared<C> {
-    /// Resolves the settings and reads the request.
-    pub(crate) async fn new(
-        options: ClientOptions,
-        interrupt: &mut Interrupt,
-        read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
-    ) -> Result<Self, Failure> {
-        let is_verbose = options.verbose;
-        // Reading files or stdin may block, so it happens on another thread and signals are still handled.
-        let prepared = spawn_blocking(move || {
-            let settings = Settings::resolve(&options)?;
-            if let Some(warning) = &settings.warning {
-                stderr::warn(warning);
-            }
-            if is_verbose {
-                trace::settings(&settings);
-            }
-            let call = read()?;
-            Ok::<_, Failure>((settings.client()?, settings, call))
-        });
-        let prepared = async { prepared.await.unwrap_or_else(|_| Err(Abandoned::Panic.before_sending())) };
-        let (client, settings, call) = interrupt.unless_arrived(prepared).await?;
-        if let Some(signal) = interrupt.has_arrived().await {
-            return Err(Abandoned::Signal(signal).before_sending());
-        }
-        let client = if is_verbose { client.observer(Trace) } else { client };
-        Ok(Self { settings, client, call })
-    }
 }
 
 async fn send<C: Call>(

@@ -36,7 +36,7 @@ use self::throttle::Throttle;
 use super::operations::of_receipt;
 use crate::args::ClientOptions;
 use crate::args::batch::BatchArguments;
-use crate::call::{Prepared, journaled, trace};
+use crate::call::{Prepared, journaled_failure, trace};
 use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Situation};
 use crate::output::Output;
 use crate::process::Interrupt;
@@ -187,7 +187,7 @@ fn described(ended: &FinishedCharge, settings: &Settings) -> (Report, Option<Str
     let FinishedCharge { row, charged, at, .. } = ended;
     let report = match charged {
         Ok(journaled) => Report::Processed(Processed::journaled(journaled.clone(), &row.key, of_receipt)),
-        Err(error) => journaled::failed(error, &row.payment, settings, *at).into(),
+        Err(error) => journaled_failure::failed(error, &row.payment, settings, *at).into(),
     };
     (report, row.payment.reference_no().map(|text| settings.reference_without_key(text)))
 }

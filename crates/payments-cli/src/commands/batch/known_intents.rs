@@ -3,7 +3,7 @@
 use payments_journal::{Intent, IntentKey, Journal, StateName, StoreError};
 use tokio::runtime::Handle;
 
-use crate::call::journaled::find_all;
+use crate::call::admission::find_all;
 use crate::failure::{Failure, Situation};
 
 /// A journal that is not empty.

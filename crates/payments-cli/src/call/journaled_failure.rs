@@ -1,0 +1,177 @@
+//! What is said about a charge with a key that failed.
+
+use std::error::Error as StdError;
+use std::time::SystemTime;
+
+use payments_core::{NextStep, Outcome};
+use payments_journal::{Error, IntentState, StoreError};
+
+use crate::call::{self, Call};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation, hints};
+use crate::intent::IntentNote;
+use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_journal, of_other_service, shell_word};
+use crate::settings::Settings;
+
+/// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
+pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
+    let failure = with_note(error, settings);
+    if error.is_store() || error.is_other_service() {
+        // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
+        return failure;
+    }
+    match error.intent().filter(|_| error.outcome() == Outcome::Unknown) {
+        // An earlier attempt was sent at another time, maybe with another reference.
+        Some(intent) => {
+            let reference =
+                intent.request.reference.as_deref().map(|text| settings.reference_without_key(text));
+            let sent = Sent { amount: intent.request.amount, reference, at: intent.begun_at };
+            failure.with_sent(sent)
+        }
+        None if failure.outcome == FailedOutcome::Unknown => call::with_sent(failure, call, settings, at),
+        None => failure,
+    }
+}
+
+pub(super) fn unreadable(error: &StoreError) -> Failure {
+    journal_not_opened(Failure::of_store(error))
+}
+
+/// The failure of a call whose journal could not be opened: an earlier call may have paid.
+pub(super) fn journal_not_opened(failure: Failure) -> Failure {
+    let is_interrupted = failure.advice.is_interrupted;
+    let message = format!("{}; {}", failure.message, earlier_call(failure.situation, is_interrupted));
+    let failure = Failure { outcome: FailedOutcome::Unknown, message, ..failure };
+    if is_interrupted {
+        Failure { kind: "journal".into(), situation: Situation::Journal, ..failure }
+    } else {
+        failure
+    }
+}
+
+/// The failure of a call with a key, with hints and the journal's part.
+fn with_note(error: &Error, settings: &Settings) -> Failure {
+    let (situation, message) = (Situation::of(error), error.to_string());
+    let mut failure = match (error.call_error(), error.store_error()) {
+        (Some(call_error), _) => hints::failure_saying(call_error, message, settings),
+        (None, Some(store_error)) => {
+            Failure { outcome: FailedOutcome::Unknown, message, ..Failure::of_store(store_error) }
+        }
+        (None, None) => Failure { situation, ..without_response(error) },
+    };
+    failure.note = Some(Box::new(note(error)));
+    if let Some(what_happened) = &mut failure.advice.what_happened {
+        *what_happened = format!("{}: {what_happened}", error.key());
+    }
+    let status = failure.response.as_ref().map(|response| response.http_status);
+    match (failure.outcome, status.filter(|_| !error.is_decline())) {
+        (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
+            "the key stays rejected until a person allows it to be sent again: {}",
+            of_journal(&format!("retry --status {status} --key={}", shell_word(error.key().as_str())))
+        )),
+        (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
+        (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
+        _ => match error.other_service() {
+            Some(recorded) => failure.hint(of_other_service(recorded, settings.endpoint.service())),
+            None => failure,
+        },
+    }
+}
+
+fn note(error: &Error) -> IntentNote {
+    let own_failure = error.source().filter(|_| error.call_error().is_none());
+    IntentNote {
+        key: (Situation::of(error) != Situation::SecretInKey).then(|| error.key().clone()),
+        is_recorded: error.is_from_the_journal(),
+        may_have_been_sent: own_failure.is_some_and(<dyn StdError>::is::<payments_core::Error>),
+        not_recorded: error.write_error().map(|error| format!("{error:#}")),
+        ..IntentNote::default()
+    }
+}
+
+/// A failure that the journal reports without a response to this call.
+fn without_response(error: &Error) -> Failure {
+    let outcome = FailedOutcome::of(error.outcome(), !error.is_from_the_journal());
+    let response =
+        match error.intent().map(|intent| &intent.state) {
+            Some(
+                IntentState::Rejected(kept) | IntentState::NotProcessed(kept) | IntentState::Unknown(kept),
+            ) if error.is_from_the_journal() => FailedResponse::recorded(kept),
+            _ => None,
+        };
+    let failure = Failure::new(outcome, error.kind(), error.to_string());
+    let mut failure = Failure { response: response.map(Box::new), ..failure };
+    failure.advice.next_step = error.next_step();
+    let id = failure.advice.next_step.as_ref().and_then(NextStep::transaction_id);
+    if let Some(response) = &mut failure.response {
+        // The journal keeps one id, which is not the response's if the response named none.
+        response.transaction_id.take_if(|kept| Some(&*kept) == id);
+    }
+    failure
+}
+
+#[cfg(test)]
+mod tests {
+    use payments_core::{Client, Transport, TransportError, TransportRequest, TransportResponse};
+    use payments_fake::FakeGateway;
+    use payments_hyper::TokioTimer;
+    use payments_journal::internals::{Begin, Change, Ending, IntentStore as _, NewAttempt};
+    use payments_journal::{AttemptId, IntentKey, Journal, JournaledClient, MemoryStore, Resolution};
+    use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
+
+    use super::*;
+    use crate::report::advice::headline;
+
+    /// Declines, after an earlier attempt has turned out to be paid.
+    struct Overtaken {
+        store: MemoryStore,
+        earlier: Change,
+    }
+
+    impl Transport for Overtaken {
+        async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
+            self.store.apply(self.earlier.clone()).await.expect("it is writable");
+            let body = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
+            Ok(TransportResponse::new(http::Response::new(body.into())))
+        }
+    }
+
+    #[tokio::test]
+    async fn call_that_was_sent_does_not_say_that_nothing_was_sent_d48() {
+        let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
+        let payment = |cents| {
+            TokenTransaction::builder("tok_1", Amount::from_cents(cents), ConvenienceFee::Inactive)
+                .build()
+                .unwrap()
+        };
+        let dead = store.another_owner();
+        let attempt = NewAttempt {
+            begin: Begin::First,
+            service: FakeGateway::BASE_URL.to_owned(),
+            request: (&payment(100)).into(),
+            attempt_id: AttemptId::new(),
+            owner: dead.owner().clone(),
+        };
+        let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
+        let ending = Ending::Processed(TransactionId::new("txn_1").unwrap());
+        let earlier = Change::end_of(begun.written().unwrap(), ending, SystemTime::now());
+        drop(dead);
+        let transport = Overtaken { store: store.another_owner(), earlier };
+        let journal = Journal::open(store).await.unwrap();
+        let unknown = journal.find(&key).await.unwrap().unwrap();
+        journal.resolve(&unknown, Resolution::not_processed("ada").note("not found")).await.unwrap();
+        let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
+        let client = JournaledClient::new(client, journal);
+        let pay = async || client.after_rejection(&key).process_token(&payment(200)).await.unwrap_err();
+        for now in ["this call moved no money", "nothing was sent now"] {
+            let error = pay().await;
+            let failure = Failure {
+                situation: Situation::of(&error),
+                note: Some(Box::new(note(&error))),
+                ..without_response(&error)
+            };
+            assert!(failure.message.contains(now), "{failure:?}");
+            let heading = format!("KEY OF ANOTHER REQUEST, {now}: do not pay it another way");
+            assert_eq!(headline(&failure).1, heading);
+        }
+    }
+}
