@@ -155,12 +155,14 @@ impl<'a> Table<'a> {
         Ok(if self.is_own { unescape_formulas(cell) } else { cell.to_owned() })
     }
 
-    /// A file without rows is no problem.
-    pub(crate) fn may_have_no_rows(&mut self) {
-        self.has_rows = true;
+    /// A problem if [`Self::next_key`] has found no row, valid or not.
+    pub(crate) fn require_rows(&self, problems: &mut Problems) {
+        if !self.has_rows {
+            problems.push(Problem::new(1, "file", "has no rows"));
+        }
     }
 
-    /// Reads the next row that has a valid key in this column. Every other row is a problem, and so is a file without rows.
+    /// Reads the next row that has a valid key in this column. Every other row is a problem.
     pub(crate) fn next_key(&mut self, column: usize, problems: &mut Problems) -> Option<IntentKey> {
         while let Some(read) = self.next() {
             self.has_rows = true;
@@ -169,9 +171,6 @@ impl<'a> Table<'a> {
                 Ok(key) => return Some(key),
                 Err(problem) => problems.push(problem),
             }
-        }
-        if !self.has_rows {
-            problems.push(Problem::new(1, "file", "has no rows"));
         }
         None
     }

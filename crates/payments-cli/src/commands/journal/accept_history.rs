@@ -66,6 +66,7 @@ async fn read(
                 problems.extend(rule.map(|rule| Problem::new(table.line(), "Key", rule)));
                 keys.push(key);
             }
+            table.require_rows(&mut problems);
         }
     }
     problems.refuse()?;

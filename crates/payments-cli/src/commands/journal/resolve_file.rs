@@ -8,7 +8,7 @@ use std::mem;
 use std::path::PathBuf;
 
 use payments_core::Client;
-use payments_journal::{Journal, Resolution, StateName};
+use payments_journal::{Journal, StateName};
 use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
 
@@ -152,8 +152,10 @@ async fn write(
         let CheckedRow { row, verdict, intent, .. } = &checked;
         let ResolutionRow { place, key, note, attempt, .. } = row;
         let resolution = resolution::resolution(verdict.clone(), by, note.clone());
-        let earlier = attempt.filter(|number| *number != intent.attempts);
-        let resolution = earlier.into_iter().fold(resolution, Resolution::of_attempt);
+        let resolution = match attempt {
+            Some(number) if *number != intent.attempts => resolution.of_attempt(*number),
+            _ => resolution,
+        };
         // As if the row were resolved alone.
         let service = service.filter(|_| row.is_looked_up() || needs_service(intent, verdict));
         let writing = async {

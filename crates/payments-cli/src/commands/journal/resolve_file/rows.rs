@@ -134,10 +134,6 @@ fn read_one(
         }
     };
     let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
-    if is_of_reconcile(table.headings()) {
-        // It found nothing.
-        table.may_have_no_rows();
-    }
     while let Some(key) = table.next_key(columns.places["Key"], problems) {
         let line = table.line();
         let place = Place { file: name.map(Into::into), number, line };
@@ -151,6 +147,10 @@ fn read_one(
             Ok(None) => left_alone += 1,
             Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
         }
+    }
+    // Without rows, `reconcile` found nothing.
+    if !is_of_reconcile(table.headings()) {
+        table.require_rows(problems);
     }
     (rows, left_alone)
 }
