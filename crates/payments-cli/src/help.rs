@@ -1,6 +1,7 @@
 //! The long help texts, in files of at most 80 columns.
 
 use clap::Command;
+use clap::builder::Resettable;
 use payments_fake::test_values::{self, TEST_VALUES};
 
 use crate::wrap::{column_of_text, wrapped};
@@ -31,19 +32,14 @@ pub(crate) const COLUMNS: usize = 80;
 
 /// The command with texts that fit a terminal of this width. clap would break each line of a file in two, and forget its
 /// indentation.
-pub(crate) fn fitted(mut command: Command, columns: usize) -> Command {
+pub(crate) fn fitted(command: Command, columns: usize) -> Command {
     if columns >= COLUMNS {
         return command;
     }
-    if let Some(text) = command.get_long_about().map(ToString::to_string) {
-        command = command.long_about(refilled(&text, columns));
-    }
-    if let Some(text) = command.get_after_help().map(ToString::to_string) {
-        command = command.after_help(refilled(&text, columns));
-    }
-    if let Some(text) = command.get_after_long_help().map(ToString::to_string) {
-        command = command.after_long_help(refilled(&text, columns));
-    }
+    let [about, after, after_long] =
+        [command.get_long_about(), command.get_after_help(), command.get_after_long_help()]
+            .map(|text| Resettable::from(text.map(|text| refilled(&text.to_string(), columns).into())));
+    let command = command.long_about(about).after_help(after).after_long_help(after_long);
     command.mut_subcommands(|command| fitted(command, columns))
 }
 

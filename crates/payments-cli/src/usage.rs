@@ -9,8 +9,7 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 use crate::args::{Arguments, OutputShape};
 use crate::failure::{Failure, Purpose};
 use crate::output::Output;
-use crate::report::Report;
-use crate::report::exit_code::ExitCode;
+use crate::report::{ExitCode, Report};
 use crate::stdout;
 
 /// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request. If only the

@@ -94,8 +94,7 @@ pub(super) fn like_a_card(key: &IntentKey, request: &IntentRequest) -> Option<&'
     };
     let texts =
         [("--key", Some(key.as_str())), ("TokenId", token), ("ReferenceNo", request.reference.as_deref())];
-    let like_cards = texts.into_iter().filter(|(_, text)| text.is_some_and(is_like_a_card));
-    like_cards.map(|(field, _)| field).next()
+    texts.into_iter().find(|(_, text)| text.is_some_and(is_like_a_card)).map(|(field, _)| field)
 }
 
 /// The intent of each key, which are looked up together.

@@ -17,9 +17,8 @@ use crate::call::{self, Prepared};
 use crate::failure::{Abandoned, FailedOutcome, Failure, hints};
 use crate::output::Output;
 use crate::process::{Interrupt, run_to_report};
-use crate::report::Report;
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
-use crate::report::exit_code::ExitCode;
+use crate::report::{ExitCode, Report};
 use crate::settings::{Settings, Source, key_hint};
 
 /// Checks each step and reports all of them.

@@ -18,10 +18,7 @@ use crate::args::OutputShape;
 use crate::call::Call;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::output::Output;
-use crate::report::Report;
-use crate::report::advice;
-use crate::report::exit_code::ExitCode;
-use crate::report::processed::{Effect, Processed};
+use crate::report::{Effect, ExitCode, Processed, Report, advice};
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 

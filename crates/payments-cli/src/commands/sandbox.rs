@@ -19,8 +19,7 @@ use crate::args::sandbox::{LogShape, SandboxArguments, SandboxCommand, ServeArgu
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::process::Interrupt;
-use crate::report::Report;
-use crate::report::exit_code::ExitCode;
+use crate::report::{ExitCode, Report};
 use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal.

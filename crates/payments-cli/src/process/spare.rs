@@ -2,25 +2,20 @@
 //! libraries below panic or wait for ever.
 
 use std::io;
-use std::sync::mpsc::{Receiver, channel};
-use std::thread::{self, JoinHandle};
+use std::sync::{Arc, Mutex};
+use std::thread;
 
 /// Starts threads, so many more than every command needs, and opens descriptors, and gives them back.
 pub(crate) fn require_all(more_threads: usize) -> io::Result<()> {
     require_descriptors()?;
     let count = THREADS + more_threads;
-    let wait = |waiting: Receiver<()>| {
-        thread::Builder::new().spawn(move || {
-            let _ = waiting.recv();
-        })
-    };
-    let mut threads: Vec<(_, JoinHandle<()>)> = Vec::with_capacity(count);
-    let started = (0..count).try_for_each(|_| {
-        let (end, waiting) = channel();
-        wait(waiting).map(|thread| threads.push((end, thread)))
-    });
-    for (end, thread) in threads {
-        drop(end);
+    let gate = Arc::new(Mutex::new(()));
+    let closed = gate.lock();
+    let wait = |gate: Arc<Mutex<()>>| thread::Builder::new().spawn(move || drop(gate.lock()));
+    let mut threads = Vec::with_capacity(count);
+    let started = (0..count).try_for_each(|_| wait(Arc::clone(&gate)).map(|thread| threads.push(thread)));
+    drop(closed);
+    for thread in threads {
         let _ = thread.join();
     }
     started

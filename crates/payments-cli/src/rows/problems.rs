@@ -44,10 +44,6 @@ impl Role {
         }
     }
 
-    const fn nothing_done(self) -> &'static str {
-        self.purpose().nothing_done()
-    }
-
     const fn purpose(self) -> Purpose {
         match self {
             Self::BillingRun => Purpose::MoveMoney,
@@ -82,7 +78,7 @@ impl Role {
     /// The same, where something else helps than another file.
     pub(crate) fn refused_until(self, why: &str, what_helps: &str) -> Failure {
         let (_, file, _) = self.words();
-        self.failure(format!("{file}{why}; {}: {what_helps}", self.nothing_done()))
+        self.failure(format!("{file}{why}; {}: {what_helps}", self.purpose().nothing_done()))
     }
 
     fn failure(self, message: String) -> Failure {
@@ -161,7 +157,7 @@ impl Problems {
             None if kept.iter().any(|problem| problem.file.is_some()) => "files have".to_owned(),
             None => "file has".to_owned(),
         };
-        let (problems, nothing_done) = (counted(count, "problem"), role.nothing_done());
+        let (problems, nothing_done) = (counted(count, "problem"), role.purpose().nothing_done());
         let message = format!("the {file} {problems}; {nothing_done}: fix it, then run it again");
         let violations = kept.into();
         let failure = role.failure(message).for_purpose(role.purpose());
