@@ -26,11 +26,8 @@ pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
     if options.dry_run {
         return call::run(options, output, unknown_id);
     }
-    let started = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
-    let (checked, interrupt) = match started {
-        Ok((checked, interrupt)) => (checked, Some(interrupt)),
-        Err(failure) => (CheckReport::without_settings(failure), None),
-    };
+    let (checked, interrupt) = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
+    let checked = checked.unwrap_or_else(CheckReport::without_settings);
     run_to_report::finish(output, Report::Check(Box::new(checked)), interrupt)
 }
 

@@ -98,7 +98,14 @@ async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoRe
     let lost = card(77_00, TransactionType::Sale, test_values::VISA, PAYER)?;
     demo.call("sale, response lost", &client, &lost).await?;
 
-    demo.end()?;
+    let ledger = demo.gateway.ledger();
+    let total = ledger.charged_total().map(|total| total.to_string());
+    demo.text(&format!(
+        "\n{} payments were charged, {} in total.\n\
+         Next: `payments sandbox` runs the same service for your own programs.\n",
+        ledger.charged().count(),
+        total.as_deref().unwrap_or("too much to count")
+    ))?;
     sandbox.shutdown().await?;
     Ok(())
 }
@@ -235,17 +242,6 @@ impl Demo<'_> {
     fn payments(&self) -> Vec<LedgerEntry> {
         let ledger = self.gateway.ledger();
         ledger.entries().iter().filter(|entry| entry.kind != EntryKind::Void).cloned().collect()
-    }
-
-    fn end(&mut self) -> io::Result<()> {
-        let ledger = self.gateway.ledger();
-        let total = ledger.charged_total().map(|total| total.to_string());
-        self.text(&format!(
-            "\n{} payments were charged, {} in total.\n\
-             Next: `payments sandbox` runs the same service for your own programs.\n",
-            ledger.charged().count(),
-            total.as_deref().unwrap_or("too much to count")
-        ))
     }
 
     fn heading(&mut self, title: &str) -> io::Result<()> {

@@ -33,12 +33,9 @@ pub(crate) fn run(
 ) -> ExitCode {
     let has_begun = Cell::new(false);
     let ended = catch_unwind(AssertUnwindSafe(|| {
-        let started = start(workers, async |interrupt| command(interrupt, &has_begun).await);
-        let (ended, interrupt) = match started {
-            Ok((ended, interrupt)) => (ended, Some(interrupt)),
-            Err(failure) => (Err(failure), None),
-        };
-        finish(output, ended.unwrap_or_else(|failure| failure.for_purpose(purpose).into()), interrupt)
+        let (ended, interrupt) = start(workers, async |interrupt| command(interrupt, &has_begun).await);
+        let ended = ended.flatten().map_err(|failure| failure.for_purpose(purpose));
+        finish(output, ended.unwrap_or_else(Report::from), interrupt)
     }));
     ended.unwrap_or_else(|_| {
         let failure = on_panic(has_begun.get()).for_purpose(purpose);
@@ -57,12 +54,15 @@ pub(crate) fn block_on<F: Future>(future: F) -> Result<F::Output, Failure> {
 pub(crate) fn start<T>(
     workers: usize,
     command: impl AsyncFnOnce(&mut Interrupt) -> T,
-) -> Result<(T, Interrupt), Failure> {
+) -> (Result<T, Failure>, Option<Interrupt>) {
     let ended = run_on_runtime(workers, async {
         let mut interrupt = Interrupt::install()?;
         Ok((command(&mut interrupt).await, interrupt))
     });
-    ended.flatten().map_err(|error| cannot_start(&error))
+    match ended.flatten() {
+        Ok((ended, interrupt)) => (Ok(ended), Some(interrupt)),
+        Err(error) => (Err(cannot_start(&error)), None),
+    }
 }
 
 /// Runs a future once the threads and descriptors of a whole command were tried.

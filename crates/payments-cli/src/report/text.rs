@@ -8,10 +8,8 @@ use payments_model::unversioned::RequestMembers;
 use crate::failure::{FailedOutcome, Failure, Problem};
 use crate::format::timestamp;
 use crate::intent::IntentNote;
-use crate::report::advice;
 use crate::report::dry_run::{DryRun, RedactedRequest};
-use crate::report::exit_code::ExitCode;
-use crate::report::processed::{Effect, Processed};
+use crate::report::{Effect, ExitCode, Processed, advice};
 use crate::rows::problems::MOST_KEPT;
 use crate::style::{Style, Tone, for_terminal};
 
