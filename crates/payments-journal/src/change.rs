@@ -173,15 +173,26 @@ impl Change {
         Self::new(key, at, Kind::Lost { attempt, by: masked(by) })
     }
 
-    /// Whether it allows a rejected key to be sent again, so that it matters whether the row was last written before a person
-    /// accepted that later entries are lost: see [`decide_after_loss`](Self::decide_after_loss).
+    /// Whether it allows a rejected key to be sent again, now or by the next call after its rejection, so that it matters whether the
+    /// row was last written before a person accepted that later entries are lost: see
+    /// [`decide_after_loss`](Self::decide_after_loss). A person who decides about it anew does: that row would be written after
+    /// the loss, and what they say is about an attempt from before it.
     pub fn needs_later_entries(&self, found: &Intent) -> bool {
         let is_rejected = match &found.state {
             IntentState::Rejected(_) => true,
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        is_rejected && matches!(self.kind, Kind::Begin(_) | Kind::Reopen(_))
+        is_rejected && self.allows_another_attempt()
+    }
+
+    /// Whether a call may send the key after this.
+    pub(crate) fn allows_another_attempt(&self) -> bool {
+        match &self.kind {
+            Kind::Begin(_) | Kind::Reopen(_) => true,
+            Kind::Resolve { resolution, .. } => resolution.verdict.processed_as().is_none(),
+            Kind::End(_) | Kind::Orphan { .. } | Kind::Lost { .. } => false,
+        }
     }
 
     /// Whether its call reports that no money has moved if this writes nothing. A journal that lacks its newest entries does not

@@ -107,6 +107,10 @@ impl Journal {
     ///
     /// Every resolution and its note is kept in [`Intent::history`], also after another one has replaced it.
     ///
+    /// If later entries than a rejected key's were [lost](Self::accept_history), it may have been sent since then. To say again that
+    /// it moved no money makes it [`Unknown`](IntentState::Unknown), with the error that it has changed: find out about the lost time
+    /// too, then resolve it.
+    ///
     /// # Errors
     ///
     /// If the intent has changed, if the resolution is not accepted, if another intent already has that transaction (a payment
@@ -137,6 +141,10 @@ impl Journal {
 
     async fn resolved(&self, read: &Intent, change: Change) -> Result<Intent, ResolveError> {
         Err(ResolveError(match self.store.apply(change.clone()).await? {
+            // It may have been sent in a time whose entries are lost, of which this person does not know.
+            Applied::Written { row, .. } if row.is_unknown_by_loss() && change.allows_another_attempt() => {
+                Reason::Changed { read_attempts: read.attempts, found: row.into() }
+            }
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
             Applied::Unchanged(None) => Reason::NoSuchIntent(read.key.clone()),
@@ -235,8 +243,9 @@ impl Journal {
     /// journal's entries end, or an earlier one at which it became unknown. What a person found out about it before the loss is
     /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
     /// that was rejected before this may have been sent once more by an explicit call: the next call
-    /// [after its rejection](crate::JournaledClient::after_rejection), or its [reopening](Self::reopen), sends nothing and makes it
-    /// unknown too. A key that is rejected later is one as any other.
+    /// [after its rejection](crate::JournaledClient::after_rejection), its [reopening](Self::reopen), or
+    /// another [resolution](Self::resolve) by which it moved no money, sends nothing and makes it unknown too. A key that is rejected
+    /// later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
     /// it, also in the [history](Intent::history) of each key that became unknown.

@@ -104,6 +104,13 @@ impl fmt::Display for ResolveError {
                 "{error}; the resolution may have been written: look at the key before you resolve it again"
             ),
             Reason::Store(error) => f.write_str(&error.and_nothing_changed()),
+            // Maybe by this resolution.
+            Reason::Changed { found, .. } if found.is_unknown_by_loss() => write!(
+                f,
+                "{}; it may have been sent in a time whose entries the journal has lost: find out about that time too, then \
+                 resolve it again",
+                self.0
+            ),
             reason => write!(f, "{reason}; nothing was changed"),
         }
     }

@@ -1159,6 +1159,10 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     for text in ["called", "retried", "named", "switched"] {
         reject(text).await;
     }
+    for text in ["decided", "decided-otherwise"] {
+        unknown(text, token_request(1), &store).await;
+        assert!(resolve(&store, text, Resolution::rejected(None, "ada")).await.written().is_some());
+    }
     // Nothing was sent.
     store.accept_history("ada", None, at(3)).await.unwrap();
     assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
@@ -1174,7 +1178,15 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     for retry in retries {
         assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));
     }
-    for text in ["called", "retried", "named"] {
+    // What a person says about the attempt that the journal still has says nothing about the lost time.
+    let decisions = [
+        ("decided", Resolution::rejected(None, "ada")),
+        ("decided-otherwise", Resolution::not_processed("ada")),
+    ];
+    for (text, decision) in decisions {
+        assert_eq!(state(resolve(&other, text, decision).await), Some(StateName::Unknown), "{text}");
+    }
+    for text in ["called", "retried", "named", "decided", "decided-otherwise"] {
         assert_eq!(state(apply(&other, again(text)).await), None, "{text}: it may have been charged");
     }
     // A person has found out that it was not, and so it is for a key that is rejected only now.

@@ -8,7 +8,9 @@ use payments_core::Outcome;
 use payments_core::model::TransactionId;
 use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Failure, FailureKind, IntentState, MemoryStore, OwnerId, SentSince, StateName};
+use payments_journal::{
+    Failure, FailureKind, IntentState, MemoryStore, OwnerId, Resolution, SentSince, StateName,
+};
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
@@ -89,4 +91,27 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
     assert_eq!(world.sent(), sent);
     let state = world.intent().await.state;
     assert_eq!(state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+}
+
+/// The person has seen the row as it was before the loss. Once it is unknown, they decide about the lost time too.
+#[tokio::test]
+async fn rejection_that_a_person_confirms_after_a_loss_is_unknown_d49() {
+    let world = World::new().await;
+    world
+        .gateway
+        .arm(Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::BAD_GATEWAY));
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
+    let journal = world.client.journal();
+    let rejected = journal.resolve(&world.intent().await, Resolution::rejected(None, "ada")).await.unwrap();
+    assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
+    let error = journal.resolve(&rejected, Resolution::rejected(None, "ada")).await.unwrap_err();
+    assert!(error.is_changed(), "{error}");
+    assert!(
+        error.to_string().contains("it is unknown; it may have been sent in a time whose entries"),
+        "{error}"
+    );
+    let unknown = world.intent().await;
+    assert_eq!(unknown.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+    let resolved = journal.resolve(&unknown, Resolution::not_processed("ada")).await.unwrap();
+    assert_eq!(resolved.state.name(), StateName::Resolved);
 }
