@@ -4,7 +4,6 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 
 use crate::liveness::Liveness;
-use crate::store::only_read;
 use crate::summary::Tally;
 use crate::{Change, Intent, IntentKey, IntentState, IntentStore, OwnerId, Rows, StateName, StoreError};
 
@@ -34,10 +33,6 @@ fn shown(intent: Intent, owners: &Liveness<'_>) -> Intent {
 impl<S: IntentStore> IntentStore for ReadOnly<S> {
     fn owner(&self) -> &OwnerId {
         self.0.owner()
-    }
-
-    fn check_writable(&self) -> Result<(), StoreError> {
-        Err(only_read())
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
