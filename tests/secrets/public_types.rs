@@ -293,6 +293,12 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         transcript,
         GetTransaction::new("txn_1".parse().unwrap()).read(&endpoint, response).unwrap_err()
     );
+    for id in [canaries.card(), canaries.key()] {
+        let body = format!(r#"{{"status_code":101,"data":{{"TransactionId":"{id}"}}}}"#);
+        let response = http::Response::new(Bytes::from(body));
+        let error = card_payment(canaries).read(&endpoint, response).unwrap_err();
+        transcribe!(transcript, *error.next_step().expect("its outcome is unknown"));
+    }
     let request = card_payment(canaries).request(&endpoint).unwrap();
     transcript.debug(request.headers());
     let deadlines = Deadlines::default();
