@@ -19,9 +19,12 @@ use crate::fault::{
 #[serde(deny_unknown_fields)]
 #[allow(dead_code, reason = "some members are accepted and ignored")]
 struct Members {
-    operation: Target,
-    phase: Phase,
-    kind: Kind,
+    #[serde(default, deserialize_with = "not_null")]
+    operation: Option<Target>,
+    #[serde(default, deserialize_with = "not_null")]
+    phase: Option<Phase>,
+    #[serde(default, deserialize_with = "not_null")]
+    kind: Option<Kind>,
     bytes: Option<SmallNumber>,
     delay_ms: Option<SmallNumber>,
     status: Option<Status>,
@@ -34,8 +37,7 @@ struct Members {
 }
 
 member_types! {
-    Target(Option<OperationName>) from String,
-        must_be(OperationName::ALL.iter().map(|name| name.as_str()).chain([ANY])),
+    Target(Option<OperationName>) from String, must_be(operation_names()),
         |name: String| if name == ANY { Some(None) } else { OperationName::from_name(&name).map(Some) };
     /// The name of a kind, whose values are in other members.
     Kind(&'static str) from String, must_be(kind_names()), |name: String| kind_names().find(|own| *own == name);
@@ -44,6 +46,14 @@ member_types! {
     Times(u32) from Value, TIMES_RULE, |times| whole(times).filter(|times| *times > 0);
     /// Seconds may be a number too, because people write them so.
     RetryAfter(HeaderValue) from Value, RETRY_AFTER_RULE, |value| retry_after(&text_or_number(value)?);
+}
+
+fn not_null<'de, T: Deserialize<'de>, D: Deserializer<'de>>(member: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(member).map(Some)
+}
+
+fn operation_names() -> impl Iterator<Item = &'static str> {
+    OperationName::ALL.iter().map(|name| name.as_str()).chain([ANY])
 }
 
 fn kind_names() -> impl Iterator<Item = &'static str> {
@@ -55,39 +65,46 @@ pub(crate) struct FaultDocument(pub(crate) Fault);
 
 impl<'de> Deserialize<'de> for FaultDocument {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let members = Members::deserialize(deserializer)?;
-        members.unused().map_or_else(|| Ok(Self(members.into())), |rule| Err(D::Error::custom(rule)))
+        Members::deserialize(deserializer)?.into_fault().map(Self).map_err(D::Error::custom)
     }
 }
 
 impl Members {
-    /// The rule for a member that has no meaning for the kind. Its author meant another kind.
-    fn unused(&self) -> Option<&'static str> {
-        let has = |kinds: &[&str]| kinds.contains(&self.kind.0);
-        let has_response = has(&["status", "html"]);
-        let rules = [
-            (self.bytes.is_some(), has(&["truncate", "drip"]), "must have bytes only for truncate or drip"),
-            (self.delay_ms.is_some(), has(&["delay", "drip"]), "must have delay_ms only for delay or drip"),
-            (self.status.is_some(), has_response, "must have status only for status or html"),
-            (self.retry_after.is_some(), has_response, "must have retry_after only for status or html"),
-        ];
-        rules.into_iter().find(|(is_set, is_used, _)| *is_set && !is_used).map(|(.., rule)| rule)
-    }
-}
-
-impl From<Members> for Fault {
-    fn from(document: Members) -> Self {
-        let Members { operation: Target(operation), phase, kind: Kind(kind), .. } = document;
-        let bytes =
-            document.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
-        let millis = document.delay_ms.map_or(500, |SmallNumber(millis)| millis);
-        let status = document.status.map_or(StatusCode::BAD_GATEWAY, |Status(status)| status);
+    fn into_fault(self) -> Result<Fault, String> {
+        let Some(Target(operation)) = self.operation else {
+            return Err(missing("operation", operation_names()));
+        };
+        let Some(phase) = self.phase else {
+            return Err(missing(
+                "phase",
+                [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late].map(Phase::as_str),
+            ));
+        };
+        let Some(Kind(kind)) = self.kind else { return Err(missing("kind", kind_names())) };
+        // The author of a member that has no meaning for the kind meant another kind.
+        for (member, is_set, users) in [
+            ("bytes", self.bytes.is_some(), ["truncate", "drip"]),
+            ("delay_ms", self.delay_ms.is_some(), ["delay", "drip"]),
+            ("status", self.status.is_some(), ["status", "html"]),
+            ("retry_after", self.retry_after.is_some(), ["status", "html"]),
+        ] {
+            if is_set && !users.contains(&kind) {
+                return Err(format!("must not have {member} unless its kind is {}", users.join(" or ")));
+            }
+        }
+        let bytes = self.bytes.map_or(10, |SmallNumber(bytes)| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let millis = self.delay_ms.map_or(500, |SmallNumber(millis)| millis);
+        let status = self.status.map_or(StatusCode::BAD_GATEWAY, |Status(status)| status);
         let kinds = FaultKind::all(bytes, Duration::from_millis(millis.into()), status);
         let kind = kinds.into_iter().find(|own| own.as_str() == kind).expect("it is the name of a kind");
         let mut fault = FaultTarget { operation }.at(phase).show(kind);
-        fault.retry_after = document.retry_after.map(|RetryAfter(value)| value);
-        fault.skip = document.skip.map_or(fault.skip, |SmallNumber(skip)| skip);
-        fault.times = document.times.map_or(fault.times, |Times(times)| times);
-        fault
+        fault.retry_after = self.retry_after.map(|RetryAfter(value)| value);
+        fault.skip = self.skip.map_or(fault.skip, |SmallNumber(skip)| skip);
+        fault.times = self.times.map_or(fault.times, |Times(times)| times);
+        Ok(fault)
     }
+}
+
+fn missing(member: &str, values: impl IntoIterator<Item = &'static str>) -> String {
+    format!("missing field `{member}`, which {}", must_be(values.into_iter()))
 }

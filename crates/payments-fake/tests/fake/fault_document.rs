@@ -104,7 +104,8 @@ fn omitted_members_have_defaults_and_unused_members_are_refused() {
             if users.contains(&kind) {
                 drop(read.unwrap());
             } else {
-                let problem = format!("must have {member} only for {} or {}", users[0], users[1]);
+                let problem =
+                    format!("must not have {member} unless its kind is {} or {}", users[0], users[1]);
                 assert!(read.unwrap_err().starts_with(&problem), "{fault}");
             }
         }

@@ -224,9 +224,24 @@ fn the_error_for_a_wrong_part_names_its_place() {
             "",
             "Voided must be false for a sale: only an authorization can be voided",
         ),
-        ("faults", json!({"phase": "late", "kind": "close"}), "", "missing field `operation`"),
-        ("faults", json!({"operation": "any", "kind": "close"}), "", "missing field `phase`"),
-        ("faults", json!({"operation": "any", "phase": "late"}), "", "missing field `kind`"),
+        (
+            "faults",
+            json!({"phase": "late", "kind": "close"}),
+            "",
+            "missing field `operation`, which must be transaction, token-transaction, void, get-transaction, get-customer or any",
+        ),
+        (
+            "faults",
+            json!({"operation": "any", "kind": "close"}),
+            "",
+            "missing field `phase`, which must be before_commit, after_commit or late",
+        ),
+        (
+            "faults",
+            json!({"operation": "any", "phase": "late"}),
+            "",
+            "missing field `kind`, which must be refuse, close…",
+        ),
     ] {
         let problem = problem(&json!({ list: [element] }));
         let rest =
