@@ -48,7 +48,7 @@ impl ErrorEnvelope {
     }
 
     /// HTTP 405 with these methods in the `Allow` header.
-    pub fn wrong_method(msg: &'static str, allow: HeaderValue) -> Self {
+    pub fn wrong_method(msg: impl Into<Cow<'static, str>>, allow: HeaderValue) -> Self {
         Self { allow: Some(allow), ..Self::new(StatusCode::METHOD_NOT_ALLOWED, msg) }
     }
 

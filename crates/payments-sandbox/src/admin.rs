@@ -79,16 +79,17 @@ impl Admin {
         let Some((method, _, parameters, handler)) = here().find(|(own, ..)| own == wanted) else {
             let allowed: Vec<_> = here().map(|(method, ..)| method.as_str()).collect();
             return Err(if allowed.is_empty() {
-                let mut paths: Vec<_> = ROUTES.iter().map(|(_, path, ..)| *path).collect();
-                paths.dedup();
+                let routes: Vec<_> =
+                    ROUTES.iter().map(|(method, path, ..)| format!("{method} {path}")).collect();
                 let message = format!(
-                    "unknown path: open ui_url in a browser; the paths under {PREFIX} are {}",
-                    paths.join(" ")
+                    "unknown path: open ui_url in a browser; under {PREFIX} there are {}",
+                    routes.join(", ")
                 );
                 ErrorEnvelope::new(StatusCode::NOT_FOUND, message)
             } else {
-                let message = "this path does not have this method; the Allow header lists its methods";
-                let allow = HeaderValue::try_from(allowed.join(", ")).expect("methods are visible ASCII");
+                let allowed = allowed.join(", ");
+                let message = format!("this path has only the methods {allowed}");
+                let allow = HeaderValue::try_from(allowed).expect("methods are visible ASCII");
                 ErrorEnvelope::wrong_method(message, allow)
             });
         };
