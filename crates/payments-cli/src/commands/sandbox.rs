@@ -82,6 +82,8 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
             choices.unknown_fields = UnknownFields::Ignored;
         }
     });
+    let keys: Vec<_> =
+        arguments.api_keys.iter().flat_map(|keys| keys.split(',')).map(str::to_owned).collect();
     gateway = arguments.api_keys.into_iter().fold(gateway, FakeGatewayBuilder::api_key);
     if let Some(seed) = arguments.seed {
         gateway = gateway.seed(seed);
@@ -121,7 +123,7 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     } else {
         warn(sandbox.local_addr(), "reach and control this sandbox");
     }
-    announce(&sandbox)?;
+    announce(&sandbox, &keys)?;
     note(&format!("ready; watch requests at {}; stop with Ctrl-C", sandbox.ui_url()));
     let signal = interrupt.arrived().await;
     let at_once = if saves { "ends at once and saves nothing" } else { "ends at once" };
@@ -164,13 +166,15 @@ fn write_authority(path: &Path, authority: &str) -> io::Result<()> {
 const PEM: &[u8] = b"-----BEGIN CERTIFICATE-----";
 
 /// Writes the ready line, with its members in the documented order.
-fn announce(sandbox: &Sandbox) -> io::Result<()> {
+fn announce(sandbox: &Sandbox, keys: &[String]) -> io::Result<()> {
     #[derive(Serialize)]
     struct Ready<'a> {
         base_url: &'a str,
         admin_url: &'a str,
         ui_url: String,
         api_key: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        api_keys: Option<&'a [String]>,
         version: &'static str,
         #[serde(skip_serializing_if = "Option::is_none")]
         seed: Option<u64>,
@@ -183,6 +187,7 @@ fn announce(sandbox: &Sandbox) -> io::Result<()> {
         admin_url: sandbox.admin_url(),
         ui_url: sandbox.ui_url(),
         api_key: sandbox.api_key(),
+        api_keys: Some(keys).filter(|keys| keys.len() > 1),
         version: payments_sandbox::VERSION,
         seed: sandbox.seed(),
         ca_cert: sandbox.ca_certificate_pem(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::http::Http;
 use crate::interrupts::FILE_LIMIT;
@@ -95,6 +95,14 @@ fn sandbox_serves_every_command() {
     let ended = sandbox.end();
     ended.hides(["WARNING"]);
     assert_eq!(ended.stdout, "", "more than the ready line on stdout: {ended:?}");
+}
+
+#[test]
+fn ready_line_has_every_api_key() {
+    let sandbox = Sandbox::start("--api-key key_1,key_2 --api-key key_3");
+    assert_eq!(sandbox.text("api_key"), "key_1");
+    assert_eq!(sandbox.ready["api_keys"], json!(["key_1", "key_2", "key_3"]));
+    assert_eq!(Sandbox::start("--api-key key_1").ready["api_keys"], Value::Null, "one key is in api_key");
 }
 
 #[test]
