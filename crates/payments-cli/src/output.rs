@@ -55,7 +55,6 @@ impl Output {
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// or a possible second charge that cannot be written keeps its exit code, which matters most.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
-        stderr::finish_on_a_terminal();
         if let Report::Processed(Processed { effect: Effect::FoundTransaction(Some(warning)), .. }) = report {
             stderr::warn(warning);
         }

@@ -49,7 +49,6 @@ pub(crate) fn write_last(text: impl Into<String>) {
 pub(crate) fn warn(text: &str) {
     let warning = style().paint(Tone::Warning, "WARNING");
     write_last(format!("{warning}: {}\n", for_terminal(text)));
-    finish_on_a_terminal();
 }
 
 /// Shows the item after everything that waits. Text and bars are dropped if the queue is full.
@@ -65,11 +64,25 @@ pub(crate) fn finish() {
     }
 }
 
-/// The same before a write to stdout, so that a terminal shows both in order.
-pub(crate) fn finish_on_a_terminal() {
-    if is_terminal() {
+/// The same before a write to stdout, so that who reads both from one place, as a terminal or a log does, gets them in order.
+/// With a reader for each, the result does not wait for the other one.
+pub(crate) fn finish_before_stdout() {
+    if is_terminal() || is_with_stdout() {
         finish();
     }
+}
+
+/// Whether stdout goes to the same file or pipe, as with `2>&1`.
+#[cfg(unix)]
+fn is_with_stdout() -> bool {
+    let place = |status: rustix::fs::Stat| (status.st_dev, status.st_ino);
+    let [one, other] = [rustix::fs::fstat(io::stderr()), rustix::fs::fstat(io::stdout())];
+    one.is_ok_and(|one| other.is_ok_and(|other| place(one) == place(other)))
+}
+
+#[cfg(not(unix))]
+fn is_with_stdout() -> bool {
+    false
 }
 
 /// `None` if the thread could not be started: then text is written at once, and there is no bar.

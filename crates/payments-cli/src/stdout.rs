@@ -9,6 +9,7 @@ use crate::{stderr, style};
 
 /// Writes a whole result.
 pub(crate) fn print(text: &str) -> io::Result<()> {
+    stderr::finish_before_stdout();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes())?;
     out.flush()
@@ -51,6 +52,7 @@ pub(crate) fn width() -> Option<usize> {
 
 /// For a result of any length, written as it is read. The caller flushes it.
 pub(crate) fn buffered() -> BufWriter<StdoutLock<'static>> {
+    stderr::finish_before_stdout();
     BufWriter::with_capacity(64 * 1024, io::stdout().lock())
 }
 

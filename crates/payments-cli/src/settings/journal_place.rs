@@ -266,7 +266,6 @@ impl JournalPlace {
             "created the journal {shown}, which {source} names: if there was one before, stop now and find it, because a \
              new journal charges every key again\n"
         ));
-        stderr::finish_on_a_terminal();
         // Only one of them can have created it.
         let _ = self.created.set(place);
     }

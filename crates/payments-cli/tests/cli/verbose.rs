@@ -107,3 +107,21 @@ fn trace_shows_no_control_character_and_no_repeated_key() {
     assert!(!ended.stderr.contains(is_control), "{:?}", ended.stderr);
     assert_eq!(ended.stderr.lines().count(), 5, "{}", ended.stderr);
 }
+
+#[cfg(unix)]
+#[test]
+fn one_reader_of_both_streams_gets_them_in_order() {
+    use std::io::{self, Read as _};
+
+    for _ in 0..50 {
+        let (mut reader, writer) = io::pipe().expect("a pipe");
+        let run = payments_at("http://127.0.0.1:1", GET).with("--verbose --dry-run");
+        let run = run.stdout(writer.try_clone().expect("a descriptor")).spawn_with_stderr(writer);
+        assert_eq!(run.wait_without_reading(), Some(0));
+        let mut shown = String::new();
+        reader.read_to_string(&mut shown).expect("text");
+        let document = shown.find('{').expect("a document");
+        let trace = shown.rfind("payments: ").expect("a trace");
+        assert!(trace < document, "{shown}");
+    }
+}
