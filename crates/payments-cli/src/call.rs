@@ -1,6 +1,7 @@
 //! One call to the service, from its input to its report.
 
 pub(crate) mod admission;
+pub(crate) mod hints;
 pub(crate) mod journaled;
 pub(crate) mod journaled_failure;
 mod prepared;
@@ -10,16 +11,17 @@ pub(crate) mod trace;
 use std::cell::Cell;
 use std::time::SystemTime;
 
-use payments_core::{CallError, Client, Facts};
+use payments_core::{CallError, Client, Facts, NextStep};
 use payments_journal::IntentKey;
 
 pub(crate) use self::prepared::Prepared;
 use crate::args::ClientOptions;
-use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Sent, hints};
+use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Sent};
+use crate::intent::IntentNote;
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::{DryRun, ExitCode, Processed, Report};
+use crate::report::{DryRun, ExitCode, Processed, Report, advice};
 use crate::settings::Settings;
 
 /// A validated request, ready for a client.
@@ -53,7 +55,7 @@ pub(crate) fn run<C: Call>(
         send(options, interrupt, read, has_begun).await
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| match C::PURPOSE {
-        Purpose::MoveMoney if has_begun => Abandoned::Panic.after_sending(None, None),
+        Purpose::MoveMoney if has_begun => maybe_sent(Abandoned::Panic, None, None),
         _ => Abandoned::Panic.before_sending(),
     })
 }
@@ -103,11 +105,24 @@ pub(crate) fn with_sent<C: Call>(failure: Failure, call: &C, settings: &Settings
 /// The failure of a call, maybe with a key, that was abandoned after the request may have been sent.
 pub(crate) fn after_sending<C: Call>(call: &C, key: Option<&IntentKey>, why: Abandoned) -> Failure {
     match C::PURPOSE {
-        Purpose::MoveMoney => why.after_sending(call.facts(), key),
+        Purpose::MoveMoney => maybe_sent(why, call.facts(), key),
         Purpose::FindTransaction | Purpose::FindCustomer | Purpose::KeepJournal => {
             why.harmless("; a lookup moves no money: it is safe to run it again")
         }
     }
+}
+
+/// The same of a request that moves money. `facts` are those of the request, if they are known.
+pub(crate) fn maybe_sent(why: Abandoned, facts: Option<Facts<'_>>, key: Option<&IntentKey>) -> Failure {
+    let what = format!(
+        "{why} after the request may have been sent; the outcome is unknown, it may have been processed"
+    );
+    let step = facts.map_or(NextStep::new(None, "time"), |facts| facts.next_step());
+    let message = format!("{what}: {}", advice::not_again(key.is_some(), &step));
+    let mut failure = why.failure(FailedOutcome::Unknown, message);
+    failure.advice.what_happened = Some(what);
+    failure.note = key.map(|key| Box::new(IntentNote { key: Some(key.clone()), ..IntentNote::default() }));
+    failure
 }
 
 #[cfg(test)]
@@ -230,8 +245,8 @@ mod tests {
     fn message_and_headline_give_the_same_advice() {
         let key = IntentKey::new("invoice-17").expect("a key");
         for key in [None, Some(&key)] {
-            for failure in [after_sending(&Payment, key, SIGNAL), Abandoned::Panic.after_sending(None, key)] {
-                let (_, headline) = crate::report::advice::headline(&failure);
+            for failure in [after_sending(&Payment, key, SIGNAL), maybe_sent(Abandoned::Panic, None, key)] {
+                let (_, headline) = advice::headline(&failure);
                 for (advice, is_for_a_key) in [
                     ("do not run it again", false),
                     ("do not pay it another way", true),

@@ -1,7 +1,6 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
 mod abandoned;
-pub(crate) mod hints;
 mod problem;
 mod purpose;
 mod situation;
@@ -256,7 +255,7 @@ impl Failure {
         self
     }
 
-    /// The failure of a call. [`hints::failure`] adds hints.
+    /// The failure of a call. [`crate::call::hints::failure`] adds hints.
     pub(crate) fn of(error: &impl CallError) -> Self {
         let call = error.failed_call();
         Self {

@@ -19,7 +19,7 @@
 //! 2. `settings` merges options and environment, and says where each came from. It also has the place of the journal.
 //! 3. `commands` has a file or a folder for each command. A single charge or lookup runs through `call`, and through
 //!    `call::journaled` if it has a key; `commands::operations` says how each is sent. `rows` reads files of rows.
-//! 4. `failure` is why a command did not succeed, and what to check. `report::advice` says what to do next.
+//! 4. `failure` is why a command did not succeed, and `call::hints` what to check. `report::advice` says what to do next.
 //! 5. `report` is the result: a document for programs, a text for people, and in `report::exit_code` the exit code.
 //! 6. `output` writes the report: `stdout` the result, `stderr` everything else. `process` makes sure that a command which may have
 //!    sent something gets so far, whatever panics and signals arrive.
@@ -28,7 +28,7 @@
 //!
 //! | question | file |
 //! |---|---|
-//! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, also those about a key; the rest of the message is written where the outcome arises: in `failure` and `call::journaled_failure`, and in the errors of payments-core and payments-journal |
+//! | What does a person do about an unknown outcome? | `report::advice` has the headline and the clauses, also those about a key; the rest of the message is written where the outcome arises: in `call` and `call::journaled_failure`, and in the errors of payments-core and payments-journal |
 //! | Which environment variables are read? | `settings::source`, and for the journal `settings::journal_place` |
 //! | Where is the API key found, and who may read its file? | `settings::api_key` |
 //! | What does a signal do? | `process::interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`call::journaled`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |

@@ -76,7 +76,7 @@ pub(crate) fn run<C: Charge>(
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {
         if has_begun {
-            Abandoned::Panic.after_sending(None, Some(&key))
+            call::maybe_sent(Abandoned::Panic, None, Some(&key))
         } else {
             journal_not_opened(Abandoned::Panic.harmless(""))
         }

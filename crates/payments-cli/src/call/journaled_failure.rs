@@ -6,11 +6,11 @@ use std::time::SystemTime;
 use payments_core::{NextStep, Outcome};
 use payments_journal::{Error, IntentState, StoreError};
 
-use crate::call::{self, Call};
-use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation, hints};
+use crate::call::{self, Call, hints};
+use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation};
 use crate::intent::IntentNote;
-use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_journal, of_other_service, shell_word};
-use crate::settings::Settings;
+use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service};
+use crate::settings::{Settings, of_journal, shell_word};
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {

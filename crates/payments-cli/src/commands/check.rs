@@ -13,8 +13,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::args::ClientOptions;
-use crate::call::{self, Prepared};
-use crate::failure::{Abandoned, FailedOutcome, Failure, hints};
+use crate::call::{self, Prepared, hints};
+use crate::failure::{Abandoned, FailedOutcome, Failure};
 use crate::output::Output;
 use crate::process::{Interrupt, run_to_report};
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};

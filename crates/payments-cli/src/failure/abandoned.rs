@@ -2,12 +2,7 @@
 
 use std::fmt;
 
-use payments_core::{Facts, NextStep};
-use payments_journal::IntentKey;
-
 use crate::failure::{FailedOutcome, Failure};
-use crate::intent::IntentNote;
-use crate::report::advice;
 
 /// What ended it.
 #[derive(Clone, Copy, Debug)]
@@ -32,21 +27,7 @@ impl Abandoned {
         self.failure(FailedOutcome::NotProcessed, format!("{self}{rest}"))
     }
 
-    /// A request that moves money may have been sent, maybe with a key. `facts` are those of the request, if they are known.
-    pub(crate) fn after_sending(self, facts: Option<Facts<'_>>, key: Option<&IntentKey>) -> Failure {
-        let what = format!(
-            "{self} after the request may have been sent; the outcome is unknown, it may have been processed"
-        );
-        let step = facts.map_or(NextStep::new(None, "time"), |facts| facts.next_step());
-        let message = format!("{what}: {}", advice::not_again(key.is_some(), &step));
-        let mut failure = self.failure(FailedOutcome::Unknown, message);
-        failure.advice.what_happened = Some(what);
-        failure.note =
-            key.map(|key| Box::new(IntentNote { key: Some(key.clone()), ..IntentNote::default() }));
-        failure
-    }
-
-    fn failure(self, outcome: FailedOutcome, message: String) -> Failure {
+    pub(crate) fn failure(self, outcome: FailedOutcome, message: String) -> Failure {
         let (kind, is_interrupted) = match self {
             Self::Panic => ("internal", false),
             Self::Signal(_) => ("interrupted", true),

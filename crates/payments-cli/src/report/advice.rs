@@ -6,8 +6,7 @@ use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
-use crate::settings::service_options;
-pub(crate) use crate::settings::{of_journal, shell_word};
+use crate::settings::{of_journal, service_options, shell_word};
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.

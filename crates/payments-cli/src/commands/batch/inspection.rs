@@ -12,12 +12,12 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::marks_of_payment;
 use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::{journal_command, of_journal, shell_word};
+use crate::report::advice::journal_command;
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
-use crate::settings::KnownKeys;
+use crate::settings::{KnownKeys, of_journal, shell_word};
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]

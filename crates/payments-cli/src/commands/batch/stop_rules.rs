@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
 use super::throttle::{Throttle, Ticket};
-use crate::failure::{Situation, chain, hints};
+use crate::call::hints;
+use crate::failure::{Situation, chain};
 use crate::report::run::Stop;
 
 /// What happens after a charge.

@@ -12,8 +12,7 @@ use crate::args::journal::ListArguments;
 use crate::format::timestamp;
 use crate::intent::{IntentObject, IntentSum, state, tone};
 use crate::output::Output;
-use crate::report::advice::of_journal;
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, OpenFor, of_journal};
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 

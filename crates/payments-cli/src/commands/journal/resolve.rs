@@ -13,15 +13,15 @@ use super::resolution::{
 use super::{CommandError, code_of, resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
-use crate::call::Prepared;
-use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, hints};
+use crate::call::{Prepared, hints};
+use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
 use crate::report::ExitCode;
-use crate::report::advice::{journal_command, second_charge, shell_word};
+use crate::report::advice::{journal_command, second_charge};
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings, shell_word};
 use crate::stderr;
 use crate::style::for_terminal;
 

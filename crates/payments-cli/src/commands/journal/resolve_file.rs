@@ -26,11 +26,11 @@ use crate::intent::{IntentSum, history};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
-use crate::report::advice::{of_journal, second_charge};
+use crate::report::advice::second_charge;
 use crate::report::{ExitCode, text};
 use crate::rows::card_like_ids::is_like_a_card;
 use crate::rows::{Problems, Role, RowFile};
-use crate::settings::{JournalPlace, OpenFor, ReadKeys, service_options};
+use crate::settings::{JournalPlace, OpenFor, ReadKeys, of_journal, service_options};
 use crate::stderr;
 
 pub(super) async fn run(

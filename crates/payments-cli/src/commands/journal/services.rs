@@ -9,9 +9,8 @@ use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
 use crate::format::{counted, timestamp};
 use crate::output::Output;
-use crate::report::advice::of_journal;
-use crate::settings::KnownKeys;
 use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{KnownKeys, of_journal};
 use crate::style::for_terminal;
 
 /// Without the count, shows what the change concerns. With it, makes the change.

@@ -16,9 +16,9 @@ use crate::commands::journal::resolution::by_option;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, timestamp};
 use crate::intent::history::in_words;
-use crate::report::advice::{journal_command, of_journal, shell_word};
+use crate::report::advice::journal_command;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::settings::service_options;
+use crate::settings::{of_journal, service_options, shell_word};
 use crate::style::{Style, Tone, for_terminal};
 
 pub(super) fn lines_of(lines: &[u64]) -> String {

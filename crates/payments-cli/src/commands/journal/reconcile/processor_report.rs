@@ -11,10 +11,9 @@ use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::failure::Failure;
 use crate::files;
-use crate::report::advice::{of_journal, shell_word};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{Role, RowFile, Table};
-use crate::settings::{JournalPlace, service_options, typed_options};
+use crate::settings::{JournalPlace, of_journal, service_options, shell_word, typed_options};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.

@@ -24,7 +24,7 @@ pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: 
             Some(format!("{call}; it may have been processed"))
         }
         FailedOutcome::NotProcessed => Some(call.to_string()),
-        FailedOutcome::Rejected if error.as_payment().is_some() => Some(format!("{call}{foreign_403}")),
+        FailedOutcome::Rejected if error.as_payment().is_some() => Some(call.to_string()),
         // The headline does not say what to do.
         FailedOutcome::Unknown | FailedOutcome::Rejected | FailedOutcome::Invalid => None,
     };
