@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
 use payments_hyper::{HyperTransport, TokioTimer};
+use serde_json::{Value, json};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
@@ -163,11 +164,6 @@ impl Settings {
         )
     }
 
-    /// The file of the additional authority, if it may be shown, and its source.
-    pub(crate) fn ca_cert(&self) -> Option<(Option<&str>, Source)> {
-        self.extra_ca.as_ref().map(|authority| (authority.name.as_deref(), authority.source))
-    }
-
     /// The variable that names a proxy for other programs, if this command uses none.
     pub(crate) fn ignored_proxy_variable(&self) -> Option<&'static str> {
         let variables = ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"];
@@ -182,17 +178,47 @@ impl Settings {
 
     /// A line for each setting with its source.
     pub(crate) fn described(&self) -> Vec<String> {
-        let ca_cert = self.ca_cert().map(|(name, source)| (name.unwrap_or("in a file").to_owned(), source));
-        let lines = [
-            Some(format!("base URL {} ({})", self.shown_base_url, self.base_url_source)),
-            Some(format!("API key ({})", self.key_source)),
-            self.merchant.as_ref().map(|(label, source)| format!("merchant {label} ({source})")),
-            Some(format!("deadline {:?} ({})", self.timeout, self.timeout_source)),
-            ca_cert.map(|(name, source)| format!("authority {name} ({source})")),
-            self.proxy().map(|(at, source)| format!("proxy {at} ({source})")),
-        ];
-        lines.into_iter().flatten().collect()
+        let set = self.shown().into_iter().filter_map(|(_, name, set)| Some((name, set?)));
+        set.map(|(name, (shown, source))| match shown {
+            Shown::Text(text) => format!("{name} {text} ({source})"),
+            Shown::Deadline(deadline) => format!("{name} {deadline:?} ({source})"),
+            Shown::Hidden(place) => format!("{name}{place} ({source})"),
+        })
+        .collect()
     }
+
+    /// The settings in a document, each with its source.
+    pub(crate) fn document(&self) -> Value {
+        let object = |(shown, source): (Shown<'_>, Source)| match shown {
+            Shown::Text(text) => json!({"value": text, "from": source.to_string()}),
+            Shown::Deadline(deadline) => json!({"value": deadline.as_secs_f64(), "from": source.to_string()}),
+            Shown::Hidden(_) => json!({"from": source.to_string()}),
+        };
+        self.shown().map(|(member, _, set)| (member, set.map(object))).into_iter().collect()
+    }
+
+    /// Each setting with its member of a document, its name for people, and its value if it is set.
+    fn shown(&self) -> [(&'static str, &'static str, Option<(Shown<'_>, Source)>); 6] {
+        let authority = self.extra_ca.as_ref().map(|Authority { name, source, .. }| {
+            (name.as_deref().map_or(Shown::Hidden(" in a file"), Shown::Text), *source)
+        });
+        [
+            ("base_url", "base URL", Some((Shown::Text(&self.shown_base_url), self.base_url_source))),
+            ("api_key", "API key", Some((Shown::Hidden(""), self.key_source))),
+            ("merchant", "merchant", self.merchant.as_ref().map(|(it, source)| (Shown::Text(it), *source))),
+            ("timeout", "deadline", Some((Shown::Deadline(self.timeout), self.timeout_source))),
+            ("ca_cert", "authority", authority),
+            ("proxy", "proxy", self.proxy().map(|(at, source)| (Shown::Text(at), source))),
+        ]
+    }
+}
+
+/// A setting as everybody may see it.
+enum Shown<'a> {
+    Text(&'a str),
+    Deadline(Duration),
+    /// With what people are told instead.
+    Hidden(&'static str),
 }
 
 fn or_problem<T>(read: Result<T, Failure>, problems: &mut Vec<Failure>) -> Option<T> {

@@ -8,7 +8,6 @@ use http::{StatusCode, Uri};
 use payments_core::transport::causes;
 use payments_core::{Deadlines, Delivery, ErrorKind, LookupError, TransportErrorKind as Kind};
 use payments_model::TransactionId;
-use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
@@ -19,7 +18,7 @@ use crate::output::Output;
 use crate::process::{Interrupt, run_to_report};
 use crate::report::check::{CONNECTION, CheckReport, KEY, STEPS, State, TLS};
 use crate::report::{ExitCode, Report};
-use crate::settings::{Settings, Source, key_hint};
+use crate::settings::{Settings, key_hint};
 
 /// Checks each step and reports all of them.
 pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
@@ -80,7 +79,7 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
                 .to_owned(),
         ),
     ];
-    CheckReport::new(settings_found(&settings), found.into_iter().take(passed), failed)
+    CheckReport::new(settings.document(), found.into_iter().take(passed), failed)
 }
 
 /// Nobody has asked for a transaction, so the advice after a lookup is none here.
@@ -156,19 +155,4 @@ fn hint(error: &LookupError, settings: &Settings) -> Option<String> {
         Some(401 | 429 | 500..) => None,
         Some(_) => Some(settings.path_hint()),
     }
-}
-
-fn settings_found(settings: &Settings) -> Value {
-    let setting = |value: Value, from: Source| json!({"value": value, "from": from.to_string()});
-    json!({
-        "base_url": setting(settings.shown_base_url.clone().into(), settings.base_url_source),
-        "api_key": {"from": settings.key_source.to_string()},
-        "merchant": settings.merchant.as_ref().map(|(label, from)| setting(label.as_str().into(), *from)),
-        "timeout": setting(settings.timeout.as_secs_f64().into(), settings.timeout_source),
-        "ca_cert": settings.ca_cert().map(|(name, from)| match name {
-            Some(name) => setting(name.into(), from),
-            None => json!({"from": from.to_string()}),
-        }),
-        "proxy": settings.proxy().map(|(address, from)| setting(address.into(), from)),
-    })
 }
