@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::parser::ValueSource;
-use clap::{Args, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory as _, Error, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use self::batch::BatchCommand;
@@ -44,11 +44,7 @@ impl Arguments {
         let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
         let mut command = help::fitted(Self::command(), columns);
         let all = command.try_get_matches_from_mut(arguments)?;
-        let (mut matches, mut reached) = (&all, &command);
-        while let Some((name, next)) = matches.subcommand() {
-            reached = reached.find_subcommand(name).expect("it was matched");
-            matches = next;
-        }
+        let (reached, matches) = reached(&command, &all);
         let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let unused = reached.get_arguments().find(|it| it.is_hide_set() && is_given(it.get_id().as_str()));
         if let Some(name) = unused.and_then(clap::Arg::get_long) {
@@ -58,6 +54,18 @@ impl Arguments {
         }
         Self::from_arg_matches(&all)
     }
+}
+
+/// The command that the line names, and its arguments.
+pub(crate) fn reached<'a>(
+    mut command: &'a clap::Command,
+    mut matches: &'a ArgMatches,
+) -> (&'a clap::Command, &'a ArgMatches) {
+    while let Some((name, next)) = matches.subcommand() {
+        command = command.find_subcommand(name).expect("it was matched");
+        matches = next;
+    }
+    (command, matches)
 }
 
 #[derive(Subcommand)]

@@ -45,7 +45,8 @@ pub(crate) struct BatchArguments {
     #[arg(long, value_name = "FILE")]
     pub(crate) results: Option<PathBuf>,
 
-    #[arg(long, help = IDS_ARE_NOT_CARDS)]
+    /// Accept tokens, keys and references that look like card numbers, and store them as they are
+    #[arg(long)]
     pub(crate) ids_are_not_cards: bool,
 
     /// Columns to ignore, whose names are no fields of a charge. The file then needs a column Key
@@ -60,10 +61,6 @@ pub(crate) struct BatchArguments {
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = patience)]
     pub(crate) patience: Duration,
 }
-
-/// The help of `--ids-are-not-cards`.
-pub(crate) const IDS_ARE_NOT_CARDS: &str =
-    "Accept tokens, keys and references that look like card numbers, and store them as they are";
 
 /// The number of connections that the transport keeps.
 const MOST_IN_FLIGHT: i64 = 512;

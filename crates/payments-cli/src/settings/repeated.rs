@@ -11,7 +11,7 @@ use clap::parser::ValueSource;
 use super::api_key::KnownKeys;
 use super::called_service;
 use super::journal_place::JournalPlace;
-use crate::args::{Arguments, ClientOptions};
+use crate::args::{self, Arguments, ClientOptions};
 use crate::failure::Purpose;
 use crate::files::shown_name;
 use crate::style::for_terminal;
@@ -20,11 +20,7 @@ use crate::style::for_terminal;
 pub(crate) fn typed_options(is_wanted: impl Fn(&str) -> bool) -> Vec<(String, Option<String>)> {
     let mut command = Arguments::command();
     let Ok(all) = command.try_get_matches_from_mut(env::args_os()) else { return Vec::new() };
-    let (mut matches, mut reached) = (&all, &command);
-    while let Some((name, next)) = matches.subcommand() {
-        reached = reached.find_subcommand(name).expect("it was matched");
-        matches = next;
-    }
+    let (reached, matches) = args::reached(&command, &all);
     let typed = matches.ids().filter_map(|id| {
         let option = reached.get_arguments().find(|option| option.get_id() == id)?;
         let name = option.get_long().filter(|name| is_wanted(name))?;
