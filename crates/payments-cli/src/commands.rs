@@ -18,10 +18,10 @@ use crate::args::{
 };
 use crate::call::{self, journaled};
 use crate::help::help;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report::ExitCode;
 use crate::settings::warning_of_proxy;
-use crate::{files, stderr, stdout};
+use crate::{files, stderr};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Check => check::run(options, output),
         Command::Completions { shell } => completions(shell),
-        Command::Settings => stdout::print_document(&format!("{}\n", help!("settings"))),
+        Command::Settings => output::print_document(&format!("{}\n", help!("settings"))),
     }
 }
 
@@ -67,5 +67,5 @@ fn completions(shell: Shell) -> ExitCode {
     // Into memory first: the generator panics if a pipe is closed early.
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Arguments::command(), "payments", &mut script);
-    stdout::print_document(&String::from_utf8_lossy(&script))
+    output::print_document(&String::from_utf8_lossy(&script))
 }

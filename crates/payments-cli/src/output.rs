@@ -84,6 +84,21 @@ impl Output {
     }
 }
 
+/// Writes a document, and returns the exit code. It ends quietly if the reader has closed the pipe.
+pub(crate) fn print_document(text: &str) -> ExitCode {
+    match stdout::print(text) {
+        Ok(()) => ExitCode::Processed,
+        Err(error) => {
+            if !stdout::is_closed(&error) {
+                stderr::write_last(format!(
+                    "payments: the result could not be written to stdout ({error})\n"
+                ));
+            }
+            ExitCode::Other
+        }
+    }
+}
+
 /// The message for a success that could not be written to stdout.
 pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> {
     let what = match report {

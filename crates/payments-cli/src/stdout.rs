@@ -4,7 +4,6 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 
 use serde::Serialize;
 
-use crate::report::exit_code::ExitCode;
 use crate::{stderr, style};
 
 /// Writes a whole result.
@@ -18,21 +17,6 @@ pub(crate) fn print(text: &str) -> io::Result<()> {
 /// Writes a whole result as one JSON document.
 pub(crate) fn print_json(document: &impl Serialize) -> io::Result<()> {
     print(&(json(document)? + "\n"))
-}
-
-/// Writes a document, and returns the exit code. It ends quietly if the reader has closed the pipe.
-pub(crate) fn print_document(text: &str) -> ExitCode {
-    match print(text) {
-        Ok(()) => ExitCode::Processed,
-        Err(error) => {
-            if !is_closed(&error) {
-                stderr::write_last(format!(
-                    "payments: the result could not be written to stdout ({error})\n"
-                ));
-            }
-            ExitCode::Other
-        }
-    }
 }
 
 /// The message for a person. `what` says what was done nevertheless.

@@ -8,20 +8,19 @@ use clap::{Command, CommandFactory as _, ValueEnum as _};
 
 use crate::args::{Arguments, OutputShape};
 use crate::failure::{Failure, Purpose};
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::report::{ExitCode, Report};
-use crate::stdout;
 
 /// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request. If only the
 /// command is missing, people get the help, and the exit code of invalid use.
 pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
-        return stdout::print_document(&error.render().to_string());
+        return output::print_document(&error.render().to_string());
     }
     let reached = Reached::by(arguments);
     let output = Output::choose(reached.format);
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output.is_text() {
-        return match stdout::print_document(&error.render().to_string()) {
+        return match output::print_document(&error.render().to_string()) {
             ExitCode::Processed => ExitCode::Invalid,
             code => code,
         };

@@ -17,7 +17,7 @@ use tokio::runtime;
 
 use crate::args::sandbox::{LogShape, SandboxArguments, SandboxCommand, ServeArguments};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{self, Output};
 use crate::process::Interrupt;
 use crate::report::{ExitCode, Report};
 use crate::{files, stderr, stdout};
@@ -25,8 +25,8 @@ use crate::{files, stderr, stdout};
 /// Prints one of the sandbox's documents, or serves until a signal.
 pub(super) fn run(output: Output, arguments: SandboxArguments) -> ExitCode {
     match arguments.show {
-        Some(SandboxCommand::Magic) => stdout::print_document(&test_values(output)),
-        Some(SandboxCommand::Openapi) => stdout::print_document(payments_sandbox::OPENAPI),
+        Some(SandboxCommand::Magic) => output::print_document(&test_values(output)),
+        Some(SandboxCommand::Openapi) => output::print_document(payments_sandbox::OPENAPI),
         None => match checked(&arguments.serve) {
             Ok(fixtures) => serve(arguments.serve, fixtures),
             Err(failure) => output.write(&Report::from(failure)),
