@@ -117,7 +117,7 @@ pub(crate) fn maybe_sent(why: Abandoned, facts: Option<Facts<'_>>, key: Option<&
     let what = format!(
         "{why} after the request may have been sent; the outcome is unknown, it may have been processed"
     );
-    let step = facts.map_or(NextStep::new(None, "time"), |facts| facts.next_step());
+    let step = facts.map_or_else(|| NextStep::new(None, "time"), |facts| facts.next_step());
     let message = format!("{what}: {}", advice::not_again(key.is_some(), &step));
     let mut failure = why.failure(FailedOutcome::Unknown, message);
     failure.advice.what_happened = Some(what);

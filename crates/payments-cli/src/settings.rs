@@ -189,7 +189,7 @@ impl Settings {
 
     /// The settings in a document, each with its source.
     pub(crate) fn document(&self) -> Value {
-        let object = |(shown, source): (Shown<'_>, Source)| match shown {
+        let object = |(shown, source): Set<'_>| match shown {
             Shown::Text(text) => json!({"value": text, "from": source.to_string()}),
             Shown::Deadline(deadline) => json!({"value": deadline.as_secs_f64(), "from": source.to_string()}),
             Shown::Hidden(_) => json!({"from": source.to_string()}),
@@ -198,7 +198,7 @@ impl Settings {
     }
 
     /// Each setting with its member of a document, its name for people, and its value if it is set.
-    fn shown(&self) -> [(&'static str, &'static str, Option<(Shown<'_>, Source)>); 6] {
+    fn shown(&self) -> [(&'static str, &'static str, Option<Set<'_>>); 6] {
         let authority = self.extra_ca.as_ref().map(|Authority { name, source, .. }| {
             (name.as_deref().map_or(Shown::Hidden(" in a file"), Shown::Text), *source)
         });
@@ -212,6 +212,9 @@ impl Settings {
         ]
     }
 }
+
+/// A setting and where it came from.
+type Set<'a> = (Shown<'a>, Source);
 
 /// A setting as everybody may see it.
 enum Shown<'a> {
