@@ -77,18 +77,9 @@ const MEMBERS: [Member; 31] = [
     required("changed_at", |it| text(timestamp(it.changed_at))),
     required("attempts", |it| number(it.attempts)),
     required("subject", |it| text(subject(it))),
-    optional("card_ending", |it| match &it.request.subject {
-        Subject::Card { last_four } => text(last_four),
-        _ => None,
-    }),
-    optional("token_id", |it| match &it.request.subject {
-        Subject::Token(id) => text(id.as_str()),
-        _ => None,
-    }),
-    optional("voids", |it| match &it.request.subject {
-        Subject::Transaction(id) => text(id.as_str()),
-        _ => None,
-    }),
+    optional("card_ending", |it| subject_named(it, "card_ending")),
+    optional("token_id", |it| subject_named(it, "token_id")),
+    optional("voids", |it| subject_named(it, "voids")),
     optional("transaction_type", |it| text(type_word(it.request.transaction_type?))),
     optional("kind", |it| text(failure(it)?.kind.as_str())),
     optional("reason", |it| text(failure(it)?.reason.as_deref()?)),
@@ -138,6 +129,12 @@ const fn subject(intent: &Intent) -> &'static str {
         Subject::Lost => "lost",
         _ => "account",
     }
+}
+
+/// What was charged or voided, if this member has it.
+fn subject_named<'a>(intent: &'a Intent, name: &str) -> Option<Value<'a>> {
+    let (member, subject) = history::subject(&intent.request.subject);
+    text(subject.filter(|_| member == name)?)
 }
 
 const fn failure(intent: &Intent) -> Option<&Failure> {

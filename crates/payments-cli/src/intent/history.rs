@@ -204,7 +204,7 @@ impl Serialize for Event<'_> {
 }
 
 /// The member that says what was charged or voided.
-fn subject(subject: &Subject) -> (&'static str, Option<&str>) {
+pub(crate) fn subject(subject: &Subject) -> (&'static str, Option<&str>) {
     match subject {
         Subject::Card { last_four } => ("card_ending", Some(last_four)),
         Subject::Token(id) => ("token_id", Some(id.as_str())),

@@ -14,7 +14,7 @@ use crate::args::reconcile::ReconcileArguments;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
-use crate::intent::history::in_words;
+use crate::intent::history::{self, in_words};
 use crate::rows::csv_file;
 use crate::rows::own_files::{PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;
@@ -87,13 +87,9 @@ fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorRepor
 /// A person fills in the verdict, the id and the note.
 fn unfilled(attempt: &ReconciledAttempt, found: &Reconciliation) -> Vec<String> {
     let request = &attempt.request;
-    let [mut card_ending, mut token_id, mut voids] = [const { String::new() }; 3];
-    match &request.subject {
-        Subject::Card { last_four } => card_ending.clone_from(last_four),
-        Subject::Token(id) => id.as_str().clone_into(&mut token_id),
-        Subject::Transaction(id) => id.as_str().clone_into(&mut voids),
-        _ => {}
-    }
+    let (member, subject) = history::subject(&request.subject);
+    let subject = |name| subject.filter(|_| member == name).unwrap_or_default().to_owned();
+    let [card_ending, token_id, voids] = ["card_ending", "token_id", "voids"].map(subject);
     let amount = request.amount.map(|amount| amount.to_string()).unwrap_or_default();
     let searched_by = [amount, request.reference.clone().unwrap_or_default(), card_ending, token_id, voids];
     cells(attempt, found, [const { String::new() }; 3]).into_iter().chain(searched_by).collect()
