@@ -197,13 +197,11 @@ impl Change {
 
     /// Whether its call reports that no money has moved if this writes nothing. A journal that lacks its newest entries does not
     /// know that.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn reports_that_nothing_moved(&self, found: Option<&Intent>) -> bool {
         self.is_begin() && found.is_none_or(Intent::moved_nothing)
     }
 
     /// Whether it allows something to be sent.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) const fn is_begin(&self) -> bool {
         matches!(self.kind, Kind::Begin(_))
     }

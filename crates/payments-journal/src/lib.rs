@@ -125,6 +125,7 @@
 // A call: `client` or `blocking`, then `attempt`, which begins and ends the intent with a `change` that the `store` makes:
 // `Change::decide` is the entry to the rules. `unwritten` keeps an end that could not be written. `resolving` is what a person says
 // about an intent, `lost` what holds after a restore, `reconcile` the comparison with a processor's report.
+mod apply;
 mod attempt;
 pub mod blocking;
 mod change;

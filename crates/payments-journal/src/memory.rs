@@ -4,7 +4,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use payments_model::TransactionId;
 
+use crate::apply::RowTransaction;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::store::closed;
 use crate::summary::Tally;
@@ -96,6 +99,37 @@ impl MemoryStore {
     }
 }
 
+impl RowTransaction for Shared {
+    type Error = StoreError;
+
+    async fn lost_since(&mut self, found: &Intent) -> Result<Option<SystemTime>, StoreError> {
+        let last_change = self.rows.get(&found.key).map(|row| row.change);
+        let lost = self.accepted.iter().find(|(changes, _)| Some(*changes) >= last_change);
+        Ok(lost.map(|(_, since)| *since))
+    }
+
+    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+        let is_other_holder = |other: &&Intent| {
+            other.key != row.key
+                && other.held_transactions().any(|held| held == id)
+                && other.is_void() == row.is_void()
+                && row.service.as_ref().is_none_or(|service| other.is_at_base_url_of(service))
+        };
+        let other = self.rows.values().map(|row| &row.intent).find(is_other_holder);
+        Ok(other.map(|other| other.key.clone()))
+    }
+
+    async fn write(&mut self, _: Option<&Intent>, row: &Intent) -> Result<(), StoreError> {
+        let position = self.rows.get(&row.key).map_or(self.last + 1, |row| row.position);
+        self.last = self.last.max(position);
+        self.changes += 1;
+        let (change, intent) = (self.changes, row.clone());
+        let row = Row { position, intent, change, written: Instant::now(), older_by: Duration::ZERO };
+        self.rows.insert(row.intent.key.clone(), row);
+        Ok(())
+    }
+}
+
 impl Default for MemoryStore {
     fn default() -> Self {
         Self::new()
@@ -116,34 +150,8 @@ impl IntentStore for MemoryStore {
 
     async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
         let mut shared = self.while_open()?;
-        let row = shared.rows.get(change.key());
-        let position = row.map_or(shared.last + 1, |row| row.position);
-        let lost = row.and_then(|row| shared.accepted.iter().find(|(changes, _)| *changes >= row.change));
-        let lost_since = lost.map(|(_, since)| *since);
-        let found = row.map(|row| row.intent.clone());
-        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
-            return Ok(Applied::Unchanged(found));
-        };
-        let same_transaction_as = change.transaction_to_search().and_then(|id| {
-            let is_other_holder = |other: &&Intent| {
-                other.key != written.key
-                    && other.held_transactions().any(|held| held == id)
-                    && other.is_void() == written.is_void()
-                    && written.service.as_ref().is_none_or(|service| other.is_at_base_url_of(service))
-            };
-            let other = shared.rows.values().map(|row| &row.intent).find(is_other_holder)?;
-            Some(other.key.clone())
-        });
-        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
-            return Ok(taken);
-        }
-        let (intent, older_by) = (written.clone(), Duration::ZERO);
-        shared.last = shared.last.max(position);
-        shared.changes += 1;
-        let (change, written_at) = (shared.changes, Instant::now());
-        let row = Row { position, intent, change, written: written_at, older_by };
-        shared.rows.insert(row.intent.key.clone(), row);
-        Ok(Applied::Written { row: written, same_transaction_as })
+        let found = shared.rows.get(change.key()).map(|row| row.intent.clone());
+        change.apply_to(found, &mut *shared).now_or_never().expect("memory answers at once")
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {

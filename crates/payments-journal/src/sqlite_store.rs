@@ -41,7 +41,7 @@ pub use read_only::SqliteReader;
 use connection::Existing;
 use owners::{Owner, OwnersLock};
 use place::Place;
-use problem::OpenError;
+use problem::SqliteError;
 use reader::Reader;
 use session::{Clock, Session, Settings};
 use witness::Witnesses;
@@ -202,7 +202,7 @@ impl SqliteStore {
         Self::open_at(place, settings, existing).map_err(|error| error.at(&path))
     }
 
-    fn open_at(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, OpenError> {
+    fn open_at(place: Place, settings: Settings, existing: Existing) -> Result<Option<Self>, SqliteError> {
         let lock = OwnersLock::acquire(&place)?;
         let opened = open_flag::check(&place).and_then(|()| connection::to_write(&place, existing));
         if !matches!(opened, Ok(Some(_))) {
@@ -313,7 +313,7 @@ fn witnesses(
     connection: &Connection,
     moved: i64,
     settings: &Settings,
-) -> Result<Witnesses, OpenError> {
+) -> Result<Witnesses, SqliteError> {
     let (journal, changes, witnessed): (String, i64, i64) =
         connection.query_row(tables::JOURNAL, [], |row| row.try_into())?;
     // Nothing else reads them, and a lost page must not stay unnoticed.
@@ -380,7 +380,7 @@ impl IntentStore for SqliteStore {
         let stored_before = self.newest_before.saturating_sub(age);
         let (mut done, mut intents, mut newest) = (i64::MIN, 0, None);
         while let Some((last, removed)) =
-            self.writer.run(Purpose::Other, move |session| session.purge(done, stored_before).map(Ok)).await?
+            self.writer.run(Purpose::Other, move |session| session.purge(done, stored_before)).await?
         {
             done = last;
             intents += removed.len() as u64;
@@ -412,7 +412,7 @@ impl IntentStore for SqliteStore {
 
     async fn lost_since(&self) -> Result<Option<SystemTime>, StoreError> {
         self.check()?;
-        Ok(Some(self.writer.run(Purpose::Other, |session| session.lost_since().map(Ok)).await?))
+        Ok(Some(self.writer.run(Purpose::Other, Session::lost_since).await?))
     }
 
     async fn accept_history(&self, by: &str, sent: Option<u64>, since: SystemTime) -> Result<(), StoreError> {

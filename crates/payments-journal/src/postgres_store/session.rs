@@ -9,6 +9,7 @@ use tokio_postgres::{Error, Row, Statement};
 
 use super::connection::{Connection, LONG_TIMEOUT, execute, execute_long};
 use super::tables;
+use crate::apply::RowTransaction;
 use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::{document, intent};
@@ -56,60 +57,33 @@ impl Session {
     /// reads the result. If COMMIT never reaches the server, it ends this one after
     /// `idle_in_transaction_session_timeout`.
     ///
-    /// `unconfirmed` is what an earlier attempt at this change may have written. This attempt sets it if its connection is lost
-    /// during COMMIT.
+    /// `unconfirmed` is the row that an earlier attempt at this change may have written. This attempt sets it if its connection is
+    /// lost during COMMIT.
     pub(super) async fn apply(
         &self,
         change: &Change,
         history: &History,
-        unconfirmed: &mut Option<Applied>,
+        unconfirmed: &mut Option<Intent>,
     ) -> Result<Applied, StoreError> {
-        let (key, client) = (change.key().as_str(), &self.connection.client);
         let (found, observed) = self.begin(change).await?;
-        if let Some(earlier @ Applied::Written { row, .. }) = &*unconfirmed
-            && found.as_ref() == Some(row)
-        {
-            self.commit_again(key).await?;
-            return Ok(earlier.clone());
+        let is_written = found.is_some() && found == *unconfirmed;
+        let mut row = ChangedRow { session: self, observed, history, unconfirmed };
+        if let Some(written) = found.clone().filter(|_| is_written) {
+            let same_transaction_as = match change.transaction_to_search() {
+                Some(id) => row.holder(id, &written).await?,
+                None => None,
+            };
+            self.commit_again(&written.key).await?;
+            return Ok(Applied::Written { row: written, same_transaction_as });
         }
-        let lost_since = match &found {
-            Some(found) if change.needs_later_entries(found) => {
-                execute(client.query_opt(tables::LOST_SINCE, &[&key])).await?.map(|row| row.get(0))
-            }
-            _ => None,
-        };
-        let written = change.decide_after_loss(found.as_ref(), lost_since);
-        if (written.is_some() || change.reports_that_nothing_moved(found.as_ref()))
-            && let Some(loss) = observed.and_then(|observed| history.loss(&observed))
-        {
-            self.roll_back().await?;
-            return Err(lost(&loss));
-        }
-        let Some(written) = written else {
+        let applied = change.apply_to(found, &mut row).await?;
+        match &applied {
+            Applied::Written { .. } => {}
             // An outcome that the journal kept for later may have been written in doubt.
-            if change.is_final_outcome() {
-                self.commit_again(key).await?;
-            } else {
-                self.roll_back().await?;
-            }
-            return Ok(Applied::Unchanged(found));
-        };
-        let same_transaction_as = self.other_holder(change, &written).await?;
-        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
-            self.roll_back().await?;
-            return Ok(taken);
+            Applied::Unchanged(_) if change.is_final_outcome() => self.commit_again(change.key()).await?,
+            Applied::Unchanged(_) | Applied::Taken { .. } => self.roll_back().await?,
         }
-        let result = self.write(found.as_ref(), &written).await;
-        let applied = Applied::Written { row: written, same_transaction_as };
-        match result {
-            Ok(()) => Ok(applied),
-            Err(error) => {
-                if error.is_in_doubt() {
-                    *unconfirmed = Some(applied);
-                }
-                Err(error)
-            }
-        }
+        Ok(applied)
     }
 
     /// Begins a transaction that has locked the key. Returns its row, and what is observed of the server's history if something
@@ -131,46 +105,6 @@ impl Session {
         let ((), locked, row, observed) = execute(reading).await?;
         self.connection.check_session(locked.get(1))?;
         Ok((row.as_ref().map(read).transpose()?, observed))
-    }
-
-    /// Another intent that holds the transaction of the change.
-    async fn other_holder(&self, change: &Change, written: &Intent) -> Result<Option<IntentKey>, StoreError> {
-        let Some(id) = change.transaction_to_search().map(stored) else { return Ok(None) };
-        let (key, is_void) = (written.key.as_str(), written.is_void());
-        // Two changes with the same transaction search one after the other.
-        let searching = async {
-            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(written.stored_service())];
-            let holder = self.connection.client.query_opt_scalar::<String, _>(&self.other_holder, &values);
-            try_join!(biased; self.lock(&id, TRANSACTIONS), holder)
-        };
-        let (_, holder) = execute(searching).await?;
-        Ok(holder.map(IntentKey::from_kept))
-    }
-
-    /// Writes the row in place of `found`, and commits.
-    async fn write(&self, found: Option<&Intent>, written: &Intent) -> Result<(), StoreError> {
-        let client = &self.connection.client;
-        let mut also_held: Vec<_> = written.held_transactions().map(stored).collect();
-        let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
-        let values: [&(dyn ToSql + Sync); 9] = [
-            &written.key.as_str(),
-            &written.state.name().as_str(),
-            &processed_as,
-            &written.is_void(),
-            &written.stored_service(),
-            &written.revision.cast_signed(),
-            &document(written),
-            &found.map_or(0, |found| found.revision.cast_signed()),
-            &also_held,
-        ];
-        let writing =
-            async { try_join!(biased; client.execute(&self.write, &values), client.batch_execute("COMMIT")) };
-        match self.connection.commit(writing).await? {
-            (1, ()) => Ok(()),
-            _ => Err(StoreError::unavailable(
-                "another program changed the intent at the same moment without taking its lock; nothing was changed",
-            )),
-        }
     }
 
     async fn roll_back(&self) -> Result<(), StoreError> {
@@ -311,10 +245,10 @@ impl Session {
 
     /// Ends the transaction with a commit of the unchanged row. An earlier commit of the row was visible, and may still not
     /// be where a failover needs it. It is there once the server confirms this one.
-    async fn commit_again(&self, key: &str) -> Result<(), StoreError> {
+    async fn commit_again(&self, key: &IntentKey) -> Result<(), StoreError> {
         let client = &self.connection.client;
         let committing = async {
-            client.execute(tables::WRITE_UNCHANGED, &[&key]).await?;
+            client.execute(tables::WRITE_UNCHANGED, &[&key.as_str()]).await?;
             client.batch_execute("COMMIT").await
         };
         self.connection.commit(committing).await
@@ -326,6 +260,74 @@ impl Session {
 
     async fn row(&self, key: &str) -> Result<Option<Row>, Error> {
         self.connection.client.query_opt(&self.find, &[&key]).await
+    }
+}
+
+/// The row of one change, in a transaction that has locked its key. Writing it also commits.
+struct ChangedRow<'a> {
+    session: &'a Session,
+    /// What something that is to begin has observed of the server's history.
+    observed: Option<Row>,
+    history: &'a History,
+    unconfirmed: &'a mut Option<Intent>,
+}
+
+impl RowTransaction for ChangedRow<'_> {
+    type Error = StoreError;
+
+    async fn lost_since(&mut self, found: &Intent) -> Result<Option<SystemTime>, StoreError> {
+        let client = &self.session.connection.client;
+        let since = execute(client.query_opt(tables::LOST_SINCE, &[&found.key.as_str()])).await?;
+        Ok(since.map(|row| row.get(0)))
+    }
+
+    async fn check_history(&mut self) -> Result<(), StoreError> {
+        let loss = self.observed.as_ref().and_then(|observed| self.history.loss(observed));
+        loss.map_or(Ok(()), |loss| Err(lost(&loss)))
+    }
+
+    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+        let Session { connection, other_holder, .. } = self.session;
+        let (id, key, is_void) = (stored(id), row.key.as_str(), row.is_void());
+        // Two changes with the same transaction search one after the other.
+        let searching = async {
+            let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(row.stored_service())];
+            let holder = connection.client.query_opt_scalar::<String, _>(other_holder, &values);
+            try_join!(biased; self.session.lock(&id, TRANSACTIONS), holder)
+        };
+        let (_, holder) = execute(searching).await?;
+        Ok(holder.map(IntentKey::from_kept))
+    }
+
+    async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), StoreError> {
+        self.check_history().await?;
+        let Session { connection, write, .. } = self.session;
+        let mut also_held: Vec<_> = row.held_transactions().map(stored).collect();
+        let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
+        let values: [&(dyn ToSql + Sync); 9] = [
+            &row.key.as_str(),
+            &row.state.name().as_str(),
+            &processed_as,
+            &row.is_void(),
+            &row.stored_service(),
+            &row.revision.cast_signed(),
+            &document(row),
+            &found.map_or(0, |found| found.revision.cast_signed()),
+            &also_held,
+        ];
+        let client = &connection.client;
+        let writing =
+            async { try_join!(biased; client.execute(write, &values), client.batch_execute("COMMIT")) };
+        let written = connection.commit(writing).await;
+        if written.as_ref().is_err_and(StoreError::is_in_doubt) {
+            *self.unconfirmed = Some(row.clone());
+        }
+        match written? {
+            (1, ()) => Ok(()),
+            _ => Err(StoreError::unavailable(
+                "another program changed the intent at the same moment without taking its lock; nothing was changed",
+            )),
+        }
     }
 }
 

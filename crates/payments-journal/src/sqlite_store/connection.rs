@@ -7,7 +7,7 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, Row, TransactionBehavior};
 
 use crate::sqlite_store::place::{Mode, Place};
-use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::problem::{self, SqliteError};
 use crate::sqlite_store::tables;
 
 /// What to do if there are no tables.
@@ -19,7 +19,7 @@ pub(super) enum Existing {
 
 /// A connection that may change rows, to a journal of this version, and whether it was created because there was none. `None` if
 /// there is none and it must exist. Closing it does not touch the log: `open_flag` decides whether it is removed.
-pub(super) fn to_write(place: &Place, existing: Existing) -> Result<Option<(Connection, bool)>, OpenError> {
+pub(super) fn to_write(place: &Place, existing: Existing) -> Result<Option<(Connection, bool)>, SqliteError> {
     let mut connection = connect(place, WRITE)?;
     if connection.is_readonly("main")? {
         return Err(problem::refused(place.path(), "is read-only: allow this user to write to it").into());
@@ -39,7 +39,7 @@ fn prepare(
     place: &Place,
     connection: &mut Connection,
     existing: Existing,
-) -> Result<Option<bool>, OpenError> {
+) -> Result<Option<bool>, SqliteError> {
     // In one transaction, because another process may be creating it.
     let mut found = found_tables(place, &*connection.transaction()?)?;
     if found == Tables::None && existing == Existing::Required {
@@ -90,7 +90,7 @@ pub(super) fn in_file(place: &Place) -> Option<InFile> {
 }
 
 /// Refuses a database file and a log of different times, of which SQLite would mix the pages.
-pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), OpenError> {
+pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), SqliteError> {
     // A checkpoint may write the page that is read at this moment.
     const UNTIL_READ_WHOLE: Duration = Duration::from_millis(100);
     let belongs = until(UNTIL_READ_WHOLE, || {
@@ -100,7 +100,7 @@ pub(super) fn check_log(place: &Place, connection: &Connection) -> Result<(), Op
             connection.query_row(tables::MOVED_AND_CHANGES, [], |row| row.try_into())?;
         let belongs = before.is_none_or(|file| file.changes <= changes)
             && in_file(place).is_none_or(|file| moved <= file.changes);
-        Ok::<_, OpenError>(belongs.then_some(()))
+        Ok::<_, SqliteError>(belongs.then_some(()))
     })?;
     belongs.ok_or_else(|| problem::log_of_another_time(place.path()).into())
 }
@@ -198,7 +198,7 @@ pub(super) enum Tables {
 }
 
 /// What the database has. It is refused if that is neither nothing nor a journal that this version can read or bring forward.
-pub(super) fn found_tables(place: &Place, connection: &Connection) -> Result<Tables, OpenError> {
+pub(super) fn found_tables(place: &Place, connection: &Connection) -> Result<Tables, SqliteError> {
     let path = place.path();
     let is_empty = "SELECT NOT EXISTS (SELECT 1 FROM sqlite_schema)";
     Err(match numbers(connection)? {
@@ -223,7 +223,7 @@ fn numbers(connection: &Connection) -> rusqlite::Result<(i32, i32)> {
     Ok((number("application_id")?, number("user_version")?))
 }
 
-fn configure(place: &Place, connection: &Connection) -> Result<(), OpenError> {
+fn configure(place: &Place, connection: &Connection) -> Result<(), SqliteError> {
     // If two processes create a journal at once, SQLite rejects one of them without waiting.
     let mode = until(place.max_wait, || {
         let set =
@@ -250,7 +250,7 @@ fn configure(place: &Place, connection: &Connection) -> Result<(), OpenError> {
 /// After a failed sync, rows of an earlier process can be in the system's cache and not on the disk, although the system
 /// considers them written. Here they are written and synced once more, before anything relies on them. If another process has
 /// the journal open, there are no such rows: it has never seen rows that could not be synced.
-fn checkpoint_on_open(place: &Place, connection: &mut Connection) -> Result<(), OpenError> {
+fn checkpoint_on_open(place: &Place, connection: &mut Connection) -> Result<(), SqliteError> {
     // Does not wait for other processes that have it open.
     connection.busy_timeout(Duration::ZERO)?;
     let is_whole = checkpoint(connection, "TRUNCATE")? == 0;

@@ -10,11 +10,11 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::sqlite_store::place::Place;
-use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::problem::{self, SqliteError};
 use crate::sqlite_store::tables;
 
 /// Refuses a journal with an index that differs from its table.
-pub(super) fn check(place: &Place, connection: &Connection) -> Result<(), OpenError> {
+pub(super) fn check(place: &Place, connection: &Connection) -> Result<(), SqliteError> {
     // One transaction, because other processes may be writing.
     match first_damaged(&*connection.unchecked_transaction()?)? {
         None => Ok(()),

@@ -35,11 +35,11 @@ use rusqlite::config::DbConfig;
 
 use crate::sqlite_store::owners::{self, Owner, OwnersLock};
 use crate::sqlite_store::place::{self, Place};
-use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::problem::{self, SqliteError};
 use crate::sqlite_store::{connection, tables};
 
 /// Refuses a database that needs its log and has none.
-pub(super) fn check(place: &Place) -> Result<(), OpenError> {
+pub(super) fn check(place: &Place) -> Result<(), SqliteError> {
     if !place.has_log() && connection::in_file(place).is_some_and(|file| file.is_open) {
         return Err(problem::log_missing(place.path()).into());
     }
@@ -47,7 +47,7 @@ pub(super) fn check(place: &Place) -> Result<(), OpenError> {
 }
 
 /// From now on a row may be only in the log. Returns the number of a change up to which the file has everything.
-pub(super) fn set(place: &Place, connection: &Connection) -> Result<i64, OpenError> {
+pub(super) fn set(place: &Place, connection: &Connection) -> Result<i64, SqliteError> {
     let (is_open, changes): (bool, i64) = connection.query_row(tables::IS_OPEN, [], |row| row.try_into())?;
     let moved = if connection::checkpoint(connection, "PASSIVE")? == 0 { changes } else { 0 };
     if !is_open {
@@ -57,7 +57,7 @@ pub(super) fn set(place: &Place, connection: &Connection) -> Result<i64, OpenErr
     let set = connection::until(place.max_wait, || {
         // If other processes have it open, one of them has done this.
         connection::checkpoint(connection, "PASSIVE")?;
-        Ok::<_, OpenError>(connection::in_file(place).filter(|file| file.is_open))
+        Ok::<_, SqliteError>(connection::in_file(place).filter(|file| file.is_open))
     })?;
     set.map(|_| moved).ok_or_else(|| problem::busy(place.path()).into())
 }

@@ -9,17 +9,17 @@ use rusqlite::{ErrorCode, ffi};
 use crate::sqlite_store::tables::VERSION;
 use crate::{StoreError, store_error};
 
-/// An error while the journal is opened.
+/// SQLite has failed, or something is not done and the text says why.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum OpenError {
+pub(super) enum SqliteError {
     #[error(transparent)]
     Sqlite(#[from] rusqlite::Error),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-impl OpenError {
-    /// The error for the journal with this path.
+impl SqliteError {
+    /// The error of opening the journal with this path.
     pub(super) fn at(self, path: &Path) -> StoreError {
         match self {
             Self::Store(error) => error,
@@ -40,18 +40,18 @@ impl OpenError {
 
 /// Whether a log has no mark that a reader can lock without writing one, or its index is being made. A process that has the journal
 /// open changes that with its next transaction.
-pub(super) fn is_without_a_mark(error: &OpenError) -> bool {
+pub(super) fn is_without_a_mark(error: &SqliteError) -> bool {
     use ffi::{SQLITE_READONLY_CANTINIT, SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_RECOVERY};
 
-    let OpenError::Sqlite(error) = error else { return false };
+    let SqliteError::Sqlite(error) = error else { return false };
     let codes = [SQLITE_READONLY_CANTINIT, SQLITE_READONLY_CANTLOCK, SQLITE_READONLY_RECOVERY];
     error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
 }
 
 /// The error for a journal that is only read.
-pub(super) fn of_reader(error: OpenError, path: &Path) -> StoreError {
+pub(super) fn of_reader(error: SqliteError, path: &Path) -> StoreError {
     match error {
-        OpenError::Sqlite(error)
+        SqliteError::Sqlite(error)
             if matches!(
                 error.sqlite_error_code(),
                 Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied)
@@ -60,8 +60,8 @@ pub(super) fn of_reader(error: OpenError, path: &Path) -> StoreError {
             let how = "this user must be able to read the file, its -wal and its -shm";
             refused(path, format_args!("cannot be read ({error}): {how}"))
         }
-        OpenError::Sqlite(error) => unreadable(path, &error),
-        OpenError::Store(error) => error,
+        SqliteError::Sqlite(error) => unreadable(path, &error),
+        SqliteError::Store(error) => error,
     }
 }
 

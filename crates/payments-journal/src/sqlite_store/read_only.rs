@@ -23,7 +23,7 @@ use rusqlite::Connection;
 
 use crate::sqlite_store::connection::Tables;
 use crate::sqlite_store::place::{Mode, Place};
-use crate::sqlite_store::problem::{self, OpenError};
+use crate::sqlite_store::problem::{self, SqliteError};
 use crate::sqlite_store::witness;
 use crate::sqlite_store::{address, connection, indexes, owners, tables};
 use crate::store::only_read;
@@ -144,7 +144,7 @@ fn read<T>(
         let opened = connection::to_only_read(place, mode);
         drop(held_off);
         let result = opened
-            .map_err(OpenError::from)
+            .map_err(SqliteError::from)
             .and_then(|connection| read_with(place, mode, &connection, &mut query));
         if since.elapsed() < place.max_wait && result.as_ref().is_err_and(problem::is_without_a_mark) {
             thread::sleep(Duration::from_millis(1));
@@ -168,7 +168,7 @@ fn read_with<T>(
     mode: Mode,
     connection: &Connection,
     query: impl FnOnce(&Connection) -> rusqlite::Result<T>,
-) -> Result<Option<T>, OpenError> {
+) -> Result<Option<T>, SqliteError> {
     // One transaction, so that the query sees the tables that were checked.
     let transaction = connection.unchecked_transaction()?;
     match connection::found_tables(place, &transaction)? {

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use futures_util::FutureExt as _;
 use payments_model::TransactionId;
 use rusqlite::{Connection, OptionalExtension};
 
+use crate::apply::RowTransaction;
 use crate::intent::base_url;
 use crate::milliseconds;
 use crate::row::document;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::problem::SqliteError;
 use crate::sqlite_store::witness::{Alarm, Remembered, Witnesses};
 use crate::sqlite_store::{connection, problem, tables};
 use crate::{Applied, Change, Intent, IntentKey, StoreError};
@@ -105,92 +108,19 @@ impl Session {
         Ok(())
     }
 
-    /// Reads the row, calls [`Change::decide_after_loss`] and writes the result.
-    pub(super) fn apply(&mut self, change: &Change) -> rusqlite::Result<Result<Applied, StoreError>> {
+    /// Reads the row of the change and makes the change.
+    pub(super) fn apply(&mut self, change: &Change) -> Result<Applied, SqliteError> {
         let mut find = self.connection.prepare_cached(tables::FIND)?;
         let (position, found) = match find.query_row([change.key().as_str()], tables::read).optional() {
             // Only this row cannot be read.
             Err(error) if error.sqlite_error_code().is_none() => {
-                return Ok(Err(problem::unreadable(self.place.path(), &error)));
+                return Err(problem::unreadable(self.place.path(), &error).into());
             }
             found => found?.unzip(),
         };
         drop(find);
-        let lost_since = match (position, &found) {
-            (Some(position), Some(found)) if change.needs_later_entries(found) => self
-                .connection
-                .query_row(tables::LOST_SINCE, [position], |row| row.get(0))
-                .optional()?
-                .and_then(milliseconds::time),
-            _ => None,
-        };
-        let Some(written) = change.decide_after_loss(found.as_ref(), lost_since) else {
-            if change.reports_that_nothing_moved(found.as_ref())
-                && let Some(alarm) = self.alarm()?
-            {
-                return Ok(Err(alarm.refusal(self.place.path())));
-            }
-            return Ok(Ok(Applied::Unchanged(found)));
-        };
-        let same_transaction_as = self.other_holder(change, &written)?;
-        if let Some(taken) = change.taken_by(same_transaction_as.as_ref()) {
-            return Ok(Ok(taken));
-        }
-        let place = self.place.clone();
-        let (stored_at, next_position, alarm) = self.stamp()?;
-        let must_be_watched = change.must_be_watched(found.as_ref(), &written);
-        if let Some(alarm) = alarm
-            && (change.is_begin() || must_be_watched && !matches!(alarm, Alarm::Lost(_)))
-        {
-            return Ok(Err(alarm.refusal(place.path())));
-        }
-        self.is_watched = change.is_begin() || must_be_watched;
-        self.write(position.unwrap_or(next_position), stored_at, found.as_ref(), &written)?;
-        Ok(Ok(Applied::Written { row: written, same_transaction_as }))
-    }
-
-    /// Another intent that holds the transaction of the change.
-    fn other_holder(&self, change: &Change, written: &Intent) -> rusqlite::Result<Option<IntentKey>> {
-        let Some(id) = change.transaction_to_search() else { return Ok(None) };
-        let asked =
-            (id.as_str(), written.key.as_str(), written.is_void(), base_url(written.stored_service()));
-        let mut other_holder = self.connection.prepare_cached(tables::OTHER_HOLDER)?;
-        let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
-        Ok(key.map(IntentKey::from_kept))
-    }
-
-    /// Writes the row at this position, in place of `found`.
-    fn write(
-        &self,
-        position: i64,
-        stored_at: i64,
-        found: Option<&Intent>,
-        written: &Intent,
-    ) -> rusqlite::Result<()> {
-        let also_held = |intent: &Intent| -> Vec<_> {
-            intent.held_transactions().skip(1).map(|id| id.as_str().to_owned()).collect()
-        };
-        let (held_before, held) = (found.map(also_held).unwrap_or_default(), also_held(written));
-        let (key, state) = (written.key.as_str(), written.state.name().as_str());
-        let processed_as = written.held_transactions().next().map(TransactionId::as_str);
-        let (service, document) = (written.stored_service(), document(written));
-        let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
-        let is_void = written.is_void();
-        let row = (position, key, state, processed_as, is_void, service, document, stored_at, list);
-        let sql = if found.is_some() { tables::UPDATE } else { tables::INSERT };
-        let changed = self.connection.prepare_cached(sql)?.execute(row)?;
-        if changed != 1 {
-            return Err(rusqlite::Error::StatementChangedRows(changed));
-        }
-        if held != held_before {
-            for id in &held_before {
-                self.connection.execute(tables::RELEASE, (id, position))?;
-            }
-            for id in &held {
-                self.connection.execute(tables::HOLD, (id, position))?;
-            }
-        }
-        Ok(())
+        let mut row = ChangedRow { session: self, change, position };
+        change.apply_to(found, &mut row).now_or_never().expect("SQLite answers at once")
     }
 
     /// The time, the position of the next new row, and why nothing may begin.
@@ -235,7 +165,7 @@ impl Session {
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
-    pub(super) fn lost_since(&mut self) -> rusqlite::Result<SystemTime> {
+    pub(super) fn lost_since(&mut self) -> Result<SystemTime, SqliteError> {
         let (_, _, alarm) = self.stamp()?;
         let is_accepted = alarm.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
@@ -250,32 +180,32 @@ impl Session {
         by: &str,
         sent: Option<i64>,
         since: SystemTime,
-    ) -> rusqlite::Result<Result<(), StoreError>> {
+    ) -> Result<(), SqliteError> {
         let (stored_at, ..) = self.stamp()?;
-        let Some(stamp) = &mut self.stamped else { return Ok(Ok(())) };
+        let Some(stamp) = &mut self.stamped else { return Ok(()) };
         if stamp.is_unnamed {
             let why = "has a second witness, which was not named: name it, or a new place for it, with --witness \
                        (PAYMENTS_JOURNAL_WITNESS, SqliteOptions::witness)";
-            return Ok(Err(problem::refused(self.place.path(), why)));
+            return Err(problem::refused(self.place.path(), why).into());
         }
         let change = stamp.change.max(self.witnesses.ask().newest()) + 1;
         // Before the commit: if that fails, the witnesses are of another time, and begins stay refused.
         if let Err(error) = self.witnesses.reset(change) {
-            return Ok(Err(problem::not_witnessed(self.place.path(), &error)));
+            return Err(problem::not_witnessed(self.place.path(), &error).into());
         }
         let journal = self.witnesses.journal();
         self.connection.execute(tables::FORGET_LOSS, (change, self.witnesses.len(), journal))?;
         self.connection
             .execute(tables::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
         (stamp.change, stamp.alarm, stamp.stored_at) = (change, None, stored_at + 1);
-        Ok(Ok(()))
+        Ok(())
     }
 
     /// Renames or removes the intents of a service, or returns why not.
     pub(super) fn change_service(
         &mut self,
         change: &ServiceChange,
-    ) -> rusqlite::Result<Result<Option<ServiceError>, StoreError>> {
+    ) -> Result<Option<ServiceError>, SqliteError> {
         let (stored_at, ..) = self.stamp()?;
         self.connection.execute_batch("SAVEPOINT service")?;
         let changed = self.try_to_change_service(change, stored_at);
@@ -287,9 +217,9 @@ impl Session {
         match changed {
             // Only one row cannot be read.
             Err(error) if error.sqlite_error_code().is_none() => {
-                Ok(Err(problem::unreadable(self.place.path(), &error)))
+                Err(problem::unreadable(self.place.path(), &error).into())
             }
-            changed => changed.map(Ok),
+            changed => Ok(changed?),
         }
     }
 
@@ -336,7 +266,7 @@ impl Session {
         &mut self,
         after: i64,
         stored_before: i64,
-    ) -> rusqlite::Result<Option<(i64, Vec<i64>)>> {
+    ) -> Result<Option<(i64, Vec<i64>)>, SqliteError> {
         let first = self.connection.query_row(tables::POSITION_AFTER, [after], |row| row.get(0))?;
         let Some(first): Option<i64> = first else { return Ok(None) };
         let last = first.saturating_add(PURGE_BATCH);
@@ -353,6 +283,72 @@ impl Session {
             }
         }
         Ok(Some((last, times)))
+    }
+}
+
+/// The row of one change, in the transaction of the session.
+struct ChangedRow<'a> {
+    session: &'a mut Session,
+    change: &'a Change,
+    position: Option<i64>,
+}
+
+impl RowTransaction for ChangedRow<'_> {
+    type Error = SqliteError;
+
+    async fn lost_since(&mut self, _: &Intent) -> Result<Option<SystemTime>, SqliteError> {
+        let mut since = self.session.connection.prepare_cached(tables::LOST_SINCE)?;
+        let since = since.query_row([self.position], |row| row.get(0)).optional()?;
+        Ok(since.and_then(milliseconds::time))
+    }
+
+    async fn check_history(&mut self) -> Result<(), SqliteError> {
+        let alarm = self.session.alarm()?;
+        alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.session.place.path()).into()))
+    }
+
+    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, SqliteError> {
+        let asked = (id.as_str(), row.key.as_str(), row.is_void(), base_url(row.stored_service()));
+        let mut other_holder = self.session.connection.prepare_cached(tables::OTHER_HOLDER)?;
+        let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
+        Ok(key.map(IntentKey::from_kept))
+    }
+
+    async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), SqliteError> {
+        let Self { session, change, position } = self;
+        let place = session.place.clone();
+        let (stored_at, next_position, alarm) = session.stamp()?;
+        let must_be_watched = change.must_be_watched(found, row);
+        if let Some(alarm) = alarm
+            && (change.is_begin() || must_be_watched && !matches!(alarm, Alarm::Lost(_)))
+        {
+            return Err(alarm.refusal(place.path()).into());
+        }
+        session.is_watched = change.is_begin() || must_be_watched;
+        let (connection, position) = (&session.connection, position.unwrap_or(next_position));
+        let also_held = |intent: &Intent| -> Vec<_> {
+            intent.held_transactions().skip(1).map(|id| id.as_str().to_owned()).collect()
+        };
+        let (held_before, held) = (found.map(also_held).unwrap_or_default(), also_held(row));
+        let (key, state, is_void) = (row.key.as_str(), row.state.name().as_str(), row.is_void());
+        let processed_as = row.held_transactions().next().map(TransactionId::as_str);
+        let (service, document) = (row.stored_service(), document(row));
+        let list = (!held.is_empty()).then(|| serde_json::to_string(&held).expect("texts are JSON"));
+        let values = (position, key, state, processed_as, is_void, service, document, stored_at, list);
+        let sql = if found.is_some() { tables::UPDATE } else { tables::INSERT };
+        let changed = connection.prepare_cached(sql)?.execute(values)?;
+        if changed != 1 {
+            return Err(rusqlite::Error::StatementChangedRows(changed).into());
+        }
+        if held != held_before {
+            for id in &held_before {
+                connection.execute(tables::RELEASE, (id, position))?;
+            }
+            for id in &held {
+                connection.execute(tables::HOLD, (id, position))?;
+            }
+        }
+        Ok(())
     }
 }
 

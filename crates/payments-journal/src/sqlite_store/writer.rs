@@ -10,6 +10,7 @@ use futures_util::future::Shared;
 use crate::StoreError;
 use crate::sqlite_store::owners::Owner;
 use crate::sqlite_store::place::Place;
+use crate::sqlite_store::problem::SqliteError;
 use crate::sqlite_store::session::Session;
 use crate::sqlite_store::{open_flag, problem};
 
@@ -108,19 +109,25 @@ impl Writer {
         let _ = self.running.clone().await;
     }
 
-    /// Returns once the work is durable. The inner error concerns only one row, which was then not changed.
+    /// Returns once the work is durable. If SQLite fails, so does the whole transaction. Any other error of the work concerns only
+    /// one row, which was then not changed.
     pub(super) async fn run<T: Send + 'static>(
         &self,
         purpose: Purpose,
-        mut work: impl FnMut(&mut Session) -> rusqlite::Result<Result<T, StoreError>> + Send + 'static,
+        mut work: impl FnMut(&mut Session) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, StoreError> {
         const GONE: &str = "it was closed, or its writer thread has panicked";
         let path = self.place.path();
         let (caller, committed) = oneshot::channel();
         let (sender, results) = mpsc::channel();
         let work = Box::new(move |session: &mut Session| {
+            let result = match work(session) {
+                Ok(value) => Ok(value),
+                Err(SqliteError::Store(error)) => Err(error),
+                Err(SqliteError::Sqlite(error)) => return Err(error),
+            };
             // Fails only if the caller has left.
-            let _ = sender.send(work(session)?);
+            let _ = sender.send(result);
             Ok(())
         });
         let job = Job { work, caller, purpose, is_watched: false };

@@ -1,0 +1,55 @@
+//! The steps of every change, in every store.
+
+use std::time::SystemTime;
+
+use payments_model::TransactionId;
+
+use crate::{Applied, Change, Intent, IntentKey};
+
+/// A transaction of a store that has read the row of a change. Nothing else writes that row until it ends.
+pub(crate) trait RowTransaction {
+    type Error;
+
+    /// Since when later entries than this row are lost, if a person has accepted that and named keys.
+    async fn lost_since(&mut self, found: &Intent) -> Result<Option<SystemTime>, Self::Error>;
+
+    /// Fails if entries may be missing, so that nobody knows whether money has moved.
+    async fn check_history(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+
+    /// Another intent than this one that holds this transaction.
+    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, Self::Error>;
+
+    /// Writes the row in place of `found`. A begin is refused if entries may be missing.
+    async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), Self::Error>;
+}
+
+impl Change {
+    /// Makes this change of the row that was found.
+    pub(crate) async fn apply_to<T: RowTransaction>(
+        &self,
+        found: Option<Intent>,
+        transaction: &mut T,
+    ) -> Result<Applied, T::Error> {
+        let lost_since = match &found {
+            Some(found) if self.needs_later_entries(found) => transaction.lost_since(found).await?,
+            _ => None,
+        };
+        let Some(row) = self.decide_after_loss(found.as_ref(), lost_since) else {
+            if self.reports_that_nothing_moved(found.as_ref()) {
+                transaction.check_history().await?;
+            }
+            return Ok(Applied::Unchanged(found));
+        };
+        let same_transaction_as = match self.transaction_to_search() {
+            Some(id) => transaction.holder(id, &row).await?,
+            None => None,
+        };
+        if let Some(taken) = self.taken_by(same_transaction_as.as_ref()) {
+            return Ok(taken);
+        }
+        transaction.write(found.as_ref(), &row).await?;
+        Ok(Applied::Written { row, same_transaction_as })
+    }
+}
