@@ -32,17 +32,22 @@ async fn wait_for_standby(administrator: &Client, name: &str) {
 async fn stall(server: &Server) -> Client {
     let administrator = administrator(&server.url()).await;
     administrator.batch_execute("SET synchronous_commit = local").await.unwrap();
-    wait_for_standby(&administrator, "nobody").await;
+    stall_again(server, &administrator).await;
+    administrator
+}
+
+async fn stall_again(server: &Server, administrator: &Client) {
+    wait_for_standby(administrator, "nobody").await;
     // Another process of the server makes commits wait, some time after it has read the setting.
     let other = super::administrator(&server.url()).await;
     loop {
         let mut commit = pin!(other.batch_execute("SELECT pg_logical_emit_message(true, '', '')"));
         tokio::select! {
             committed = &mut commit => committed.unwrap(),
-            () = until_waiting(&administrator) => {
-                cancel(&administrator).await;
+            () = until_waiting(administrator) => {
+                cancel(administrator).await;
                 commit.await.unwrap();
-                return administrator;
+                return;
             }
         }
     }
@@ -143,7 +148,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
     assert_eq!((written.state.name(), written.revision), (StateName::Processed, 2));
 
     // An end that is written again, as by `flush`, is not taken from a row that a standby may lack.
-    wait_for_standby(&administrator, "nobody").await;
+    stall_again(&server, &administrator).await;
     let second = ending();
     until_waiting(&administrator).await;
     assert!(!second.is_finished());
