@@ -58,7 +58,7 @@ impl Call {
         end.is_open = matches!(found, Ok(Begun::Written(_)));
         match found? {
             Begun::Written(row) => end.row = Some(row),
-            Begun::Refused(found) => return answer_of(found, new, None),
+            Begun::Refused(found) => return answer_of(found, new),
         }
         if !has_caller() {
             events::caller_left_before_send(key);
@@ -88,7 +88,7 @@ impl Call {
             }
             // This call moved no money, but another attempt may have: one that ended late, or that a person was wrong about.
             (Ok(Err(error)), Some(row)) if error.outcome() != Outcome::Unknown && !row.moved_nothing() => {
-                answer_of(row, new, Some(error))
+                answer_of(row, new).map_err(|answer| answer.after(error))
             }
             (Ok(Err(error)), _) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
             (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked("the transport"), write_error)),
@@ -96,21 +96,21 @@ impl Call {
     }
 }
 
-/// The answer of this row to a call that sent nothing, or that failed as `own` without moving money.
-fn answer_of<T>(found: Intent, new: NewAttempt, own: Option<payments_core::Error>) -> CallResult<T> {
+/// The answer of this row to a call that moved no money.
+fn answer_of<T>(found: Intent, new: NewAttempt) -> CallResult<T> {
     let key = found.key.clone();
     if !found.answers(&new.service) {
         let called = new.service;
         let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
         let cause = Cause::OtherService { recorded, called, moved_nothing };
-        return Err(Error::of_another_attempt(key, cause, own));
+        return Err(Error::new(key, cause));
     }
     let differences = found.differences(&new.request);
     if !differences.is_empty() {
-        return Err(Error::of_another_attempt(key, Cause::KeyReused(found, differences), own));
+        return Err(Error::new(key, Cause::KeyReused(found, differences)));
     }
     let Some(transaction_id) = found.processed_as().cloned() else {
-        return Err(Error::of_another_attempt(key, Cause::Recorded(found), own));
+        return Err(Error::new(key, Cause::Recorded(found)));
     };
     let second_charge = second_charge(found);
     Ok(Journaled {

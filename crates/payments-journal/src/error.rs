@@ -59,13 +59,10 @@ impl Error {
         Self(Box::new(Inner { key, cause, write_error, own: None }))
     }
 
-    /// Another attempt with the key decides. `own` is how this call failed, if it was sent.
-    pub(crate) fn of_another_attempt(
-        key: IntentKey,
-        cause: Cause,
-        own: Option<payments_core::Error>,
-    ) -> Self {
-        Self(Box::new(Inner { key, cause, write_error: None, own }))
+    /// The answer of another attempt with the key, to a call that was sent and failed like this.
+    pub(crate) fn after(mut self, own: payments_core::Error) -> Self {
+        self.0.own = Some(own);
+        self
     }
 
     /// Whether the money of this *intent* can have moved, by this call or by an earlier one with the same key. Check it before
@@ -235,12 +232,6 @@ impl Error {
         }
     }
 
-    /// The failure of the earlier call whose outcome this is.
-    fn recorded(&self) -> Option<&Failure> {
-        let Cause::Recorded(intent) = &self.0.cause else { return None };
-        intent.state.failure()
-    }
-
     /// One word for logs and metrics, the same whether the failure is of this call or recorded: that of a
     /// [`FailureKind`], or `in_progress`, `key_reused`, `other_service`, `no_such_key`, `journal`, `secret_in_key`,
     /// `panic`, `lost`.
@@ -248,7 +239,9 @@ impl Error {
         match &self.0.cause {
             Cause::Call(error) => Failure::kind_of(error.failed_call()),
             Cause::Recorded(Intent { state: IntentState::Sending, .. }) => "in_progress",
-            Cause::Recorded(_) => self.recorded().map_or("recorded", |failure| failure.kind.as_str()),
+            Cause::Recorded(intent) => {
+                intent.state.failure().map_or("recorded", |failure| failure.kind.as_str())
+            }
             Cause::KeyReused(..) => "key_reused",
             Cause::OtherService { .. } => "other_service",
             Cause::NoSuchIntent => "no_such_key",

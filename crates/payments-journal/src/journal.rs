@@ -208,13 +208,10 @@ impl Journal {
                     found.key
                 )))
             }
-            Applied::Unchanged(None) => Ok(Reopened::NoSuchIntent),
             Applied::Unchanged(Some(found)) => Ok(Reopened::NotRejected(found)),
-            applied => Ok(match applied.written() {
-                None => Reopened::NoSuchIntent,
-                Some(row) if row.is_unresolved() => Reopened::BecameUnknown(row),
-                Some(row) => Reopened::Reopened(row),
-            }),
+            Applied::Unchanged(None) | Applied::Taken { .. } => Ok(Reopened::NoSuchIntent),
+            Applied::Written { row, .. } if row.is_unresolved() => Ok(Reopened::BecameUnknown(row)),
+            Applied::Written { row, .. } => Ok(Reopened::Reopened(row)),
         }
     }
 

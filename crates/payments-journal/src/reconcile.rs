@@ -60,10 +60,7 @@ impl Journal {
         while let Some(intents) = pages.next().await? {
             for intent in &intents {
                 // Of a key whose entry was lost the service is not known: it may be any.
-                if let Some(service) = intent.service.as_ref().filter(|&service| !services.contains(service))
-                {
-                    services.insert(service.clone());
-                }
+                services.extend(intent.service.clone());
                 matching.add(intent);
             }
         }

@@ -92,6 +92,7 @@ pub enum RowStatus {
 }
 
 /// The rows by what they can be found by. Rows with one id are one transaction.
+#[derive(Default)]
 pub(super) struct Report<'a> {
     pub(super) rows: &'a [ReportRow],
     pub(super) transactions: Vec<Transaction>,
@@ -148,19 +149,14 @@ impl<'a> Report<'a> {
     pub(super) fn of(rows: &'a [ReportRow]) -> Self {
         let mut report = Self {
             rows,
-            transactions: Vec::new(),
-            by_id: HashMap::new(),
-            transaction_of: Vec::new(),
             has_references: rows.iter().any(|row| row.reference != ReportCell::Absent),
             has_last_four: rows.iter().any(|row| row.last_four != ReportCell::Absent),
-            amounts: HashSet::new(),
-            marks: HashSet::new(),
-            references: HashSet::new(),
             has_unreadable: [
                 rows.iter().any(|row| row.amount == ReportCell::Unreadable),
                 rows.iter().any(|row| row.reference == ReportCell::Unreadable),
                 rows.iter().any(|row| row.last_four == ReportCell::Unreadable),
             ],
+            ..Self::default()
         };
         for (index, row) in rows.iter().enumerate() {
             let new = report.transactions.len();
