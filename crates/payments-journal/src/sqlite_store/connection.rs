@@ -1,5 +1,7 @@
 //! Opens the database: checks its application and version, and configures how it is written.
 
+use std::fs::TryLockError;
+use std::io;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -184,6 +186,15 @@ pub(super) fn until<T, E>(
             None if since.elapsed() < max_wait => thread::sleep(Duration::from_millis(1)),
             done => return Ok(done),
         }
+    }
+}
+
+/// `None` if another store or process has the lock.
+pub(super) fn unless_locked(tried: Result<(), TryLockError>) -> io::Result<Option<()>> {
+    match tried {
+        Ok(()) => Ok(Some(())),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
 }
 

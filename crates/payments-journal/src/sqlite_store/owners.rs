@@ -3,13 +3,13 @@
 //! Whether an owner is alive decides the state of a row that it left, and never whether anything is sent. So a failure here,
 //! such as a removed directory, can only mark a row as unknown too early, and the row still gets its real outcome.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
-use crate::sqlite_store::connection::until;
+use crate::sqlite_store::connection::{unless_locked, until};
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::{problem, safety};
 use crate::{OwnerId, StoreError};
@@ -173,11 +173,8 @@ impl OwnersLock {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             opened => opened?,
         };
-        match file.try_lock() {
-            Ok(()) => Ok(safety::is_at(&file, &path).then_some(file)),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
-        }
+        let locked = unless_locked(file.try_lock())?;
+        Ok(locked.filter(|()| safety::is_at(&file, &path)).map(|()| file))
     }
 }
 
@@ -185,13 +182,11 @@ impl OwnersLock {
 /// the journal open, or if the system cannot lock it.
 pub(super) fn hold_off(place: &Place) -> Result<Option<File>, StoreError> {
     let Ok(file) = File::open(place.owners()) else { return Ok(None) };
-    let is_held = until(place.max_wait, || match file.try_lock_shared() {
-        Ok(()) => Ok(Some(true)),
-        Err(TryLockError::WouldBlock) => Ok::<_, StoreError>(None),
-        Err(TryLockError::Error(_)) => Ok(Some(false)),
-    })?;
-    let is_held = is_held.ok_or_else(|| problem::busy(place.path()))?;
-    Ok(is_held.then_some(file))
+    match until(place.max_wait, || unless_locked(file.try_lock_shared())) {
+        Ok(Some(())) => Ok(Some(file)),
+        Ok(None) => Err(problem::busy(place.path())),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Creates the directory, for this user alone, and checks it.
@@ -223,12 +218,11 @@ fn state_of(path: &Path) -> io::Result<OwnerState> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(OwnerState::Dead),
         file => file?,
     };
-    match file.try_lock_shared() {
-        Ok(()) => Ok(OwnerState::Dead),
-        Err(TryLockError::WouldBlock) if file.metadata()?.len() == 0 => Ok(OwnerState::Live),
-        Err(TryLockError::WouldBlock) => Ok(OwnerState::Closing),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    Ok(match unless_locked(file.try_lock_shared())? {
+        Some(()) => OwnerState::Dead,
+        None if file.metadata()?.len() == 0 => OwnerState::Live,
+        None => OwnerState::Closing,
+    })
 }
 
 /// What the name of an owner's file begins with until the file is locked.

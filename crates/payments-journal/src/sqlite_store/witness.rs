@@ -13,13 +13,13 @@
 //! that later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read,
 //! nobody knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::sqlite_store::connection::until;
+use crate::sqlite_store::connection::{unless_locked, until};
 use crate::sqlite_store::place::{self, Place};
 use crate::sqlite_store::problem;
 use crate::{OwnerId, StoreError};
@@ -267,11 +267,7 @@ fn make_durable(
 
 /// A process that was stopped while it held the lock must not stop the others for ever.
 fn lock(file: &File) -> io::Result<()> {
-    let locked = until(LOCK_WAIT, || match file.try_lock() {
-        Ok(()) => Ok(Some(())),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    })?;
+    let locked = until(LOCK_WAIT, || unless_locked(file.try_lock()))?;
     locked.ok_or_else(|| io::Error::new(ErrorKind::TimedOut, "another process keeps it locked"))
 }
 
