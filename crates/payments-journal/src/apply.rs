@@ -2,8 +2,6 @@
 
 use std::time::SystemTime;
 
-use payments_model::TransactionId;
-
 use crate::{Applied, Change, Intent, IntentKey};
 
 /// A transaction of a store that has read the row of a change. Nothing else writes that row until it ends.
@@ -18,8 +16,8 @@ pub(crate) trait RowTransaction {
         Ok(())
     }
 
-    /// Another intent than this one that holds this transaction.
-    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, Self::Error>;
+    /// Another intent than the one of this row that holds the [transaction](Change::transaction_to_search) of the change.
+    async fn holder(&mut self, change: &Change, row: &Intent) -> Result<Option<IntentKey>, Self::Error>;
 
     /// Writes the row in place of `found`. A begin is refused if entries may be missing.
     async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), Self::Error>;
@@ -42,10 +40,7 @@ impl Change {
             }
             return Ok(Applied::Unchanged(found));
         };
-        let same_transaction_as = match self.transaction_to_search() {
-            Some(id) => transaction.holder(id, &row).await?,
-            None => None,
-        };
+        let same_transaction_as = transaction.holder(self, &row).await?;
         if let Some(taken) = self.taken_by(same_transaction_as.as_ref()) {
             return Ok(taken);
         }

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
-use payments_model::TransactionId;
 
 use crate::apply::RowTransaction;
 use crate::service_change::{NAMED, ServiceChange, ServiceError};
@@ -108,7 +107,8 @@ impl RowTransaction for Shared {
         Ok(lost.map(|(_, since)| *since))
     }
 
-    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+    async fn holder(&mut self, change: &Change, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+        let Some(id) = change.transaction_to_search() else { return Ok(None) };
         let is_other_holder = |other: &&Intent| {
             other.key != row.key
                 && other.held_transactions().any(|held| held == id)

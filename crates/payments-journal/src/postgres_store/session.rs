@@ -66,17 +66,13 @@ impl Session {
         unconfirmed: &mut Option<Intent>,
     ) -> Result<Applied, StoreError> {
         let (found, observed) = self.begin(change).await?;
-        let is_written = found.is_some() && found == *unconfirmed;
-        let mut row = ChangedRow { session: self, observed, history, unconfirmed };
-        if let Some(written) = found.clone().filter(|_| is_written) {
-            let same_transaction_as = match change.transaction_to_search() {
-                Some(id) => row.holder(id, &written).await?,
-                None => None,
-            };
-            self.commit_again(&written.key).await?;
-            return Ok(Applied::Written { row: written, same_transaction_as });
+        let mut changed = ChangedRow { session: self, observed, history, unconfirmed };
+        if let Some(row) = changed.unconfirmed.clone().filter(|written| found.as_ref() == Some(written)) {
+            let same_transaction_as = changed.holder(change, &row).await?;
+            self.commit_again(change.key()).await?;
+            return Ok(Applied::Written { row, same_transaction_as });
         }
-        let applied = change.apply_to(found, &mut row).await?;
+        let applied = change.apply_to(found, &mut changed).await?;
         match &applied {
             Applied::Written { .. } => {}
             // An outcome that the journal kept for later may have been written in doubt.
@@ -286,9 +282,10 @@ impl RowTransaction for ChangedRow<'_> {
         loss.map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
-    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+    async fn holder(&mut self, change: &Change, row: &Intent) -> Result<Option<IntentKey>, StoreError> {
+        let Some(id) = change.transaction_to_search().map(stored) else { return Ok(None) };
         let Session { connection, other_holder, .. } = self.session;
-        let (id, key, is_void) = (stored(id), row.key.as_str(), row.is_void());
+        let (key, is_void) = (row.key.as_str(), row.is_void());
         // Two changes with the same transaction search one after the other.
         let searching = async {
             let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(row.stored_service())];

@@ -307,7 +307,8 @@ impl RowTransaction for ChangedRow<'_> {
         alarm.map_or(Ok(()), |alarm| Err(alarm.refusal(self.session.place.path()).into()))
     }
 
-    async fn holder(&mut self, id: &TransactionId, row: &Intent) -> Result<Option<IntentKey>, SqliteError> {
+    async fn holder(&mut self, change: &Change, row: &Intent) -> Result<Option<IntentKey>, SqliteError> {
+        let Some(id) = change.transaction_to_search() else { return Ok(None) };
         let asked = (id.as_str(), row.key.as_str(), row.is_void(), base_url(row.stored_service()));
         let mut other_holder = self.session.connection.prepare_cached(tables::OTHER_HOLDER)?;
         let key = other_holder.query_row(asked, |row| row.get::<_, String>(0)).optional()?;
