@@ -19,14 +19,13 @@ impl<S: IntentStore> Store for S {}
 ///
 /// # The contract
 ///
-/// - [`apply`](Self::apply) reads the row of [`Change::key`], calls [`Change::decide_after_loss`] and writes the result,
-///   atomically.
-///   Between the read and the write nothing else writes that row: no other call, process or machine.
+/// - [`apply`](Self::apply) reads the row of [`Change::key`] and makes the change by the steps of `apply.rs`, atomically. Between
+///   the read and the write nothing else writes that row: no other call, process or machine.
 /// - If there is a [transaction to search](Change::transaction_to_search), `apply` searches an index for another intent that
 ///   [holds](Intent::held_transactions) the same one: for a payment among the payments, for a void among the voids, and only
 ///   among those of its base URL, whatever the merchant's label in its [service](Intent::service), because the ids of two base
-///   URLs are unrelated. If there is one, a change by which [a person names it](Change::taken_by) is not made, and two such changes never miss each other.
-///   Every other change is still made. In both cases the other intent is reported.
+///   URLs are unrelated. If there is one, a change by which [a person names it](Change::taken_by) is not made, and two such
+///   changes never miss each other. Every other change is still made. In both cases the other intent is reported.
 /// - When `apply` has returned `Ok`, the change survives a crash of the process or the operating system and a loss of power, if
 ///   the disk keeps what it has confirmed.
 /// - After an error that leaves open whether the change was written, such as a failed sync, the store returns
@@ -84,8 +83,7 @@ pub trait IntentStore: Send + Sync + 'static {
     /// [24 hours](crate::Journal::YOUNGEST_TO_PURGE), whatever `age` is.
     ///
     /// A key that is removed too early can be charged again. So age does not depend on the clock of a sender or on the times in
-    /// an intent: the store records when it writes a row, and decides how far a clock can be
-    /// trusted.
+    /// an intent: the store records when it writes a row, and decides how far a clock can be trusted.
     ///
     /// # Errors
     ///
