@@ -38,7 +38,8 @@ pub(super) struct Session {
 
 struct Stamp {
     stored_at: i64,
-    position: i64,
+    /// Of the next new row.
+    next_position: i64,
     /// The number of the change.
     change: i64,
     /// Why nothing may begin.
@@ -123,11 +124,9 @@ impl Session {
         change.apply_to(found, &mut row).now_or_never().expect("SQLite answers at once")
     }
 
-    /// The time, the position of the next new row, and why nothing may begin.
-    fn stamp(&mut self) -> rusqlite::Result<(i64, i64, Option<&Alarm>)> {
-        let stamp = if let Some(stamp) = self.stamped.take() {
-            stamp
-        } else {
+    /// What the rows of this transaction are stored with.
+    fn stamp(&mut self) -> rusqlite::Result<&mut Stamp> {
+        if self.stamped.is_none() {
             let now = milliseconds::of((self.settings.clock)());
             let mut stamp = self.connection.prepare_cached(tables::STAMP)?;
             let (stored_at, position, change, witnesses, is_lost, journal): (_, _, i64, i64, bool, String) =
@@ -146,11 +145,9 @@ impl Session {
                 }
                 _ => change,
             };
-            Stamp { stored_at, position, change, alarm, is_unnamed }
-        };
-        let (stored_at, position) = (stamp.stored_at, stamp.position);
-        let stamp = self.stamped.insert(Stamp { position: position + 1, ..stamp });
-        Ok((stored_at, position, stamp.alarm.as_ref()))
+            self.stamped = Some(Stamp { stored_at, next_position: position, change, alarm, is_unnamed });
+        }
+        Ok(self.stamped.as_mut().expect("it has just been read"))
     }
 
     /// Why nothing may begin, without a write.
@@ -166,8 +163,7 @@ impl Session {
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) fn lost_since(&mut self) -> Result<SystemTime, SqliteError> {
-        let (_, _, alarm) = self.stamp()?;
-        let is_accepted = alarm.is_none();
+        let is_accepted = self.stamp()?.alarm.is_none();
         let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
         let accepted = if is_accepted { time(tables::ACCEPTED_SINCE)? } else { None };
         let since: Option<i64> = if accepted.is_some() { accepted } else { time(tables::NEWEST_CREATED_AT)? };
@@ -181,14 +177,13 @@ impl Session {
         sent: Option<i64>,
         since: SystemTime,
     ) -> Result<(), SqliteError> {
-        let (stored_at, ..) = self.stamp()?;
-        let Some(stamp) = &mut self.stamped else { return Ok(()) };
-        if stamp.is_unnamed {
+        let Stamp { stored_at, change, is_unnamed, .. } = *self.stamp()?;
+        if is_unnamed {
             let why = "has a second witness, which was not named: name it, or a new place for it, with --witness \
                        (PAYMENTS_JOURNAL_WITNESS, SqliteOptions::witness)";
             return Err(problem::refused(self.place.path(), why).into());
         }
-        let change = stamp.change.max(self.witnesses.ask().newest()) + 1;
+        let change = change.max(self.witnesses.ask().newest()) + 1;
         // Before the commit: if that fails, the witnesses are of another time, and begins stay refused.
         if let Err(error) = self.witnesses.reset(change) {
             return Err(problem::not_witnessed(self.place.path(), &error).into());
@@ -197,6 +192,7 @@ impl Session {
         self.connection.execute(tables::FORGET_LOSS, (change, self.witnesses.len(), journal))?;
         self.connection
             .execute(tables::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
+        let stamp = self.stamp()?;
         (stamp.change, stamp.alarm, stamp.stored_at) = (change, None, stored_at + 1);
         Ok(())
     }
@@ -206,7 +202,7 @@ impl Session {
         &mut self,
         change: &ServiceChange,
     ) -> Result<Option<ServiceError>, SqliteError> {
-        let (stored_at, ..) = self.stamp()?;
+        let stored_at = self.stamp()?.stored_at;
         self.connection.execute_batch("SAVEPOINT service")?;
         let changed = self.try_to_change_service(change, stored_at);
         // Other changes of the transaction are committed anyway.
@@ -318,15 +314,17 @@ impl RowTransaction for ChangedRow<'_> {
     async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), SqliteError> {
         let Self { session, change, position } = self;
         let place = session.place.clone();
-        let (stored_at, next_position, alarm) = session.stamp()?;
+        let stamp = session.stamp()?;
         let must_be_watched = change.must_be_watched(found, row);
-        if let Some(alarm) = alarm
+        if let Some(alarm) = &stamp.alarm
             && (change.is_begin() || must_be_watched && !matches!(alarm, Alarm::Lost(_)))
         {
             return Err(alarm.refusal(place.path()).into());
         }
+        let (stored_at, position) = (stamp.stored_at, position.unwrap_or(stamp.next_position));
+        stamp.next_position += 1;
         session.is_watched = change.is_begin() || must_be_watched;
-        let (connection, position) = (&session.connection, position.unwrap_or(next_position));
+        let connection = &session.connection;
         let also_held = |intent: &Intent| -> Vec<_> {
             intent.held_transactions().skip(1).map(|id| id.as_str().to_owned()).collect()
         };
