@@ -32,8 +32,8 @@ pub(super) struct Session {
     jobs: usize,
     /// What the rows of the transaction are stored with. It is read with the first row.
     stamped: Option<Stamp>,
-    /// Whether the last change must have been seen by the witnesses before its caller relies on it.
-    is_watched: bool,
+    /// Whether the change of the last job must have been seen by the witnesses before its caller relies on it.
+    pub(super) is_watched: bool,
 }
 
 struct Stamp {
@@ -89,11 +89,6 @@ impl Session {
         let Some(Stamp { change, alarm: None, .. }) = &self.stamped else { return Ok(()) };
         let witnessed = self.witnesses.advance(*change);
         witnessed.map_err(|error| problem::not_witnessed(self.place.path(), &error))
-    }
-
-    /// Whether the caller of the last job is told if the witnesses could not be written.
-    pub(super) const fn take_is_watched(&mut self) -> bool {
-        std::mem::replace(&mut self.is_watched, false)
     }
 
     /// Moves the log into the database when it has grown. Pages that others still read stay until the next time, and all pages

@@ -219,8 +219,9 @@ fn transact(session: &mut Session, jobs: &mut [Job]) -> Result<Result<(), StoreE
         return Ok(Err(problem::busy(session.place.path())));
     }
     let worked = jobs.iter_mut().try_for_each(|job| {
+        session.is_watched = false;
         (job.work)(session)?;
-        job.is_watched = session.take_is_watched();
+        job.is_watched = session.is_watched;
         Ok(())
     });
     let is_committing = worked.is_ok();
