@@ -77,11 +77,12 @@ impl Closer {
     }
 }
 
-/// How much a read costs of tokio's budget for one poll of a task (128).
+/// How much a read of so many bytes costs of tokio's budget for one poll of a task (128): after 64 KiB the poll ends.
 ///
-/// hyper reads interim responses (1xx) for as long as more arrive. At the usual cost of 1, one poll takes so long that deadlines
-/// are missed.
-const READ_COST: u8 = 8;
+/// hyper reads interim responses (1xx) for as long as more arrive. If one poll parses many thousands of them, deadlines are missed.
+fn read_cost(length: usize) -> usize {
+    (length / 512).max(8)
+}
 
 impl Socket {
     pub(crate) fn new(tcp: TcpStream) -> Self {
@@ -110,6 +111,7 @@ impl AsyncRead for Socket {
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         self.closer.check(cx)?;
+        let before = buf.filled().len();
         let mut read = Pin::new(&mut self.tcp).poll_read(cx, buf);
         // There is none outside a connection's task, for example during the TLS handshake.
         let poll = POLL.try_with(|poll| *poll).ok();
@@ -121,7 +123,7 @@ impl AsyncRead for Socket {
         if read.is_ready() {
             self.awaits_response = false;
             self.read_in = poll;
-            for _ in 0..READ_COST {
+            for _ in 0..read_cost(buf.filled().len() - before) {
                 if let Poll::Ready(budget) = coop::poll_proceed(cx) {
                     budget.made_progress();
                 }
@@ -195,12 +197,22 @@ mod tests {
     #[tokio::test]
     async fn an_endless_stream_does_not_starve_the_deadline_d23() {
         let (mut socket, mut server) = socket().await;
-        server.write_all(&[b'x'; 100]).unwrap();
-        let ready = poll_fn(|cx| {
-            let reads = std::iter::repeat_with(|| read_one(&mut socket, cx));
-            Poll::Ready(reads.take(100).take_while(Poll::is_ready).count())
-        });
-        assert!((1..=16).contains(&ready.await));
+        server.set_nonblocking(true).unwrap();
+        while server.write(&[b'x'; 16 * 1024]).is_ok() {}
+        let (reads, bytes) = poll_fn(|cx| {
+            let (mut reads, mut bytes) = (0, 0);
+            let mut long = vec![0; 64 * 1024];
+            loop {
+                let mut buf = ReadBuf::new(&mut long);
+                if Pin::new(&mut socket).poll_read(cx, &mut buf).is_pending() {
+                    return Poll::Ready((reads, bytes));
+                }
+                (reads, bytes) = (reads + 1, bytes + buf.filled().len());
+            }
+        })
+        .await;
+        assert!((1..=16).contains(&reads), "{reads} reads");
+        assert!((1..128 * 1024).contains(&bytes), "{bytes} bytes");
         tokio::task::yield_now().await;
         assert_eq!(
             poll_fn(|cx| read_one(&mut socket, cx)).await,
