@@ -4,8 +4,8 @@ use std::fmt;
 use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::{Json, WHITESPACE};
-use crate::mask::{contains_card_number, is_secret_name, may_contain_card_number};
+use super::Json;
+use crate::mask::{contains_card_number, is_secret_name};
 use crate::secret::REDACTED;
 
 /// A JSON value exactly as the service sent it, for which this crate has no type.
@@ -44,13 +44,10 @@ impl RawJson {
         if !json.is_list() && !json.is_object() {
             return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
         }
-        let text = json.as_str();
-        if text.contains('\\') || may_contain_card_number(text) || !has_surely_no_secret_name(text) {
-            let has_secret = Cell::new(false);
-            let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
-            if has_secret.get() {
-                return Self(redacted.unwrap_or_default());
-            }
+        let has_secret = Cell::new(false);
+        let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
+        if has_secret.get() {
+            return Self(redacted.unwrap_or_default());
         }
         Self(json.as_raw().to_owned())
     }
@@ -70,32 +67,6 @@ impl PartialEq for RawJson {
 }
 
 impl Eq for RawJson {}
-
-/// A quick check: whether this JSON without escapes has no name of a secret and is not too deep.
-fn has_surely_no_secret_name(json: &str) -> bool {
-    let (mut levels, mut string) = (0, "");
-    // Every second part is a string.
-    for (index, part) in json.split('"').enumerate() {
-        if index % 2 > 0 {
-            string = part;
-            continue;
-        }
-        if part.trim_start_matches(WHITESPACE).starts_with(':') && is_secret_name(string) {
-            return false;
-        }
-        for byte in part.bytes() {
-            match byte {
-                b'{' | b'[' => levels += 1,
-                b'}' | b']' => levels -= 1,
-                _ => {}
-            }
-            if levels > MAX_DEPTH {
-                return false;
-            }
-        }
-    }
-    true
-}
 
 /// Serializes as the value with secrets replaced, and notes whether there were any.
 struct Redacted<'a> {
