@@ -30,11 +30,9 @@ impl<'a> Call<'a> {
         timer: &'a dyn Timer,
         id: CallId,
     ) -> Self {
-        let span = span::of_call(exchange.facts.operation, id);
-        let is_watched = observer.is_some() || !span.is_disabled();
-        let reference = exchange.facts.reference.filter(|_| is_watched);
+        let reference = exchange.facts.reference;
         let reference = reference.map(|reference| exchange.secrets.mask(reference, usize::MAX));
-        span::begin_call(&span, exchange.facts.amount, reference.as_deref());
+        let span = span::of_call(&exchange.facts, reference.as_deref(), id);
         Self { exchange, id, reference, observer, timer, span }
     }
 

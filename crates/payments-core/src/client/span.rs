@@ -8,36 +8,27 @@ use tracing::field::Empty;
 #[cfg(feature = "tracing")]
 pub(super) use tracing::{Span, error_span};
 
-use payments_model::Amount;
-
 #[cfg(not(feature = "tracing"))]
 pub(super) use self::without_tracing::{Span, error_span};
 use crate::error::{CallError, Error, Outcome};
 use crate::observer::AttemptFailure;
-use crate::{CallId, Endpoint, OperationName, Success};
+use crate::{CallId, Endpoint, Facts, OperationName, Success};
 
 /// The spans have the level of an error, so that a filter for errors keeps the span that an error belongs to.
 #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "no span has fields"))]
-pub(crate) fn of_call(operation: OperationName, id: CallId) -> Span {
+pub(crate) fn of_call(facts: &Facts<'_>, reference: Option<&str>, id: CallId) -> Span {
+    let operation = facts.operation.as_str();
     error_span!(
         target: "payments",
         "payment",
-        "otel.name" = operation.as_str(),
-        "payment.operation" = operation.as_str(),
+        "otel.name" = operation,
+        "payment.operation" = operation,
         "payment.call_id" = %id,
-        "payment.amount" = Empty,
-        "payment.reference" = Empty,
+        "payment.amount" = facts.amount.map(tracing::field::display),
+        "payment.reference" = reference,
         "payment.outcome" = Empty,
         "error.type" = Empty,
     )
-}
-
-/// Records what the request of a call is about.
-pub(crate) fn begin_call(span: &Span, amount: Option<Amount>, reference: Option<&str>) {
-    if let Some(amount) = amount {
-        span.record("payment.amount", format_args!("{amount}"));
-    }
-    span.record("payment.reference", reference);
 }
 
 #[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "no span has a parent"))]
