@@ -13,15 +13,14 @@ use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
 use payments_core::transport::{ServerAddress, causes};
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use rustls::{AlertDescription, ClientConfig};
 use thiserror::Error;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-use crate::evidence::tls_error;
 use crate::proxy::Proxy;
 use crate::socket::Socket;
 use crate::tls::NoTls;
@@ -103,15 +102,11 @@ pub(crate) struct ConnectError {
 }
 
 impl ConnectError {
-    /// Whether connections fail until the certificate, the address or the proxy's settings are changed.
-    pub(crate) fn is_permanent(&self) -> bool {
-        if let Some(TunnelError::Refused(status)) = self.cause.downcast_ref() {
-            // Not because of an overload or a timeout.
-            return (400..=499).contains(status) && ![408, 425, 429].contains(status);
-        }
-        // Without an error of TLS, the connection was closed during the handshake.
-        let tls = tls_error(&*self.cause).filter(|_| self.kind == TransportErrorKind::Tls);
-        tls.is_some_and(|error| *error != rustls::Error::AlertReceived(AlertDescription::InternalError))
+    /// Whether the proxy refuses every tunnel until the address or the proxy's settings are changed.
+    pub(crate) fn is_refused_for_good(&self) -> bool {
+        let Some(TunnelError::Refused(status)) = self.cause.downcast_ref() else { return false };
+        // Not because of an overload or a timeout.
+        (400..=499).contains(status) && ![408, 425, 429].contains(status)
     }
 }
 

@@ -20,30 +20,39 @@ pub(crate) fn transport_error(error: legacy::Error) -> TransportError {
         });
     let evidence =
         if not_processed { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
-    let is_permanent =
-        causes(&error).filter_map(|cause| cause.downcast_ref()).any(ConnectError::is_permanent);
-    let evidence = if is_permanent { evidence.permanent() } else { evidence };
     if let Some(code) = goaway_code(&error) {
         // The error's own text quotes the peer's debug data.
         return evidence.with_source(format!("the server ended the HTTP/2 connection with GOAWAY: {code}"));
     }
-    match tls_error(&error) {
-        Some(&rustls::Error::AlertReceived(alert)) => evidence.with_tls_alert(alert.into(), error),
-        _ => evidence.with_source(error),
+    let tls = causes(&error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
+    let alert = match tls {
+        Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
+        _ => None,
+    };
+    let evidence = match connect_error(&error) {
+        Some(failed) if failed.is_refused_for_good() => evidence.permanent(),
+        // Without an error of TLS, the network ended the handshake.
+        Some(failed) if failed.kind == TransportErrorKind::Tls && tls.is_some() => {
+            evidence.ended_handshake(alert)
+        }
+        _ => evidence,
+    };
+    match alert {
+        Some(alert) => evidence.with_tls_alert(alert, error),
+        None => evidence.with_source(error),
     }
 }
 
-/// The first error of rustls among an error and its causes.
-pub(crate) fn tls_error<'a>(error: &'a (dyn StdError + 'static)) -> Option<&'a rustls::Error> {
+fn connect_error(error: &legacy::Error) -> Option<&ConnectError> {
     causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// For people and logs. Nothing depends on it.
 fn kind_of(error: &legacy::Error) -> TransportErrorKind {
+    if let Some(error) = connect_error(error) {
+        return error.kind;
+    }
     for this in causes(error) {
-        if let Some(connect_error) = this.downcast_ref::<ConnectError>() {
-            return connect_error.kind;
-        }
         match this.downcast_ref::<hyper::Error>() {
             Some(error) if error.is_parse() => return TransportErrorKind::Protocol,
             // The connection's task is gone: it panicked, or its runtime was shut down.

@@ -68,7 +68,7 @@ impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let server = request.server()?.clone();
         let target = Target {
-            tls: self.shared.connector.tls_with(&server).map_err(|why| misconfigured(why).permanent())?,
+            tls: self.shared.connector.tls_with(&server).map_err(misconfigured)?,
             server,
             deadlines: request.deadlines(),
             cap: request.response_cap(),

@@ -115,6 +115,6 @@ impl ReqwestTransportBuilder {
                 .pool_idle_timeout(idle_timeout)
                 .pool_max_idle_per_host(max_idle)
         })?;
-        Ok(ReqwestTransport::over(clients))
+        Ok(ReqwestTransport::from_parts(clients))
     }
 }

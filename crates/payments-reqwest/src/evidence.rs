@@ -4,51 +4,53 @@ use std::error::Error as StdError;
 
 use payments_core::transport::causes;
 use payments_core::{TransportError, TransportErrorKind};
-use rustls::AlertDescription;
 use tokio::time::error::Elapsed;
 
 use crate::connect_deadline::Panicked;
 
-/// The evidence of an error that reqwest reported before a status.
-pub(crate) fn before_a_status(error: reqwest::Error) -> TransportError {
-    let tls = causes(&error).find_map(|cause| cause.downcast_ref::<rustls::Error>());
-    let evidence = if error.is_connect() {
-        TransportError::not_processed(if error.is_dns() {
-            TransportErrorKind::Resolve
-        } else if causes(&error).any(<dyn StdError>::is::<Elapsed>) {
-            TransportErrorKind::Timeout
-        } else if causes(&error).any(<dyn StdError>::is::<Panicked>) {
-            TransportErrorKind::Configuration
-        } else if tls.is_some() {
-            TransportErrorKind::Tls
-        } else {
-            TransportErrorKind::Connect
-        })
-    } else {
-        // No other error proves that the server read nothing, whatever its kind or text.
-        TransportError::unknown(if causes(&error).any(is_not_http) {
-            TransportErrorKind::Protocol
-        } else if tls.is_some() {
-            TransportErrorKind::Tls
-        } else {
-            TransportErrorKind::Closed
-        })
-    };
+/// Converts reqwest's error for a request without a status, with what it proves.
+///
+/// A request was not processed if there was no connection. No other error proves that the server read nothing, whatever its kind
+/// or text.
+pub(crate) fn transport_error(error: reqwest::Error) -> TransportError {
+    let kind = kind_of(&error);
+    let evidence =
+        if error.is_connect() { TransportError::not_processed(kind) } else { TransportError::unknown(kind) };
     let refusal = causes(&error).find_map(proxy_refusal);
     if let Some(refusal) = refusal {
         let evidence = if refusal == NEEDS_CREDENTIALS { evidence.permanent() } else { evidence };
         return evidence.with_source(Refused { refusal, error: error.without_url() });
     }
-    // A handshake fails again, unless the network or an error inside the server ended it.
-    let is_permanent = error.is_connect()
-        && tls.is_some_and(|error| *error != rustls::Error::AlertReceived(AlertDescription::InternalError));
-    let evidence = if is_permanent { evidence.permanent() } else { evidence };
-    match tls {
-        Some(&rustls::Error::AlertReceived(alert)) => {
-            evidence.with_tls_alert(alert.into(), error.without_url())
-        }
-        _ => evidence.with_source(error.without_url()),
+    let tls = tls_error(&error);
+    let alert = match tls {
+        Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
+        _ => None,
+    };
+    // Without an error of TLS, the network ended the handshake.
+    let is_handshake = tls.is_some() && error.is_connect();
+    let evidence = if is_handshake { evidence.ended_handshake(alert) } else { evidence };
+    match alert {
+        Some(alert) => evidence.with_tls_alert(alert, error.without_url()),
+        None => evidence.with_source(error.without_url()),
     }
+}
+
+/// For people and logs. Nothing depends on it.
+fn kind_of(error: &reqwest::Error) -> TransportErrorKind {
+    let has = |is: fn(&(dyn StdError + 'static)) -> bool| causes(error).any(is);
+    match error.is_connect() {
+        true if error.is_dns() => TransportErrorKind::Resolve,
+        true if has(<dyn StdError>::is::<Elapsed>) => TransportErrorKind::Timeout,
+        true if has(<dyn StdError>::is::<Panicked>) => TransportErrorKind::Configuration,
+        false if has(is_not_http) => TransportErrorKind::Protocol,
+        _ if tls_error(error).is_some() => TransportErrorKind::Tls,
+        true => TransportErrorKind::Connect,
+        false => TransportErrorKind::Closed,
+    }
+}
+
+fn tls_error(error: &reqwest::Error) -> Option<&rustls::Error> {
+    causes(error).find_map(|cause| cause.downcast_ref())
 }
 
 /// An error of reqwest, and which refusal of a proxy it is.

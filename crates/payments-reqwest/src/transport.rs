@@ -20,7 +20,7 @@ use crate::builder::ReqwestTransportBuilder;
 use crate::call::Call;
 use crate::clients::Clients;
 use crate::connect_deadline::{Connecting, Panicked};
-use crate::evidence::{before_a_status, misconfigured};
+use crate::evidence::{misconfigured, transport_error};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
 ///
@@ -39,7 +39,7 @@ impl ReqwestTransport {
         ReqwestTransportBuilder::with_defaults()
     }
 
-    pub(crate) fn over(clients: Clients) -> Self {
+    pub(crate) fn from_parts(clients: Clients) -> Self {
         Self { clients: Arc::new(clients) }
     }
 }
@@ -95,7 +95,7 @@ impl ReqwestTransport {
         });
         match before(total.as_mut(), in_time).await {
             Some(Ok(response)) => self.read(response, cap, total).await,
-            Some(Err(error)) => Err(before_a_status(error)),
+            Some(Err(error)) => Err(transport_error(error)),
             None if connecting.is_waiting() => {
                 Err(TransportError::not_processed(TransportErrorKind::Timeout))
             }

@@ -80,5 +80,5 @@ use crate::transport::ReqwestTransport;
 pub fn from_client_builder(
     builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
 ) -> Result<ReqwestTransport, BuildError> {
-    Clients::new(builder).map(ReqwestTransport::over)
+    Clients::new(builder).map(ReqwestTransport::from_parts)
 }

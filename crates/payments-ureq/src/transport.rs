@@ -8,7 +8,7 @@ use http::{Method, Request, Response};
 use payments_core::blocking::Transport;
 use payments_core::transport::{causes, has_ambiguous_length};
 use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-use rustls::{AlertDescription, ClientConfig};
+use rustls::ClientConfig;
 use ureq::Agent;
 
 use crate::agents::Agents;
@@ -71,7 +71,7 @@ fn call(
     } else {
         agent.run(Request::from_parts(head, &body[..]))
     };
-    let response = response.map_err(|error| before_a_status(error, attempt))?;
+    let response = response.map_err(|error| transport_error(error, attempt))?;
 
     // A response with two lengths may belong to another request, so its status proves nothing.
     if has_ambiguous_length(response.headers()) {
@@ -102,22 +102,19 @@ fn call(
 }
 
 /// The evidence of an error that ureq reported before a status.
-fn before_a_status(error: ureq::Error, attempt: &Attempt) -> TransportError {
+fn transport_error(error: ureq::Error, attempt: &Attempt) -> TransportError {
     let tls = cause_of::<rustls::Error>(&error);
     let alert = match tls {
-        Some(&rustls::Error::AlertReceived(alert)) => Some(alert),
+        Some(&rustls::Error::AlertReceived(alert)) => Some(alert.into()),
         _ => None,
     };
     let kind = if alert.is_some() { TransportErrorKind::Tls } else { kind_of(&error, attempt) };
-    // A handshake fails again, unless the network or an error inside the server ended it.
-    let is_permanent = kind == TransportErrorKind::Configuration
-        || attempt.progress() == Progress::Handshaking
-            && tls.is_some()
-            && alert != Some(AlertDescription::InternalError);
     let evidence = attempt.no_status(kind);
-    let evidence = if is_permanent { evidence.permanent() } else { evidence };
+    // Without an error of TLS, the network ended the handshake.
+    let is_handshake = tls.is_some() && attempt.progress() == Progress::Handshaking;
+    let evidence = if is_handshake { evidence.ended_handshake(alert) } else { evidence };
     match alert {
-        Some(alert) => evidence.with_tls_alert(alert.into(), error),
+        Some(alert) => evidence.with_tls_alert(alert, error),
         None => evidence.with_source(error),
     }
 }

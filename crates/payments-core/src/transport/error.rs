@@ -152,6 +152,13 @@ impl TransportError {
         }
     }
 
+    /// Marks a handshake that TLS itself ended as [permanent](Self::permanent), unless the server's `alert` is `internal_error`: that
+    /// may be over soon. `None` if the server sent no alert.
+    #[must_use]
+    pub fn ended_handshake(self, alert: Option<u8>) -> Self {
+        if alert == Some(INTERNAL_ERROR) { self } else { self.permanent() }
+    }
+
     /// What went wrong, for people.
     pub fn kind(&self) -> TransportErrorKind {
         self.kind
@@ -187,6 +194,9 @@ impl TransportError {
     }
 }
 
+/// The number of this alert (RFC 8446, section 6).
+const INTERNAL_ERROR: u8 = 80;
+
 /// An alert, in front of the error of the TLS library.
 #[derive(Debug, Error)]
 #[error("{alert}")]
@@ -207,6 +217,20 @@ impl fmt::Display for Progress<'_> {
             (Delivery::NotProcessed, _) => f.write_str(" before the request was sent"),
             (Delivery::Unknown, _) => f.write_str(", and the request may have been sent"),
             (Delivery::Answered(status), _) => write!(f, " after HTTP status {}", status.as_u16()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_an_error_inside_the_server_ends_a_handshake_that_may_succeed_later() {
+        // `handshake_failure`, `internal_error`, `unrecognized_name`, and an error of this side.
+        for (alert, is_permanent) in [(Some(40), true), (Some(80), false), (Some(112), true), (None, true)] {
+            let error = TransportError::not_processed(TransportErrorKind::Tls);
+            assert_eq!(error.ended_handshake(alert).is_permanent(), is_permanent, "{alert:?}");
         }
     }
 }
