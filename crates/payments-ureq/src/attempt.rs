@@ -62,11 +62,8 @@ impl Attempt {
             clock: Cell::new(Clock::OnTime),
             is_discarded: RefCell::default(),
         });
-        // Restored afterwards, because a logger that makes a call of its own runs within the call that logs.
-        let outer = CURRENT.replace(Some(Rc::clone(&attempt)));
-        let output = call(&attempt);
-        CURRENT.set(outer);
-        output
+        let _restored = Outer(CURRENT.replace(Some(Rc::clone(&attempt))));
+        call(&attempt)
     }
 
     /// The attempt that runs on this thread. Without one, nothing is read or written.
@@ -162,8 +159,19 @@ impl Attempt {
     }
 }
 
+/// Restores the attempt that ran before, also after a panic: a logger that makes a call runs within the call that logs.
+struct Outer(Option<Rc<Attempt>>);
+
+impl Drop for Outer {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
     use payments_core::Delivery;
 
     use super::*;
@@ -234,6 +242,9 @@ mod tests {
         let total_ends = || Attempt::current().expect("an attempt").total_ends.get();
         run(Deadlines::default(), |outer| {
             run(Deadlines::default(), |inner| assert_eq!(total_ends(), inner.total_ends.get()));
+            assert_eq!(total_ends(), outer.total_ends.get());
+            let panicking = AssertUnwindSafe(|| run(Deadlines::default(), |_| panic!("on purpose")));
+            catch_unwind(panicking).expect_err("it panicked");
             assert_eq!(total_ends(), outer.total_ends.get());
         });
         assert!(Attempt::current().is_err());
