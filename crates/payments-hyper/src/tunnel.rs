@@ -57,7 +57,12 @@ pub(crate) async fn open(
         proxy.read_exact(&mut arrived[..head.len() - before]).await?;
         if let Some(line_end) = head.iter().position(|byte| *byte == b'\n') {
             match status(&head[..line_end]).ok_or(TunnelError::NotHttp)? {
-                200 => {}
+                // An interim response: the final one follows. After 101 the proxy would speak another protocol.
+                100 | 102..=199 if end.is_some() => {
+                    head.clear();
+                    continue;
+                }
+                100 | 102..=200 => {}
                 refused => return Err(TunnelError::Refused(refused)),
             }
         }

@@ -106,7 +106,7 @@ async fn a_proxy_that_opens_no_tunnel_is_not_processed_d02() {
 /// Whatever the head and the page say.
 #[tokio::test]
 async fn a_refused_tunnel_names_the_proxys_status_d02_d56() {
-    for status in [204, 301, 400, 403, 404, 407, 429, 500, 502, 503, 504, 999] {
+    for status in [101, 204, 301, 400, 403, 404, 407, 429, 500, 502, 503, 504, 999] {
         for rest in [
             " Blocked by policy 451\r\nContent-Length: 4\r\n\r\nPAGE".to_owned(),
             format!("\r\n{}\r\n", "x: y\r\n".repeat(300)),
@@ -125,11 +125,16 @@ async fn a_refused_tunnel_names_the_proxys_status_d02_d56() {
 }
 
 #[tokio::test]
-async fn a_tunnel_with_many_headers_is_open() {
+async fn a_tunnel_is_open_after_many_headers_or_interim_responses() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let head = format!("HTTP/1.1 200 Connection established\r\n{}\r\n", "x: y\r\n".repeat(300));
-    let proxy = ConnectProxy::tunnelling_with(head);
-    assert_eq!(send(&through(proxy.address()), post(server.url())).await.unwrap().body(), "{}");
+    for head in [
+        format!("HTTP/1.1 200 Connection established\r\n{}\r\n", "x: y\r\n".repeat(300)),
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nx: y\r\n\r\nHTTP/1.1 200 OK\r\n\r\n"
+            .to_owned(),
+    ] {
+        let proxy = ConnectProxy::tunnelling_with(head);
+        assert_eq!(send(&through(proxy.address()), post(server.url())).await.unwrap().body(), "{}");
+    }
 }
 
 #[tokio::test]
