@@ -15,9 +15,16 @@ pub(crate) struct Call {
     connection: CaptureConnection,
     /// The request's body ends when this is dropped.
     caller: Arc<()>,
-    /// Whether the response's head was read and its length is unambiguous.
-    pub(crate) has_head: bool,
-    pub(crate) is_complete: bool,
+    pub(crate) response: Arrived,
+}
+
+/// How much of a response was read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrived {
+    Nothing,
+    /// Its length is unambiguous.
+    Head,
+    Whole,
 }
 
 impl Call {
@@ -26,7 +33,7 @@ impl Call {
         let caller = Arc::new(());
         let mut request = request.map(|rest| CallBody { rest, caller: Arc::downgrade(&caller) });
         let connection = capture_connection(&mut request);
-        (Self { connection, caller, has_head: false, is_complete: false }, request)
+        (Self { connection, caller, response: Arrived::Nothing }, request)
     }
 
     /// The connection that the request is assigned to, once there is one.
@@ -44,7 +51,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         // hyper drops the body once it has taken the last of it.
         let is_sent = Arc::weak_count(&self.caller) == 0;
-        if self.is_complete && is_sent {
+        if self.response == Arrived::Whole && is_sent {
             return;
         }
         if let Some(connected) = &*self.connection.connection_metadata()
@@ -53,7 +60,7 @@ impl Drop for Call {
             connected.poison();
             // Once the request is sent and the head was read, the pool may already have assigned the connection to another call.
             // hyper closes the connection itself if the rest of the body is not read.
-            if !self.has_head || !is_sent {
+            if self.response == Arrived::Nothing || !is_sent {
                 Closer::close(connected);
             }
         }
@@ -61,6 +68,8 @@ impl Drop for Call {
 }
 
 /// A request body that fails once its call is dropped. Otherwise the connection's task would continue to send it.
+///
+/// payments-reqwest has the same. All that both crates share is payments-core, which does not depend on `http_body`.
 pub(crate) struct CallBody {
     rest: Bytes,
     caller: Weak<()>,

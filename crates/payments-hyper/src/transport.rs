@@ -21,7 +21,7 @@ use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::builder::HyperTransportBuilder;
-use crate::call::{Call, CallBody, is_assigned};
+use crate::call::{Arrived, Call, CallBody, is_assigned};
 use crate::clients::{Clients, Limits};
 use crate::connector::{BoxError, Connector, Needed, Tls};
 use crate::evidence::transport_error;
@@ -81,8 +81,8 @@ impl Transport for HyperTransport {
                 TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
             } else {
                 misconfigured(
-                    "the call panicked before it had a connection, because the tokio runtime has no time driver or no \
-                     network driver, or was shut down: build the runtime with enable_all",
+                    "the call panicked before it had a connection: the tokio runtime has no time driver or no network \
+                     driver, or was shut down (build the runtime with enable_all), or code of your own panicked",
                 )
             })
         })
@@ -104,6 +104,7 @@ fn deadline(at: Instant) -> Deadline {
     unconstrained(sleep_until(at))
 }
 
+/// Nothing was sent. The kind makes it permanent.
 fn misconfigured(why: impl Into<BoxError>) -> TransportError {
     TransportError::not_processed(TransportErrorKind::Configuration).with_source(why)
 }
@@ -196,10 +197,10 @@ impl Shared {
             return Err(TransportError::unknown(TransportErrorKind::Protocol)
                 .with_source("the response gives its length more than once"));
         }
-        call.has_head = true;
-        let result = read(response, cap, total).await;
-        call.is_complete = result.is_ok();
-        result
+        call.response = Arrived::Head;
+        let response = read(response, cap, total).await?;
+        call.response = Arrived::Whole;
+        Ok(response)
     }
 
     async fn permit(&self, connect_by: Instant) -> Result<Option<SemaphorePermit<'_>>, TransportError> {

@@ -23,6 +23,8 @@ impl Call {
 /// background.
 ///
 /// Sending it consumes it, so that nothing in reqwest can send it again.
+///
+/// payments-hyper has the same. All that both crates share is payments-core, which does not depend on `http_body`.
 pub(crate) struct CallBody {
     rest: Bytes,
     caller: Weak<()>,

@@ -76,7 +76,7 @@ fn proxy_refusal(cause: &(dyn StdError + 'static)) -> Option<&'static str> {
     }
 }
 
-/// The error of a request that was never passed to reqwest, and never will be until somebody fixes this.
+/// The error of a request that was never passed to reqwest. The kind makes it permanent.
 pub(crate) fn misconfigured(reason: impl Into<Box<dyn StdError + Send + Sync>>) -> TransportError {
     TransportError::not_processed(TransportErrorKind::Configuration).with_source(reason)
 }
