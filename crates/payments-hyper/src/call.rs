@@ -12,14 +12,15 @@ use crate::socket::Closer;
 /// One call whose caller still waits. If it is dropped before it is complete, nothing more of its request is written, and its
 /// HTTP/1.1 connection is not reused, because more could arrive on it. Over HTTP/2 hyper resets the call's stream.
 pub(crate) struct Call {
-    connection: CaptureConnection,
+    /// The connection that the request is assigned to, once there is one.
+    pub(crate) connection: CaptureConnection,
     /// The request's body ends when this is dropped.
     caller: Arc<()>,
     pub(crate) response: Arrived,
 }
 
 /// How much of a response was read.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub(crate) enum Arrived {
     Nothing,
     /// Its length is unambiguous.
@@ -34,11 +35,6 @@ impl Call {
         let mut request = request.map(|rest| CallBody { rest, caller: Arc::downgrade(&caller) });
         let connection = capture_connection(&mut request);
         (Self { connection, caller, response: Arrived::Nothing }, request)
-    }
-
-    /// The connection that the request is assigned to, once there is one.
-    pub(crate) fn connection(&self) -> &CaptureConnection {
-        &self.connection
     }
 }
 

@@ -74,7 +74,7 @@ impl Transport for HyperTransport {
             cap: request.response_cap(),
         };
         let (call, request) = self.shared.prepare(&target.server, request)?;
-        let connection = call.connection().clone();
+        let connection = call.connection.clone();
         let run = AssertUnwindSafe(self.shared.run(target, call, request));
         run.catch_unwind().await.unwrap_or_else(|_panic| {
             Err(if is_assigned(&connection) {
@@ -111,10 +111,8 @@ fn misconfigured(why: impl Into<BoxError>) -> TransportError {
 
 /// The current runtime. Without one tokio would panic.
 fn runtime() -> Result<runtime::Id, TransportError> {
-    let current = Handle::try_current();
-    current
-        .map(|runtime| runtime.id())
-        .map_err(|_| misconfigured("a tokio runtime is missing: make the call inside one"))
+    let missing = |_| misconfigured("a tokio runtime is missing: make the call inside one");
+    Ok(Handle::try_current().map_err(missing)?.id())
 }
 
 impl Shared {
@@ -155,7 +153,7 @@ impl Shared {
         let started = Instant::now();
         let connect_by = started + deadlines.connect();
         let total_ends = started + deadlines.total();
-        let connection = call.connection().clone();
+        let connection = call.connection.clone();
         let needed = Needed::new(server, tls, connect_by);
         // False again once a connection has returned the request unwritten.
         let may_be_sent = || is_assigned(&connection) && !needed.is_opening();
