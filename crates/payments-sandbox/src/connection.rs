@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::FutureExt as _;
 use http::{Method, Request, Response};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
@@ -21,8 +20,9 @@ use tokio::time::sleep;
 use crate::activity::Activity;
 use crate::admin;
 use crate::body::{Body, full};
+use crate::last_response::LastResponse;
 use crate::shutdown::Shutdown;
-use crate::site::{Answered, Site};
+use crate::site::Site;
 use crate::socket::{End, Socket};
 use crate::symptom;
 
@@ -35,8 +35,7 @@ pub(crate) struct ClientConnection {
     pub(crate) shutdown: Shutdown,
     /// Held while a request is processed, because that time does not count against the client.
     pub(crate) processing: Mutex<()>,
-    /// The newest request to the service.
-    pub(crate) newest: Mutex<Option<Answered>>,
+    pub(crate) last: LastResponse,
 }
 
 impl ClientConnection {
@@ -47,7 +46,7 @@ impl ClientConnection {
             () = self.serve_requests(graceful) => {}
             () = self.grace_period_over() => {}
         }
-        self.report_last().await;
+        self.last.report().await;
     }
 
     /// Ready when the server stops and the client has had its time to finish a request or to read a response.
@@ -74,13 +73,13 @@ impl ClientConnection {
         let _ = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
             None => {
-                self.report_last().await;
+                self.last.report().await;
                 // An error means that the client left first.
                 let _ = self.socket.close().await;
                 return;
             }
             Some(End::Unreadable(status)) => {
-                self.report_last().await;
+                self.last.report().await;
                 (Reply::Response(self.site.unreadable(status)), true)
             }
             Some(End::Reply { reply, has_body }) => (reply, has_body),
@@ -89,27 +88,14 @@ impl ClientConnection {
         let _handling = self.activity.handle_request();
         let mut socket = self.socket.clone();
         let seen = symptom::write(reply, has_body, &mut socket, &self.shutdown).await;
-        if let Some(mut answered) = self.newest.lock().await.take() {
-            self.site.report(&mut answered, Some(&seen));
-        }
+        self.last.report_seen(&seen).await;
         let _ = symptom::end(&seen, has_body, socket, &self.shutdown).await;
     }
 
-    /// Reports the last response: as lost if it was not completely written, or if its client had closed its side of the
-    /// connection before and then refused it. Whether any other client reads what was written cannot be known.
-    async fn report_last(&self) {
-        let Some(mut last) = self.newest.lock().await.take() else { return };
-        if !last.is_reported {
-            sleep(TIME_TO_REFUSE).await;
-        }
-        let is_lost = self.socket.has_unwritten() || (!last.is_reported && self.socket.is_broken());
-        self.site.report(&mut last, is_lost.then_some(&Reply::Closed));
-    }
-
     async fn respond(&self, request: Request<Incoming>) -> Result<Response<Body>, &'static str> {
-        let Self { client, socket, activity, site, shutdown, processing, newest } = self;
+        let Self { client, socket, activity, site, shutdown, processing, last } = self;
         // hyper has written the response before it reads another request.
-        self.report_last().await;
+        self.last.report().await;
         let (head, body) = request.into_parts();
         let admin = site.admin_at(head.uri.path());
         let largest = if admin.is_some() { admin::LARGEST_BODY } else { MAX_BODY_BYTES };
@@ -129,28 +115,20 @@ impl ClientConnection {
         if let Some(admin) = admin {
             return Ok(site.administer(Arc::clone(admin), request).await);
         }
-        let (reply, mut answered) = site.reply_to(request, *client, shutdown, socket.departure()).await;
+        let (reply, answered) = site.reply_to(request, *client, shutdown, socket.departure()).await;
         match reply {
             Reply::Response(response) => {
-                // Whether a client that has closed its side can still read is known only after the response is written.
-                if socket.departure().now_or_never().is_none() {
-                    site.report(&mut answered, None);
-                }
-                *newest.lock().await = Some(answered);
-                socket.expect_response();
+                last.begin(answered).await;
                 Ok(response.map(full))
             }
             reply => {
-                *newest.lock().await = Some(answered);
+                last.begin_symptom(answered).await;
                 socket.end_with(End::Reply { reply, has_body: !is_head });
                 Err(NO_RESPONSE)
             }
         }
     }
 }
-
-/// How long the system of a client that has left has to refuse a response, chosen by this SDK.
-const TIME_TO_REFUSE: Duration = Duration::from_millis(50);
 
 /// The limit of a request head, chosen by this SDK. The newest requests are stored, so it must be small.
 const LARGEST_HEAD: usize = 64 * 1024;

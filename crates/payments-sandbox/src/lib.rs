@@ -107,6 +107,7 @@ mod control_header;
 mod data_file;
 mod description;
 mod exchange;
+mod last_response;
 mod page;
 mod sandbox;
 mod sandbox_builder;

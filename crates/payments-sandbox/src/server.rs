@@ -12,6 +12,7 @@ use tokio_rustls::TlsAcceptor;
 
 use crate::activity::{Activities, Activity, IdleClose};
 use crate::connection::ClientConnection;
+use crate::last_response::LastResponse;
 use crate::shutdown::Shutdown;
 use crate::site::Site;
 use crate::socket::Socket;
@@ -108,8 +109,9 @@ async fn serve_client(
         },
     };
     if let Ok(socket) = socket {
-        let (processing, newest) = (Mutex::default(), Mutex::default());
-        ClientConnection { client, socket, activity, site, shutdown, processing, newest }.run(watcher).await;
+        let last = LastResponse::new(Arc::clone(&site), socket.clone());
+        let processing = Mutex::default();
+        ClientConnection { client, socket, activity, site, shutdown, processing, last }.run(watcher).await;
     }
 }
 

@@ -47,7 +47,6 @@ pub(crate) struct Answered {
     record: Option<OpenRecord>,
     /// The exchange for the log, if it is logged.
     exchange: Option<Box<Exchange>>,
-    pub(crate) is_reported: bool,
 }
 
 /// Called for every request to the service.
@@ -122,19 +121,15 @@ impl Site {
             exchange.set_reply(&reply);
             Box::new(exchange)
         });
-        (reply, Answered { record, exchange, is_reported: false })
+        (reply, Answered { record, exchange })
     }
 
-    /// Reports what the client of a request saw, unless it was reported: its reply, or this instead.
+    /// Reports what the client of a request saw: its reply, or this instead. The exchange is logged only once.
     pub(crate) fn report(&self, answered: &mut Answered, instead: Option<&Reply>) {
-        let Answered { record, exchange, is_reported } = answered;
+        let Answered { record, exchange } = answered;
         if let (Some(reply), Some(record)) = (instead, &record) {
             record.set_reply(reply);
         }
-        if *is_reported && instead.is_none() {
-            return;
-        }
-        *is_reported = true;
         if let Some(record) = record {
             self.feed.send(Event::Request(record.clone()));
         }
