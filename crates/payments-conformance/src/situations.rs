@@ -6,7 +6,7 @@ use futures_timer::Delay;
 
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::Harness;
+use crate::harness::Harness;
 use crate::journal::Received;
 use crate::test_run::TestRun;
 use crate::violation::Violation;

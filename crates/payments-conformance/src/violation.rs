@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::fmt;
 
 /// How a transport broke a contract: one sentence first, with the full context added later.
@@ -19,6 +20,13 @@ impl Violation {
     /// Breaks a rule that every contract checks. No declared deviation covers it.
     pub(crate) fn general(text: impl Into<String>, why: &'static str) -> Self {
         Self { general: Some(why), ..Self::new(text) }
+    }
+
+    /// The transport or a contract panicked with this.
+    pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        Self::general(format!("a panic occurred: {}", text.unwrap_or("no message")), PANICS)
     }
 
     /// Adds a labeled line to the failure message. A label has at most thirteen characters.

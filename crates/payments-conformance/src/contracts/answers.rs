@@ -7,7 +7,8 @@ use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::{End, send_and};

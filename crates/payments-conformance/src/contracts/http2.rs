@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use crate::Ability;
 use crate::completed_call::CompletedCall;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::http2::{Peer, Request};
 use crate::situations::after;
 use crate::test_run::TestRun;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::server::Security;
 use crate::signal::{Signal, cancel_on};
 use crate::situations::{Counter, LARGE, MEDIUM, SHORT_WITH_CONNECT, pause};

@@ -8,7 +8,8 @@ use http::StatusCode;
 
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::journal::Received;
 use crate::situations::{Counter, SHORT, after, echo_except, send_and};
 use crate::test_request::TestRequest;

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::journal::counted;
 use crate::script::Act;
 use crate::situations::{LARGE, MEDIUM, SHORT_WITH_CONNECT, after, pause, send_and, unknown_and_once};

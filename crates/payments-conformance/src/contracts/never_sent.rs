@@ -8,7 +8,8 @@ use rustls::ServerConfig;
 
 use crate::authority::Authority;
 use crate::connection::Connection;
-use crate::contract::{Contract, Harness};
+use crate::contract::Contract;
+use crate::harness::Harness;
 use crate::script::Act;
 use crate::server::Security;
 use crate::test_run::TestRun;

@@ -1,0 +1,223 @@
+use std::net::{Ipv4Addr, SocketAddr};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::authority::Authority;
+use crate::connection::Connection;
+use crate::http2::Peer;
+use crate::scheme::Scheme;
+use crate::script::{Act, Script};
+use crate::server::{Security, Server};
+use crate::test_run::TestRun;
+use crate::violation::Violation;
+use crate::{Ability, AnyStack, Journal, Setup};
+
+/// Starts servers and test runs for one contract, stack and scheme.
+pub(crate) struct Harness<'a> {
+    pub(crate) stack: &'a dyn AnyStack,
+    /// The name of the contract.
+    pub(crate) contract: &'static str,
+    pub(crate) why: &'static str,
+    /// The ability without which a stack breaks the contract.
+    pub(crate) tested: Option<Ability>,
+    pub(crate) scheme: Scheme,
+    pub(crate) authority: Authority,
+    pub(crate) figures: &'a Mutex<Vec<String>>,
+}
+
+impl Harness<'_> {
+    /// Runs `body` against a server that follows the script. `situation` describes the server's behavior in words.
+    pub(crate) fn with_script(
+        &self,
+        situation: &str,
+        acts: impl Into<Vec<Act>>,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let script = Script::in_turn(acts);
+        if self.lacks(Ability::Sockets) {
+            let url = "http://localhost:1/api/v1/public".to_owned();
+            return self.run_check(situation, None, &self.setup(Journal::default(), Some(script)), url, body);
+        }
+        if script.refuses_all() {
+            // Bound to reserve the port, but not listening, so that connections are refused.
+            let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None);
+            let socket = socket.expect("this machine has sockets");
+            let bound = socket.bind(&SocketAddr::from((Ipv4Addr::LOCALHOST, 0)).into());
+            bound.expect("loopback has a free port");
+            let address = socket.local_addr().ok().and_then(|address| address.as_socket());
+            let url = self.url(address.expect("a bound socket has an address"));
+            return self.run_check(situation, None, &self.setup(Journal::default(), None), url, body);
+        }
+        let number = AtomicUsize::new(0);
+        if self.scheme == Scheme::Http2 {
+            let script = move |peer: &mut Peer<'_>| {
+                while let Some(request) = peer.next_request() {
+                    let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+                    if !peer.play(act, &request) {
+                        return;
+                    }
+                }
+            };
+            return self.with_http2_server(situation, script, body);
+        }
+        let script = move |connection: &mut Connection| {
+            while let Some(request) = connection.read_request() {
+                let act = script.act(number.fetch_add(1, Ordering::SeqCst));
+                if !connection.play(act, &request) {
+                    return;
+                }
+            }
+        };
+        self.with_server(situation, script, body)
+    }
+
+    /// Runs `body` against a server that runs `script` on its own thread for each connection.
+    pub(crate) fn with_server(
+        &self,
+        situation: &str,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        self.with_server_over(self.security(), situation, script, body)
+    }
+
+    /// Like `with_server`, with or without TLS regardless of the scheme.
+    pub(crate) fn with_server_over(
+        &self,
+        security: Security,
+        situation: &str,
+        script: impl Fn(&mut Connection) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let server = Server::start(security, script);
+        let setup = self.setup(server.journal.clone(), None);
+        self.run_check(situation, Some(&server), &setup, self.url(server.address), body)
+    }
+
+    /// Runs `body` against an HTTP/2 server. Each connection runs `script`.
+    pub(crate) fn with_http2_server(
+        &self,
+        situation: &str,
+        script: impl Fn(&mut Peer<'_>) + Send + Sync + 'static,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let script = move |connection: &mut Connection| {
+            if let Some(mut peer) = Peer::start(connection) {
+                script(&mut peer);
+            }
+        };
+        self.with_server_over(self.http2_security(), situation, script, body)
+    }
+
+    /// TLS that negotiates only HTTP/2.
+    pub(crate) fn http2_security(&self) -> Security {
+        Security::Tls(self.authority.server_speaking(&["h2"]))
+    }
+
+    /// A second server with its own journal.
+    pub(crate) fn another_server(&self, script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Server {
+        Server::start(self.security(), script)
+    }
+
+    pub(crate) fn url(&self, server: SocketAddr) -> String {
+        let port = server.port();
+        match self.scheme {
+            Scheme::Http => format!("http://127.0.0.1:{port}/api/v1/public"),
+            Scheme::Https | Scheme::Http2 => format!("https://localhost:{port}/api/v1/public"),
+        }
+    }
+
+    pub(crate) fn setup(&self, journal: Journal, script: Option<Script>) -> Setup {
+        Setup {
+            authority_pem: self.authority.pem(),
+            authority_der: self.authority.der(),
+            http2: self.scheme == Scheme::Http2,
+            script,
+            journal,
+        }
+    }
+
+    /// Adds a measured value to the report.
+    pub(crate) fn figure(&self, text: impl AsRef<str>) {
+        let figure = format!("{}: {}", self.scheme, text.as_ref());
+        self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
+    }
+
+    /// Whether the server speaks HTTP/1.1.
+    pub(crate) fn speaks_http1(&self) -> bool {
+        self.scheme != Scheme::Http2 && !self.lacks(Ability::Sockets)
+    }
+
+    /// Whether the stack has declared that it cannot do this.
+    pub(crate) fn lacks(&self, ability: Ability) -> bool {
+        self.stack.abilities().missing(ability).is_some()
+    }
+
+    /// The security that fits the scheme.
+    pub(crate) fn security(&self) -> Security {
+        match self.scheme {
+            Scheme::Http => Security::Plain,
+            Scheme::Https => Security::Tls(self.authority.server()),
+            Scheme::Http2 => self.http2_security(),
+        }
+    }
+
+    fn run_check(
+        &self,
+        situation: &str,
+        server: Option<&Server>,
+        setup: &Setup,
+        base_url: String,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
+        let journal = &setup.journal;
+        let run = TestRun::new(self.stack, setup, server, base_url);
+        let kept = catch_unwind(AssertUnwindSafe(|| body(&run)))
+            .unwrap_or_else(|panic| Err(Violation::panicked(&*panic)));
+        let log = run.call_log();
+        let finished = catch_unwind(AssertUnwindSafe(|| run.finish()))
+            .unwrap_or_else(|panic| Err(Violation::panicked(&*panic)));
+        let outcome = match (kept, finished) {
+            // A broken general rule takes precedence, because no deviation covers it.
+            (Err(violation), Err(general)) if violation.general.is_none() && general.general.is_some() => {
+                Err(general)
+            }
+            (kept, finished) => kept.and(finished),
+        };
+        outcome.map_err(|violation| {
+            violation.with_context(|violation| {
+                let calls = log.about(&violation.to_string(), journal);
+                self.failure_message(situation, violation, &journal.to_string(), &calls)
+            })
+        })
+    }
+
+    pub(crate) fn failure_message(
+        &self,
+        situation: &str,
+        violation: &Violation,
+        journal: &str,
+        calls: &str,
+    ) -> String {
+        let why = violation.general.unwrap_or(self.why);
+        let tested = self.tested.filter(|_| violation.general.is_none());
+        let declaration = tested.map(|ability| {
+            format!(
+                "if the stack cannot do this at all, declare it with \
+                 `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
+            )
+        });
+        let fields = [("contract", self.contract), ("the server", situation), ("received", journal)];
+        let details = violation.details.iter().map(|(name, text)| (*name, text.as_str()));
+        let after = [("returned", calls), ("risk", why)];
+        let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
+        let mut message = format!("over {}: {violation}\n", self.scheme);
+        for (name, text) in fields.into_iter().chain(details).chain(after).chain(declared) {
+            let name = format!("{name}:");
+            message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
+            message.push_str(&text.replace('\n', "\n                  "));
+        }
+        message
+    }
+}
