@@ -24,8 +24,9 @@ pub(crate) async fn write(reply: Reply, has_body: bool, socket: &mut Socket, shu
             socket.send(&[&head(response), &response.body()[..part(*bytes)]].concat()).await
         }
         Reply::Drip { response, .. } => socket.send(&head(response)).await,
-        // The client sees no byte of the others.
-        _ => Ok(()),
+        Reply::Refused | Reply::Closed | Reply::Reset | Reply::Stalled => Ok(()),
+        // `Reply` may get other variants, but this crate is published together with its gateway.
+        _ => unreachable!("{NO_SYMPTOM}"),
     };
     match reply {
         _ if written.is_err() => Reply::Closed,
@@ -69,9 +70,14 @@ pub(crate) async fn end(
             until_closed(&mut socket, shutdown).await;
             Ok(())
         }
-        _ => socket.close().await,
+        Reply::Drip { .. } | Reply::Truncated { .. } | Reply::Garbage(_) | Reply::Closed => {
+            socket.close().await
+        }
+        _ => unreachable!("{NO_SYMPTOM}"),
     }
 }
+
+const NO_SYMPTOM: &str = "the gateway has waited for the end of a delay, and has no other reply";
 
 /// How long a client whose request could not be read has to read the response, chosen by this SDK.
 const LINGER: Duration = Duration::from_secs(1);
