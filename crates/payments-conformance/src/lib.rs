@@ -114,6 +114,7 @@ mod abilities;
 mod any_stack;
 mod authority;
 mod blocking;
+mod call_log;
 mod child;
 mod completed_call;
 mod connection;
@@ -136,6 +137,7 @@ mod stack;
 mod test_request;
 mod test_run;
 mod violation;
+mod watchdog;
 
 #[doc(hidden)]
 pub use child::run_as_test as __run_as_test;

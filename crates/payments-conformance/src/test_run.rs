@@ -1,12 +1,12 @@
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
-use std::thread;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use payments_core::Delivery;
 
 use crate::any_stack::AnyTransport;
+use crate::call_log::CallLog;
 use crate::completed_call::CompletedCall;
 use crate::journal::counted;
 use crate::secrets;
@@ -15,6 +15,7 @@ use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{MEDIUM, pause};
 use crate::test_request::{AMPLE, TestRequest};
 use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
+use crate::watchdog::watched;
 use crate::{AnyStack, Journal, Setup};
 
 /// One transport against one server, with a record of every call.
@@ -71,21 +72,21 @@ impl<'a> TestRun<'a> {
     }
 
     /// Makes one call and waits until it ends.
-    pub(crate) fn send(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
-        let timeout = charge.total.min(AMPLE) + GRACE;
+    pub(crate) fn send(&self, request: TestRequest) -> Result<CompletedCall, Violation> {
+        let timeout = request.total.min(AMPLE) + GRACE;
         let hung = format!(
             "{} had not ended after {timeout:.1?}, but its total deadline was {:.1?}",
-            charge.id, charge.total
+            request.id, request.total
         );
-        self.block_on_for(timeout, &hung, self.call(charge))?
+        self.block_on_for(timeout, &hung, self.call(request))?
     }
 
     /// Makes many calls at once and waits for all of them.
     pub(crate) fn send_all(
         &self,
-        charges: impl IntoIterator<Item = TestRequest>,
+        requests: impl IntoIterator<Item = TestRequest>,
     ) -> Result<Vec<CompletedCall>, Violation> {
-        let calls: Vec<_> = charges.into_iter().map(|charge| self.call(charge)).collect();
+        let calls: Vec<_> = requests.into_iter().map(|request| self.call(request)).collect();
         self.block_on(join_all(calls))?.into_iter().collect()
     }
 
@@ -93,10 +94,10 @@ impl<'a> TestRun<'a> {
     pub(crate) async fn call_until(
         &self,
         signal: &Signal,
-        charge: TestRequest,
+        request: TestRequest,
     ) -> Result<Option<CompletedCall>, Violation> {
-        let id = charge.id.clone();
-        let call = cancel_on(signal, self.call(charge)).await;
+        let id = request.id.clone();
+        let call = cancel_on(signal, self.call(request)).await;
         if call.is_none() {
             self.finish_record(&id, None, false, format!("{id} was dropped by its caller"));
         }
@@ -104,9 +105,9 @@ impl<'a> TestRun<'a> {
     }
 
     /// Makes one call and searches its result for secrets.
-    pub(crate) async fn call(&self, charge: TestRequest) -> Result<CompletedCall, Violation> {
-        let (id, total) = (charge.id.clone(), charge.total);
-        let request = charge.into_transport_request();
+    pub(crate) async fn call(&self, request: TestRequest) -> Result<CompletedCall, Violation> {
+        let (id, total) = (request.id.clone(), request.total);
+        let request = request.into_transport_request();
         self.calls().push(CallRecord { id: id.clone(), delivery: None, has_response: false, summary: None });
         let started = self.stack.now();
         let result = self.transport.send(request).await;
@@ -130,31 +131,16 @@ impl<'a> TestRun<'a> {
         future: impl Future<Output = T> + Send,
     ) -> Result<T, Violation> {
         let hung = Signal::default();
-        let (ended, wait_for_end) = mpsc::channel::<()>();
         let ended_calls = || self.calls().iter().filter(|call| call.summary.is_some()).count();
-        let abort = hung.clone();
-        let watchdog = move || {
-            let mut before = ended_calls();
-            while wait_for_end.recv_timeout(timeout) == Err(mpsc::RecvTimeoutError::Timeout) {
-                // A slow machine may need this long for many calls, so only a time without progress counts.
-                let now = ended_calls();
-                if now == before {
-                    abort.set();
-                    if let Some(server) = self.server {
-                        server.stop();
-                    }
-                    return;
-                }
-                before = now;
+        let abort = || {
+            hung.set();
+            if let Some(server) = self.server {
+                server.stop();
             }
         };
-        thread::scope(|scope| {
-            scope.spawn(watchdog);
-            let output = self.stack.block_on(cancel_on(&hung, future));
-            drop(ended);
-            output.ok_or_else(|| {
-                Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
-            })
+        let output = watched(timeout, ended_calls, abort, || self.stack.block_on(cancel_on(&hung, future)));
+        output.ok_or_else(|| {
+            Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
         })
     }
 
@@ -291,41 +277,6 @@ fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[Vec<u8>]) -> Option<&'
     let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
     unfinished.iter().any(|bytes| is_request(bytes)).then_some(call.id.as_str())
 }
-
-/// The id and the result of every call in a run.
-pub(crate) struct CallLog(Vec<(String, String)>);
-
-impl CallLog {
-    /// Lists the calls that `found` names, with their connections, then the most recent others.
-    pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
-        let (named, others): (Vec<_>, Vec<_>) =
-            self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
-        let transmissions = journal.transmissions();
-        let with_connections = |(id, summary): &(String, String)| {
-            let mut connections = transmissions.get(id).cloned().unwrap_or_default();
-            connections.sort_unstable();
-            connections.dedup();
-            match connections.as_slice() {
-                [] => summary.to_owned(),
-                [one] => format!("{summary} (on connection {one})"),
-                many => {
-                    let many: Vec<_> = many.iter().map(usize::to_string).collect();
-                    format!("{summary} (on connections {})", many.join(", "))
-                }
-            }
-        };
-        let mut lines: Vec<_> = named.into_iter().map(with_connections).collect();
-        let skipped = others.len().saturating_sub(SHOWN);
-        if skipped > 0 {
-            lines.push(format!("({skipped} earlier calls omitted)"));
-        }
-        lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
-        if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
-    }
-}
-
-/// How many calls are listed besides those that are named.
-const SHOWN: usize = 10;
 
 /// How long a run with a failed or dropped call watches for what is sent in the background. Many contracts do so;
 /// `a_failed_call_sends_nothing_afterwards` watches for longer.

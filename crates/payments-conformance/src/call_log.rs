@@ -1,0 +1,36 @@
+use crate::Journal;
+
+/// The id and the result of every call in a run.
+pub(crate) struct CallLog(pub(crate) Vec<(String, String)>);
+
+impl CallLog {
+    /// Lists the calls that `found` names, with their connections, then the most recent others.
+    pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
+        let (named, others): (Vec<_>, Vec<_>) =
+            self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
+        let transmissions = journal.transmissions();
+        let with_connections = |(id, summary): &(String, String)| {
+            let mut connections = transmissions.get(id).cloned().unwrap_or_default();
+            connections.sort_unstable();
+            connections.dedup();
+            match connections.as_slice() {
+                [] => summary.to_owned(),
+                [one] => format!("{summary} (on connection {one})"),
+                many => {
+                    let many: Vec<_> = many.iter().map(usize::to_string).collect();
+                    format!("{summary} (on connections {})", many.join(", "))
+                }
+            }
+        };
+        let mut lines: Vec<_> = named.into_iter().map(with_connections).collect();
+        let skipped = others.len().saturating_sub(SHOWN);
+        if skipped > 0 {
+            lines.push(format!("({skipped} earlier calls omitted)"));
+        }
+        lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
+        if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
+    }
+}
+
+/// How many calls are listed besides those that are named.
+const SHOWN: usize = 10;
