@@ -80,7 +80,7 @@ pub(super) fn place_and_key(intent: &IntentOptions) -> Result<Option<(JournalPla
         }
         (Some(_), None) => format!(
             "{JOURNAL} names a journal and --key is missing; nothing was sent: give --key KEY, or unset the variable \
-             to charge without a journal"
+             to make this call without a journal"
         ),
     };
     Err(Failure::usage(message))

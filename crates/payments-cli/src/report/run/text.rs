@@ -164,15 +164,14 @@ impl Summary {
             text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
         }
         if !text.is_empty() {
-            let service = service_options(None);
+            let reconcile = "reconcile REPORT.csv --charged-status WORD,… --declined-status WORD,… --out found.csv --rest rest.csv";
             let steps = [
                 format!(
-                    "`{}` lists them all; this finds them in the processor's report:",
+                    "`{}` lists them all; this finds them in the processor's report, and prints what to run next:",
                     of_journal("list --unresolved")
                 ),
-                format!("  {}{service}", of_journal("reconcile REPORT.csv --out found.csv --rest rest.csv")),
-                "then record what it found, or one key alone:".to_owned(),
-                format!("  {}{service}", of_journal("resolve --from found.csv")),
+                format!("  {}{}", of_journal(reconcile), service_options(None)),
+                "each WORD is one of its statuses: leave both options out if it has none".to_owned(),
             ];
             text.extend(steps.iter().map(|step| line(step)));
         }
