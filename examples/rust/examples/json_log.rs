@@ -16,7 +16,7 @@ use payments_hyper::{HyperTransport, TokioTimer};
 use serde_json::{Value, json};
 
 tokio::task_local! {
-    /// The `traceparent` of the request that this task serves.
+    /// The `traceparent` of the request that this task serves. A charge through a `JournaledClient` runs in another task.
     static TRACEPARENT: String;
 }
 
