@@ -134,9 +134,10 @@ impl Endpoint {
         &self.inner.server
     }
 
-    /// The path of the operation's requests, with a placeholder for an id.
+    /// The path of the operation's requests, with a placeholder for an id, for spans and metrics.
     pub(crate) fn url_template(&self, operation: OperationName) -> String {
-        [path_prefix(&self.inner.base), operation.path_template()].concat()
+        let prefix = redact(path_prefix(&self.inner.base), &[self.inner.api_key.expose()]);
+        [&*prefix, operation.path_template()].concat()
     }
 
     pub(crate) fn api_key(&self) -> &ApiKey {
@@ -159,7 +160,9 @@ impl Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { api_key, base_url, base: _, server: _, service: _ } = &*self.inner;
-        f.debug_struct("Endpoint").field("base_url", base_url).field("api_key", api_key).finish()
+        // Somebody may have put the key into the URL.
+        let base_url = redact(base_url, &[api_key.expose()]);
+        f.debug_struct("Endpoint").field("base_url", &base_url).field("api_key", api_key).finish()
     }
 }
 
@@ -398,6 +401,16 @@ mod tests {
         };
         assert_eq!(service("SK-live-51H"), "https://eu-[redacted].example.com/[redacted]/x");
         assert_eq!(service("SK-live-51H"), service("SK-live-52H"));
+    }
+
+    #[test]
+    fn key_in_the_path_is_in_no_text_d25() {
+        let key = ApiKey::new("sk_live_51H").unwrap();
+        let endpoint = Endpoint::new("https://pay.example.com/sk_live_51H/x", key).unwrap();
+        let template = endpoint.url_template(OperationName::TokenTransaction);
+        for text in [template, format!("{endpoint:?}"), endpoint.service().to_owned()] {
+            assert!(text.contains("[redacted]/x") && !text.contains("sk_live"), "{text}");
+        }
     }
 
     #[test]
