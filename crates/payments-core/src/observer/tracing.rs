@@ -57,7 +57,8 @@ impl Observer for TracingObserver {
             };
         }
         match event.failure {
-            None => report!(info, "processed", "attempt succeeded"),
+            None if event.started.operation.moves_money() => report!(info, "processed", "attempt succeeded"),
+            None => report!(info, "found", "attempt succeeded"),
             Some(failure) if failure.outcome == Some(Outcome::Unknown) => {
                 report!(error, "unknown", "outcome unknown: it may have been processed");
             }

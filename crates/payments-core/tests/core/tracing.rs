@@ -84,6 +84,17 @@ fn a_successful_payment_is_info_with_its_ids() {
     }
 }
 
+/// Who counts what was processed counts payments.
+#[test]
+fn a_lookup_that_succeeds_is_found_and_not_processed() {
+    let lines = reported(|gateway| {
+        let charged = block_on(gateway.client().process_token(&payment())).unwrap();
+        let client = gateway.client_builder().observer(TracingObserver::new()).build();
+        block_on(client.transaction(&charged.transaction_id)).unwrap();
+    });
+    assert!(lines[1].contains("attempt succeeded") && lines[1].contains("outcome=\"found\""), "{lines:#?}");
+}
+
 #[test]
 fn an_unknown_outcome_is_an_error_and_a_safe_failure_a_warning() {
     let lost = reported(|gateway| {
