@@ -108,13 +108,14 @@ impl Journal {
     /// Every resolution and its note is kept in [`Intent::history`], also after another one has replaced it.
     ///
     /// If later entries than a rejected key's were [lost](Self::accept_history), it may have been sent since then. To say again that
-    /// it moved no money makes it [`Unknown`](IntentState::Unknown), with the error that it has changed: find out about the lost time
-    /// too, then resolve it.
+    /// it moved no money makes it [`Unknown`](IntentState::Unknown), with the error that it [became
+    /// unknown](ResolveError::became_unknown): find out about the lost time too, then resolve it.
     ///
     /// # Errors
     ///
     /// If the intent has changed, if the resolution is not accepted, if another intent already has that transaction (a payment
-    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed. If two
+    /// and its void may have the same), or if the journal cannot be read or written. Nothing was changed, but for a key that became
+    /// unknown. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
         self.resolved(read, Change::resolve(read, resolution, SystemTime::now())).await

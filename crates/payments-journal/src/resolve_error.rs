@@ -7,8 +7,9 @@ use crate::resolving::Refusal;
 use crate::service_change::InvalidName;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
-/// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with one exception: if
-/// [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the resolution may have been written.
+/// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with two exceptions: it may have
+/// [become unknown](Self::became_unknown), and if [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the
+/// resolution may have been written.
 #[derive(Debug)]
 pub struct ResolveError(pub(crate) Reason);
 
@@ -62,6 +63,14 @@ impl ResolveError {
         matches!(self.0, Reason::Changed { .. })
     }
 
+    /// The intent may have been sent in a time whose entries the journal has [lost](crate::Journal::accept_history), and is unknown
+    /// now, maybe by this resolution. [`is_changed`](Self::is_changed) is true too. **Do not repeat the resolution:** it would be
+    /// accepted, and if it says that no money moved, the key can be charged a second time. A person finds out about the lost time
+    /// first.
+    pub fn became_unknown(&self) -> bool {
+        matches!(&self.0, Reason::Changed { found, .. } if found.is_unknown_by_loss())
+    }
+
     /// The intent belongs to another [service](crate::Intent::service) than the one that the client
     /// [calls](payments_core::Client::service), or that the person asked. Nothing was looked up, because a transaction there is not
     /// the intent's.
@@ -104,12 +113,10 @@ impl fmt::Display for ResolveError {
                 "{error}; the resolution may have been written: look at the key before you resolve it again"
             ),
             Reason::Store(error) => f.write_str(&error.and_nothing_changed()),
-            // Maybe by this resolution.
-            Reason::Changed { found, .. } if found.is_unknown_by_loss() => write!(
+            reason if self.became_unknown() => write!(
                 f,
-                "{}; it may have been sent in a time whose entries the journal has lost: find out about that time too, then \
-                 resolve it again",
-                self.0
+                "{reason}; it may have been sent in a time whose entries the journal has lost: find out about that time too, then \
+                 resolve it again"
             ),
             reason => write!(f, "{reason}; nothing was changed"),
         }

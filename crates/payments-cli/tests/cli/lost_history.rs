@@ -92,6 +92,21 @@ fn retry_reopens_nothing_that_may_have_been_charged_in_the_lost_time_d49() {
     workspace.charge("refused").failed(5);
 }
 
+/// Repeating it would allow the key to be sent again.
+#[test]
+fn rejection_that_is_confirmed_after_a_loss_is_unknown_and_not_to_be_repeated_d49() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charge("k").failed(5);
+    workspace.journals("resolve k --rejected --note declined --by ada").exits(0);
+    workspace.accept("Key\nother\n").exits(0);
+    let confirm = "journal resolve k --rejected --note again --replace rejected --by ada";
+    let ended = workspace.run(confirm).text().exits(5);
+    begins(&ended.stderr, "OUTCOME UNKNOWN, do not run it again");
+    has(&ended.stderr, ["find out about that time too"]);
+    assert_eq!(workspace.shown("k", "state"), json!("unknown"));
+}
+
 /// The way back from a loss: what the service knows is found there, and belongs to it from then on.
 #[test]
 fn lost_keys_are_resolved_at_their_service_d47_d49() {

@@ -274,6 +274,9 @@ fn failure(error: &ResolveError) -> Failure {
     if let Some(error) = error.store_error() {
         return Failure::of_store(error).with_message(message);
     }
+    if error.became_unknown() {
+        return Failure::new(FailedOutcome::Unknown, "changed_meanwhile", message);
+    }
     if error.is_changed() {
         return Failure::not_processed("changed_meanwhile", message);
     }

@@ -105,7 +105,7 @@ async fn rejection_that_a_person_confirms_after_a_loss_is_unknown_d49() {
     let rejected = journal.resolve(&world.intent().await, Resolution::rejected(None, "ada")).await.unwrap();
     assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
     let error = journal.resolve(&rejected, Resolution::rejected(None, "ada")).await.unwrap_err();
-    assert!(error.is_changed(), "{error}");
+    assert!(error.is_changed() && error.became_unknown(), "{error}");
     assert!(
         error.to_string().contains("it is unknown; it may have been sent in a time whose entries"),
         "{error}"
