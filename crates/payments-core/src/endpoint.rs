@@ -136,7 +136,7 @@ impl Endpoint {
 
     /// The path of the operation's requests, with a placeholder for an id, for spans and metrics.
     pub(crate) fn url_template(&self, operation: OperationName) -> String {
-        let prefix = redact(path_prefix(&self.inner.base), &[self.inner.api_key.expose()]);
+        let prefix = without_key(path_prefix(&self.inner.base), &self.inner.api_key);
         [&*prefix, operation.path_template()].concat()
     }
 
@@ -160,8 +160,7 @@ impl Endpoint {
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { api_key, base_url, base: _, server: _, service: _ } = &*self.inner;
-        // Somebody may have put the key into the URL.
-        let base_url = redact(base_url, &[api_key.expose()]);
+        let base_url = without_key(base_url, api_key);
         f.debug_struct("Endpoint").field("base_url", &base_url).field("api_key", api_key).finish()
     }
 }
@@ -216,11 +215,15 @@ fn path_prefix(base: &Uri) -> &str {
     base.path().trim_end_matches('/')
 }
 
+/// A part of a base URL to show: somebody may have put the key into it.
+fn without_key<'a>(part: &'a str, api_key: &ApiKey) -> Cow<'a, str> {
+    redact(part, &[api_key.expose()])
+}
+
 /// The name of the service at this path of this server.
 fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
-    let without_key = |text| redact(text, &[api_key.expose()]).into_owned();
     let (scheme, default_port) = if server.is_https() { ("https", 443) } else { ("http", 80) };
-    let host = without_key(server.host()).to_ascii_lowercase();
+    let host = without_key(server.host(), api_key).to_ascii_lowercase();
     let in_brackets = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
     // An IPv6 address has many spellings.
     let host = match in_brackets.and_then(|address| address.parse::<Ipv6Addr>().ok()) {
@@ -229,7 +232,7 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     };
     let port = Some(server.port()).filter(|port| *port != default_port);
     let port = port.map(|port| format!(":{port}")).unwrap_or_default();
-    let path = without_key(path);
+    let path = without_key(path, api_key);
     format!("{scheme}://{host}{port}{path}")
 }
 
