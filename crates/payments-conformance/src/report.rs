@@ -228,36 +228,31 @@ impl Verdict {
     /// What to look at if this is the first broken contract.
     fn advice(&self) -> Option<&'static str> {
         let story = self.story()?;
-        let of_the_contract = match self.contract {
-            "an_ambiguous_length_is_refused" => Some(
+        Some(match self.contract {
+            "an_ambiguous_length_is_refused" => {
                 "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a second \
-                 length, declare that with `Abilities::default().deviation(..)`",
-            ),
-            "endless_interim_answers_end_with_the_deadline" => Some(
-                "one poll reads for as long as the server sends: limit what a poll reads, or read the clock in between",
-            ),
-            "an_answer_to_a_stopped_process_is_an_answer" => {
-                Some("ask `payments_core::transport::grace_after_stop` before a deadline ends the call")
+                 length, declare that with `Abilities::default().deviation(..)`"
             }
-            _ => None,
-        };
-        if of_the_contract.is_some() {
-            of_the_contract
-        } else if story.contains("a panic occurred") {
-            Some("a transport that needs a runtime panics without one: add `.block_on(..)` to the stack")
-        } else if story.starts_with("over https") && story.contains("; the transport must return a response")
-        {
-            Some(
+            "endless_interim_answers_end_with_the_deadline" => {
+                "one poll reads for as long as the server sends: limit what a poll reads, or read the clock in between"
+            }
+            "an_answer_to_a_stopped_process_is_an_answer" => {
+                "ask `payments_core::transport::grace_after_stop` before a deadline ends the call"
+            }
+            _ if story.contains("a panic occurred") => {
+                "a transport that needs a runtime panics without one: add `.block_on(..)` to the stack"
+            }
+            _ if story.starts_with("over https")
+                && story.contains("; the transport must return a response") =>
+            {
                 "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
-                 `Abilities::default().without(Ability::Https, \"the reason\")`",
-            )
-        } else if story.contains("had not ended") {
-            Some(
-                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says",
-            )
-        } else {
-            None
-        }
+                 `Abilities::default().without(Ability::Https, \"the reason\")`"
+            }
+            _ if story.contains("had not ended") => {
+                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says"
+            }
+            _ => return None,
+        })
     }
 
     fn contract_and_figures(&self) -> String {
