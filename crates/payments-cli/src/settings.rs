@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
-pub(crate) use self::journal_place::{JOURNAL, JournalPlace, OpenFor, base_url, warn_of_a_loss};
+pub(crate) use self::journal_place::{JOURNAL, JournalPlace, MOST_PAGES, OpenFor, base_url, warn_of_a_loss};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::repeated::{of_journal, service_options, shell_word, typed_options};

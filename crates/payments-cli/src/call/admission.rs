@@ -8,10 +8,10 @@ use tokio::task::JoinSet;
 use crate::args::journal_place::IntentOptions;
 use crate::call::journaled_failure::{journal_not_opened, unreadable};
 use crate::call::same_payment::{is_compared, keys_to_look_up, why_not_sent};
-use crate::failure::{Failure, Purpose};
+use crate::failure::{Failure, Purpose, Situation};
 use crate::process::Interrupt;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::settings::{JOURNAL, JournalPlace, OpenFor, warn_of_a_loss};
+use crate::settings::{JOURNAL, JournalPlace, MOST_PAGES, OpenFor, warn_of_a_loss};
 
 /// A charge that asks whether it may be sent.
 pub(super) struct Admission<'a> {
@@ -27,7 +27,11 @@ impl Admission<'_> {
     pub(super) async fn may_be_sent(&self, journal: &Journal) -> Result<bool, Failure> {
         let found = journal.find(self.key).await.map_err(|error| unreadable(&error))?;
         if found.is_none() {
-            self.place.warn_of_first_use(journal, self.service).await.map_err(journal_not_opened)?;
+            let checked = self.place.check_first_use(journal, self.service, MOST_PAGES).await;
+            checked.map_err(|failure| match failure.situation {
+                Situation::Journal => journal_not_opened(failure),
+                _ => failure,
+            })?;
         }
         let is_sent = found.is_none_or(|found| match found.state {
             IntentState::Rejected(_) => self.is_after_rejection,

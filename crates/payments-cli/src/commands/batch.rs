@@ -119,8 +119,8 @@ async fn charge_file(
         ));
     }
     if let Some(journal) = &journal {
-        let warning = place.warn_of_first_use(journal, settings.endpoint.service());
-        interrupt.unless_arrived(warning).await?;
+        let checking = place.check_first_use(journal, settings.endpoint.service(), u32::MAX);
+        interrupt.unless_arrived(checking).await?;
     }
     for warning in &inspected.warnings {
         stderr::warn(warning);

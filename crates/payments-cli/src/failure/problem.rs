@@ -28,6 +28,9 @@ pub(crate) struct Problem {
     /// The journal's intent with the row's key, if that is the problem.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) recorded: Option<Box<RecordedIntent>>,
+    /// Whether the cause is a setting and not the row, so that text shows only the first of those with the same rule.
+    #[serde(skip)]
+    pub(crate) is_of_a_setting: bool,
 }
 
 /// The intent that already has the key of a row.
@@ -53,12 +56,18 @@ impl Problem {
             field: field.into(),
             rule: rule.into(),
             recorded: None,
+            is_of_a_setting: false,
         }
     }
 
     /// Adds the row's key.
     pub(crate) fn of(self, key: &IntentKey) -> Self {
         Self { key: Some(key.clone()), ..self }
+    }
+
+    /// Says that a setting is the cause.
+    pub(crate) fn of_a_setting(self) -> Self {
+        Self { is_of_a_setting: true, ..self }
     }
 
     /// Adds the journal's intent.

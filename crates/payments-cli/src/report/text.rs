@@ -6,7 +6,7 @@ use std::iter;
 use payments_model::unversioned::RequestMembers;
 
 use crate::failure::{FailedOutcome, Failure, Problem};
-use crate::format::timestamp;
+use crate::format::{counted, timestamp};
 use crate::intent::IntentNote;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::{Effect, ExitCode, Processed, advice};
@@ -103,18 +103,33 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
 /// A line for each problem of a file with rows.
 fn write_problems(text: &mut String, problems: &[Problem], count: u64) {
     /// Chosen by this command: a few screens.
-    const MOST_SHOWN: usize = 100;
+    const MOST_SHOWN: u64 = 100;
 
-    for Problem { file, line, key, field, rule, recorded: _ } in problems.iter().take(MOST_SHOWN) {
+    let is_like_first = |index: usize| {
+        let it = &problems[index];
+        it.is_of_a_setting && problems[..index].iter().any(|first| first.rule == it.rule)
+    };
+    let (mut shown, mut like_first) = (0, 0);
+    for (index, Problem { file, line, key, field, rule, .. }) in problems.iter().enumerate() {
+        if is_like_first(index) {
+            like_first += 1;
+            continue;
+        }
+        if shown == MOST_SHOWN {
+            break;
+        }
+        shown += 1;
         let article = if ["row", "header", "file"].contains(&&**field) { "the " } else { "" };
         let key = key.as_ref().map(|key| format!("{key}: ")).unwrap_or_default();
         let file = file.as_ref().map(|name| format!("{name}, ")).unwrap_or_default();
         let row = format!("  {file}line {}: {key}{article}{field} {rule}", line.unwrap_or_default());
         let _ = writeln!(text, "{}", for_terminal(&row));
     }
-    let shown = problems.len().min(MOST_SHOWN) as u64;
-    if count > shown {
-        let rest = count - shown;
+    if like_first > 0 {
+        let _ = writeln!(text, "  and {} like it", counted(like_first, "row"));
+    }
+    let rest = count - shown - like_first;
+    if rest > 0 {
         let _ = writeln!(text, "  and {rest} more; --output json has up to {MOST_KEPT}");
     }
 }

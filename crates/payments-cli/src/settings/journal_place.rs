@@ -1,5 +1,6 @@
 //! The place of the journal: `--journal`, else `PAYMENTS_JOURNAL`.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::path::{self, Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -72,8 +73,16 @@ pub(crate) fn base_url(service: &str) -> &str {
     service.split_once('#').map_or(service, |(base_url, _)| base_url)
 }
 
-/// Of 1000 intents each, chosen by this command: reading them takes less than a tenth of a second.
-const MOST_PAGES: u32 = 10;
+/// The label of a merchant; empty if the service has none.
+fn label(service: &str) -> &str {
+    service.split_once('#').map_or("", |(_, label)| label)
+}
+
+/// Of 1000 intents each, chosen by this command for a single call: reading them takes less than a tenth of a second.
+pub(crate) const MOST_PAGES: u32 = 10;
+
+/// In one message, chosen by this command.
+const MOST_LABELS: usize = 5;
 
 impl JournalPlace {
     /// As the options say, else the variables; `None` if neither names a journal.
@@ -170,22 +179,65 @@ impl JournalPlace {
         journal.check_history().await.map_err(|error| self.failure(&error))
     }
 
-    /// Warns, whatever the output is, if the journal has payments, but none of this base URL: one of both may be a rehearsal. A large
-    /// journal is not read to its end for each call, and then there is no warning.
-    pub(crate) async fn warn_of_first_use(&self, journal: &Journal, service: &str) -> Result<(), Failure> {
-        let (mut other, mut pages) = (None, journal.pages(StateName::ALL));
+    /// Before the first payment of a service: warns, whatever the output is, if the journal has payments, but none of this base URL,
+    /// because one of both may be a rehearsal, or none of this merchant. Refuses a forgotten label and one in other letter case. No more
+    /// than so many pages are read, and if there are more, nothing is said.
+    pub(crate) async fn check_first_use(
+        &self,
+        journal: &Journal,
+        service: &str,
+        most_pages: u32,
+    ) -> Result<(), Failure> {
+        let (mut other, mut labels) = (None, BTreeSet::new());
+        let mut pages = journal.pages(StateName::ALL);
         for page in 0.. {
             let Some(intents) = pages.next().await.map_err(|error| self.failure(&error))? else { break };
-            let mut services = intents.iter().filter_map(|intent| intent.service.as_deref());
-            if page == MOST_PAGES || services.any(|recorded| base_url(recorded) == base_url(service)) {
+            let recorded = || intents.iter().filter_map(|intent| intent.service.as_deref());
+            if page == most_pages || recorded().any(|recorded| recorded == service) {
                 return Ok(());
             }
-            other = other.or_else(|| intents.iter().find_map(|intent| intent.service.clone()));
+            let same = recorded().filter(|recorded| base_url(recorded) == base_url(service));
+            labels.extend(same.map(|recorded| label(recorded).to_owned()));
+            other = other.or_else(|| recorded().next().map(str::to_owned));
         }
-        if let Some(other) = other {
-            stderr::warn(&format!(
+        match other {
+            _ if !labels.is_empty() => return self.check_first_of_merchant(&labels, service),
+            Some(other) => stderr::warn(&format!(
                 "the journal {self} has payments of {other}, and none of {service}: if one of them is a rehearsal, or the base URL is \
                  wrong, stop and use another journal, because this one then belongs to both"
+            )),
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// The same of a merchant. `labels` are those of the other payments of the base URL, of which one may be empty.
+    fn check_first_of_merchant(&self, labels: &BTreeSet<String>, service: &str) -> Result<(), Failure> {
+        let (base_url, new) = (base_url(service), label(service));
+        let known: Vec<_> = labels.iter().map(String::as_str).filter(|known| !known.is_empty()).collect();
+        let shown = match known.split_at_checked(MOST_LABELS) {
+            Some((first, rest)) if !rest.is_empty() => {
+                format!("{} and {} more", first.join(", "), rest.len())
+            }
+            _ => known.join(", "),
+        };
+        if new.is_empty() {
+            let label = if let [only] = *known { only } else { "LABEL" };
+            return Err(Failure::configuration(format!(
+                "no merchant is named, and every payment of {base_url} in the journal {self} has one: {shown}; nothing was sent: \
+                 give --merchant {label}, or another merchant a label of its own"
+            )));
+        }
+        if let Some(same) = known.iter().find(|known| known.eq_ignore_ascii_case(new)) {
+            return Err(Failure::configuration(format!(
+                "the journal {self} has payments of the merchant {same}, and none of {new}; nothing was sent: \
+                 give --merchant {same}, or another merchant a label that is clearly another"
+            )));
+        }
+        if !known.is_empty() {
+            stderr::warn(&format!(
+                "the journal {self} has payments of the merchants {shown}, and none of {new}: if this label is mistyped, stop, because \
+                 every key is then charged and kept under a wrong merchant"
             ));
         }
         Ok(())

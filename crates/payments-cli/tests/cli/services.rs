@@ -216,6 +216,92 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     );
 }
 
+/// A label that was forgotten, that is in another case, or that no payment has yet.
+#[test]
+fn first_payment_of_a_merchant_is_questioned_d47() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.bills("--merchant books").exits(0);
+    workspace.rows("n1,tok_approved,1.00,false,rent\n");
+    let sent = workspace.requests();
+    for (options, parts) in [
+        (
+            "",
+            ["no merchant is named, and every payment of ", " has one: books; ", "give --merchant books, or"],
+        ),
+        (
+            "--merchant Books",
+            ["payments of the merchant books, ", "none of Books; ", "give --merchant books, or"],
+        ),
+    ] {
+        for run in [
+            workspace.billing(options),
+            workspace.billing(options).with("--dry-run"),
+            workspace.charging("n2", TOKEN_PAYMENT).with(options),
+            workspace.charging("n2", TOKEN_PAYMENT).with(options).with("--dry-run"),
+        ] {
+            let error = run.end().failed_as(2, "configuration");
+            has(message(&error), parts.into_iter().chain(["nothing was sent"]));
+        }
+    }
+    assert_eq!(workspace.requests(), sent);
+    // Any other label may be a new merchant's.
+    for run in [
+        workspace.billing("--merchant boks --dry-run"),
+        workspace.charging("n2", TOKEN_PAYMENT).with("--merchant boks"),
+    ] {
+        let warning = run.end().exits(0).stderr;
+        begins(&warning, "WARNING: the journal ");
+        has(
+            &warning,
+            ["has payments of the merchants books, and none of boks: if this label is mistyped, stop"],
+        );
+    }
+    workspace.charging("n3", TOKEN_PAYMENT).with("--merchant boks").end().quiet(0);
+    let several = workspace.bills("").refusal();
+    has(several, ["has one: boks, books; ", "give --merchant LABEL, or"]);
+}
+
+#[test]
+fn what_helps_rows_of_another_merchant_is_said_once_d47() {
+    let workspace = Workspace::open();
+    workspace.good(40);
+    workspace.bills("--merchant books").exits(0);
+    let helps = "only the merchant differs: if it is a payment of the key's merchant, give --merchant books";
+    let text = workspace.billing("--merchant boks").text().exits(2).stderr;
+    has(
+        &text,
+        [
+            "  40 rows have keys of another service, ",
+            helps,
+            "  line 2: k1: Key belongs",
+            "\n  and 39 rows like it\n",
+        ],
+    );
+    assert_eq!((text.lines().count(), text.matches(helps).count()), (4, 1), "{text}");
+    let error = workspace.bills("--merchant boks").failed(2);
+    assert_eq!(error["violations"].as_array().map(Vec::len), Some(40));
+    // What else is wrong is in its own line.
+    let rows = workspace.read("rows.csv").replacen("1.01", "1.001", 1);
+    workspace.write("rows.csv", rows);
+    let text = workspace.billing("--merchant boks").text().exits(2).stderr;
+    has(
+        &text,
+        [
+            "has 40 problems; ",
+            "  line 2: Amount",
+            "  line 3: k2: Key belongs",
+            "\n  and 38 rows like it\n",
+            helps,
+        ],
+    );
+    // A file of resolutions is for one service too.
+    let rows: String = (1..=40).map(|number| format!("k{number},txn_{number},\n")).collect();
+    let text = workspace.resolving(format!("Key,TransactionId,Note\n{rows}")).text().exits(2).stderr;
+    has(&text, ["  line 2: k1: Key belongs to another service", "\n  and 39 rows like it\n"]);
+    assert_eq!(text.matches(helps).count(), 1, "{text}");
+}
+
 /// The report of another merchant shows its payment, which is like one of this merchant's.
 #[test]
 fn payment_of_another_merchant_is_no_payment_of_this_one_d47() {

@@ -1,6 +1,8 @@
 //! Checks every row of a billing file before one is sent.
 
+use std::collections::BTreeMap;
 use std::mem;
+use std::num::NonZeroU64;
 
 use payments_core::Outcome;
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
@@ -12,7 +14,7 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::marks_of_payment;
 use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::journal_command;
+use crate::report::advice::{journal_command, of_other_service};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
@@ -63,6 +65,7 @@ pub(super) fn inspect(
         waiting: Vec::new(),
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         twice: Vec::new(),
+        of_others: BTreeMap::new(),
         inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
@@ -72,7 +75,7 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, .. } = inspection;
+    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, of_others, .. } = inspection;
     let (left_out, new_left_out, twice) = (inspection.left_out, inspection.new_left_out, inspection.twice);
     if let [first, ..] = &twice[..] {
         inspected.warnings.push(format!(
@@ -101,7 +104,7 @@ pub(super) fn inspect(
         // A billing run without rows is probably a failed export, and must not look like a success.
         problems.push(Problem::new(1, "file", "has no rows"));
     }
-    problems.refuse()?;
+    problems.refuse().map_err(|failure| about_other_services(failure, &of_others, rules.service))?;
     let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
     let without_reference = rows()
         .filter(|(row, is_to_send)| {
@@ -115,6 +118,25 @@ pub(super) fn inspect(
     }
     warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
     Ok(inspected)
+}
+
+/// Says once what helps if rows have keys of other services: the file may have no other problem.
+fn about_other_services(failure: Failure, of_others: &BTreeMap<String, u64>, called: &str) -> Failure {
+    let Some((recorded, count)) = of_others.iter().find(|(recorded, _)| !recorded.is_empty()) else {
+        return failure;
+    };
+    let helps = of_other_service(recorded, called);
+    if failure.violation_count.map(NonZeroU64::get) != Some(*count) {
+        return failure.hint(helps);
+    }
+    failure.with_message(format!(
+        "{}, which was first used for {recorded}, and this run is for {called}; nothing was sent: {helps}",
+        if *count == 1 {
+            "1 row has a key of another service".to_owned()
+        } else {
+            format!("{count} rows have keys of another service")
+        }
+    ))
 }
 
 /// The problem of a field that looks like a card number.
@@ -141,6 +163,8 @@ struct Inspection<'a> {
     problems: Problems,
     /// The keys of which several attempts may have been charged, as the journal has recorded.
     twice: Vec<IntentKey>,
+    /// How many rows have keys of each other service; of lost keys the service is not known.
+    of_others: BTreeMap<String, u64>,
     inspected: Inspected,
 }
 
@@ -267,7 +291,8 @@ impl Inspection<'_> {
                     self.rules.service
                 ),
             };
-            self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key));
+            *self.of_others.entry(intent.service.clone().unwrap_or_default()).or_default() += 1;
+            self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key).of_a_setting());
             return Standing::ToSend;
         }
         let request = IntentRequest::from(&row.payment);

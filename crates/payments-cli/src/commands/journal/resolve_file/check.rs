@@ -110,22 +110,27 @@ impl Check<'_> {
             return Err(problem("TransactionId", rule));
         }
         let Some(intent) = found else { return Err(problem("Key", "is not in the journal".to_owned())) };
+        if let Some(rule) = self.of_another_service(row, intent) {
+            return Err(problem("Key", rule).of_a_setting());
+        }
         match self.why_not(row, intent, &verdict) {
             Some(rule) => Err(problem("Key", rule)),
             None => Ok(Some(verdict)),
         }
     }
 
+    fn of_another_service(&self, row: &ResolutionRow, intent: &Intent) -> Option<String> {
+        let called = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called))?;
+        let recorded = intent.service.as_deref().unwrap_or_default();
+        Some(format!(
+            "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
+             check the base URL, the merchant and the API key; {}",
+            of_other_service(recorded, called)
+        ))
+    }
+
     /// Why the row cannot resolve this intent.
     fn why_not(&self, row: &ResolutionRow, intent: &Intent, verdict: &Verdict) -> Option<String> {
-        if let Some(called) = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called)) {
-            let recorded = intent.service.as_deref().unwrap_or_default();
-            return Some(format!(
-                "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-                 check the base URL, the merchant and the API key; {}",
-                of_other_service(recorded, called)
-            ));
-        }
         if self.service.is_none() && needs_service(intent, verdict) {
             return Some(format!("cannot be resolved from a file: {SERVICE_IS_LOST}"));
         }
