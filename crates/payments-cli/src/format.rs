@@ -18,6 +18,14 @@ pub(crate) fn timestamp(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(time.clamp(SystemTime::UNIX_EPOCH, last)).to_string()
 }
 
+/// An amount for people, with at least two decimals. Documents have the digits that were sent.
+pub(crate) fn money(amount: Amount) -> String {
+    let text = amount.to_string();
+    let decimals = text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+    let point = if decimals == 0 { "." } else { "" };
+    format!("{text}{point}{}", "0".repeat(2_usize.saturating_sub(decimals)))
+}
+
 /// An amount as a JSON number with all its digits.
 #[derive(Serialize)]
 pub(crate) struct Exact(#[serde(serialize_with = "as_number")] pub(crate) Amount);
@@ -40,6 +48,13 @@ pub(crate) fn entry<M: SerializeMap>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amount_for_people_has_two_decimals() {
+        for (sent, shown) in [("10.5", "10.50"), ("1", "1.00"), ("-3.50", "-3.50"), ("0.125", "0.125")] {
+            assert_eq!(sent.parse().map(money).ok().as_deref(), Some(shown));
+        }
+    }
 
     #[test]
     fn time_of_any_clock_has_a_form() {

@@ -17,7 +17,9 @@ pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
 pub(crate) use self::journal_place::{JOURNAL, JournalPlace, MOST_PAGES, OpenFor, base_url, warn_of_a_loss};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-pub(crate) use self::repeated::{of_journal, service_options, shell_word, typed_options};
+pub(crate) use self::repeated::{
+    by_option, login_name, of_journal, service_options, shell_word, typed_options,
+};
 pub(crate) use self::source::Source;
 use self::source::{
     API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,

@@ -4,7 +4,7 @@ use payments_journal::Intent;
 use payments_model::Amount;
 use serde::Serialize;
 
-use crate::format::{counted, exact};
+use crate::format::{counted, exact, money};
 
 /// A count and an exact sum. A void has no amount and only adds to the count.
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -41,7 +41,7 @@ impl IntentSum {
 
 /// A sum of amounts; `None` if it is too large to be exact.
 pub(crate) fn sum_for_people(sum: Option<Amount>) -> String {
-    sum.map_or_else(|| "a sum too large to be exact".to_owned(), |sum| sum.to_string())
+    sum.map_or_else(|| "a sum too large to be exact".to_owned(), money)
 }
 
 impl Default for IntentSum {

@@ -14,7 +14,7 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use self::stop::Stop;
 pub(crate) use self::tally::{Tallies, Tally};
-use crate::format::entry;
+use crate::format::{entry, money};
 use crate::report::exit_code::ExitCode;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
@@ -165,7 +165,7 @@ pub(crate) struct RejectedRow {
 impl fmt::Display for RejectedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number: _, line, key, amount, reason } = self;
-        write!(f, "line {line}: {key}, {amount} ({reason})")
+        write!(f, "line {line}: {key}, {} ({reason})", money(*amount))
     }
 }
 
@@ -184,7 +184,7 @@ impl fmt::Display for UnresolvedRow {
             Some(Outcome::NotProcessed) => "not processed",
             Some(Outcome::Unknown) => kind,
         };
-        write!(f, "line {line}: {key}, {amount} ({word}")?;
+        write!(f, "line {line}: {key}, {} ({word}", money(*amount))?;
         if let Some(id) = transaction_id {
             write!(f, ", TransactionId {id}")?;
         }

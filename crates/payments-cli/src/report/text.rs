@@ -6,7 +6,7 @@ use std::iter;
 use payments_model::unversioned::RequestMembers;
 
 use crate::failure::{FailedOutcome, Failure, Problem};
-use crate::format::{counted, timestamp};
+use crate::format::{counted, money, timestamp};
 use crate::intent::IntentNote;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::{Effect, ExitCode, Processed, advice};
@@ -147,7 +147,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
     }
     facts.extend(failure.note.iter().flat_map(|note| note_rows(note)));
     if let Some(sent) = &failure.sent {
-        facts.extend(sent.amount.map(|amount| ("amount", amount.to_string())));
+        facts.extend(sent.amount.map(|amount| ("amount", money(amount))));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
         facts.push(("sent at", timestamp(sent.at)));
     }

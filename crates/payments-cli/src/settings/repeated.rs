@@ -89,3 +89,15 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/@+=,%".contains(&byte);
     if text.bytes().all(is_plain) { text.into() } else { format!("'{}'", text.replace('\'', r"'\''")).into() }
 }
+
+/// The name of the person who is logged in.
+pub(crate) fn login_name() -> Option<String> {
+    ["USER", "LOGNAME", "USERNAME"]
+        .iter()
+        .find_map(|name| env::var(name).ok().filter(|name| !name.trim().is_empty()))
+}
+
+/// What a command needs that records who decided, where no login name is known.
+pub(crate) fn by_option() -> &'static str {
+    if login_name().is_some() { "" } else { " --by NAME" }
+}

@@ -163,10 +163,16 @@ fn completed_export_resolves_its_rows() {
         assert_eq!(record.map(|record| record["TransactionId"].clone()), id.map(|id| json!(id)));
     }
 
-    // With the same file again, for example after a crash, each row that is done is named.
-    let again = wrong_rows(&workspace.resolving(&filled).end());
-    let done = "2 @1+1: Key was already resolved the same way, by Grace: remove this row from the file";
-    assert_eq!((again.len(), &*again[0]), (3, done), "{again:?}");
+    // The same file again, for example after a crash, changes nothing.
+    let before = workspace.export();
+    let again = workspace.resolving(&filled).end().quiet(0).json();
+    holds(&again, &json!({"already_so": 3, "left_alone": 0, "intents": []}));
+    let text = workspace.resolving(&filled).text().exits(0).stdout;
+    has(text, ["already resolved the same way, and left as they are: 3 rows\nstill unknown: no key\n"]);
+    assert_eq!(workspace.export(), before);
+    // But its other cells may not be mixed up.
+    let mixed = wrong_rows(&workspace.resolving(filled.replacen("45.00", "46.00", 1)).end());
+    begins(&mixed[0], "2 @1+1: amount is not the amount of the key's payment");
     let other = format!("Key,TransactionId,Note,Verdict\ntwo,,gone,not processed\nnot-there,{one},,\n");
     let other = wrong_rows(&workspace.resolving(other).end());
     begins(&other[0], "2 two: Key was already resolved differently, by Grace: as processed; ");
@@ -304,7 +310,6 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "8 six: Note is required where the verdict is not processed: say how you know",
         "9 nobody: Key is not in the journal",
         "10 paid: Key is not unknown but processed: remove this row from the file",
-        "11 before: Key was already resolved the same way, by ada: remove this row from the file",
         "12 ?: Key must consist of visible ASCII characters, without spaces",
         "13 seven: TransactionId cannot be looked up: remove this row from the file, and resolve the key alone with `payments \
          journal resolve KEY --processed ID --unverified`",
@@ -942,4 +947,67 @@ fn problem_of_a_row_is_reported_once() {
     workspace.rows("inv-5,tok_approved,1.00,false,INV-5\n");
     let error = workspace.bills("").failed(2);
     assert_eq!(error["violations"].as_array().unwrap().len(), 1, "{error}");
+}
+
+/// A row of which another key was resolved, and one whose key became unknown again, are no repetition.
+#[test]
+fn only_what_is_resolved_the_same_way_is_left_as_it_is_d48() {
+    let workspace = Workspace::open();
+    let [one, two] = workspace.lose_responses(["one", "two"]);
+    let file = |verdicts: [&str; 2]| {
+        format!("Key,TransactionId,Verdict,Note\none,{}\ntwo,{}\n", verdicts[0], verdicts[1])
+    };
+    let found = [format!("{one},processed,n"), ",rejected,n".to_owned()];
+    let found = found.each_ref().map(String::as_str);
+    workspace.resolving(file(found)).end().exits(0);
+    // A finding beside it is written.
+    let [three] = workspace.lose_responses(["three"]);
+    let more = file(found) + &format!("three,{three},processed,n\n");
+    let document = workspace.resolving(&more).end().exits(0).json();
+    assert_eq!(
+        (&document["already_so"], &document["resolved"]["processed"]["count"]),
+        (&json!(2), &json!(1))
+    );
+    for verdicts in [
+        [&*format!("{two},processed,n"), found[1]],
+        [found[0], &*format!("{two},rejected,n")],
+        [",not processed,n", found[1]],
+    ] {
+        let wrong = wrong_rows(&workspace.resolving(file(verdicts)).end());
+        has(&wrong[0], ["was already resolved differently, by Grace"]);
+    }
+}
+
+#[test]
+fn only_unknown_keys_of_the_same_service_are_counted() {
+    let workspace = Workspace::open();
+    for (key, merchant) in [("one", "books"), ("two", "books"), ("of-toys", "toys")] {
+        workspace.arm(Fault::response_lost(TOKENS));
+        workspace.charging(key, TOKEN_PAYMENT).with(["--merchant", merchant]).end().exits(5);
+    }
+    let left = |rows: &str| {
+        let ended = workspace.resolving(format!("Key,Note,Verdict\n{rows}")).end().exits(0);
+        ended.json()["still_unknown"]["count"].clone()
+    };
+    assert_eq!(left("one,gone,not processed\n"), 1);
+    assert_eq!(left("two,gone,not processed\n"), 0);
+    // Nothing says whose they are.
+    assert_eq!(left("of-toys,,\n"), 1);
+}
+
+/// A declined payment's id too: another merchant's key finds none of them.
+#[test]
+fn missing_transactions_may_be_another_merchants() {
+    let workspace = Workspace::open();
+    workspace.lose_response("one");
+    let text = workspace.resolving("Key,TransactionId,Note\none,txn_of_nobody,\n").text().exits(2).stderr;
+    has(
+        &text,
+        [
+            "is not known to the service (HTTP 404)\n",
+            "hint  another merchant's API key does not find it: check the API key",
+        ],
+    );
+    let text = workspace.resolving("Key,TransactionId,Note\none,,\nnone,txn_1,\n").text().exits(2).stderr;
+    assert!(!text.contains("hint"), "{text}");
 }

@@ -156,14 +156,25 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
         )
     };
     workspace.reconcile(report("Settled"), "--charged-status settled").exits(8);
-    let misspelled = workspace.reconcile(report("Settled"), "--charged-status setled --output text").exits(0);
-    let shown =
-        "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  a status with the words Settled (2)";
+    let misspelled = workspace.reconcile(report("Settled"), "--charged-status setled --output text").exits(2);
+    let shown = "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  \
+                 a status with the words Settled (2)\n  no row has the named status setled\n";
     assert!(misspelled.stdout.contains(shown), "{}", misspelled.stdout);
     assert!(!misspelled.stdout.contains("every charge is explained"), "{}", misspelled.stdout);
     let pending = workspace.reconcile(report("Pending"), "--charged-status settled").quiet(0).json();
     assert_eq!(pending["doubtful"][0]["lines"], json!([3]), "{pending}");
     assert_eq!(pending["unnamed_statuses"], json!({"Pending": 1}), "{pending}");
+    // One of several words may be that of another day.
+    for (report, options, code) in [
+        (report("Settled"), "--charged-status settled,captured --declined-status failed", 8),
+        (report("Pending"), "--charged-status settled,captured --declined-status failed", 0),
+        (report("Settled"), "--charged-status setled,captured --declined-status failed", 2),
+        (report("Failed"), "--charged-status setled --declined-status failed", 2),
+    ] {
+        workspace.reconcile(&report, options).exits(code);
+    }
+    workspace.lost("invoice-24", "1.00");
+    workspace.reconcile(report("Settled"), "--charged-status setled").exits(5);
 }
 
 /// A word that no column of statuses has is still a word.
@@ -660,10 +671,14 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
     assert_eq!((&dry["left_alone"], &dry["still_unknown"]), (&json!(1), &json!({"count": 1, "sum": 10.5})));
     assert_eq!(workspace.export(), before, "something was changed");
     let text = resolve("--output text").exits(0).stdout;
-    let next = "still unknown: 1 intent, 10.50; write what you find out about them into this file:\n  \
-                payments journal export --state unknown --format csv > unknown.csv\n  \
-                payments journal resolve --from unknown.csv\n";
-    assert!(text.ends_with(next), "{text}");
+    let next = format!(
+        "still unknown: 1 intent, 10.50; fill in their rows once you find something out, then run:\n  \
+         payments journal resolve --from {rest}\n"
+    );
+    assert!(text.ends_with(&next), "{text}");
+    // What is resolved by then changes nothing.
+    let again = resolve("").exits(0).json();
+    assert_eq!((&again["already_so"], &again["left_alone"]), (&json!(2), &json!(1)), "{again}");
     assert_eq!(workspace.shown("@invoice-21", "transaction_id"), first);
     assert_eq!(workspace.shown("invoice-22", "note"), "in no report");
     assert_eq!(workspace.shown("invoice-23", "state"), "unknown");
@@ -766,7 +781,25 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     for path in [&out, &rest] {
         assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o600, "{path}");
     }
+    // What the journal does not know yet is kept.
+    let other = report.replace("invoice-21", "invoice-22");
+    has(
+        workspace.reconcile(&other, &both).refusal(),
+        ["the file of --out", "has what the journal does not know"],
+    );
     workspace.journals(format!("resolve --from {out}")).exits(0);
+    // Nothing is left to be done in these, and there is another unknown key.
+    workspace.lost("invoice-23", "10.50");
+    let unfilled = workspace.read("rest.csv");
+    let noted = unfilled.replace(",1,2,,,,", ",1,2,,,asked support,");
+    workspace.write("rest.csv", &noted);
+    has(workspace.reconcile(nothing, &both).refusal(), ["the file of --rest", "exists"]);
+    workspace.write("rest.csv", &unfilled);
+    workspace.reconcile(nothing, &both).exits(5);
+    assert_eq!(
+        [workspace.read("found.csv").lines().count(), workspace.read("rest.csv").lines().count()],
+        [1, 3]
+    );
     for path in [&out, &rest] {
         fs::remove_file(path).unwrap();
     }

@@ -63,10 +63,16 @@ pub(super) async fn run(
         let how = "name it with --service, or with --base-url and --merchant";
         if error.is_refused() { failure.hint(how.to_owned()) } else { failure }
     })?;
-    let written = proposals::write(&found, &report, place, asked)?;
+    let written = proposals::write(&found, &report, &journal, place, asked).await?;
     let document = Document::of(&found, &report, written);
     let written = super::write(READ, output, &document, |style| document.lines(style));
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
-    Ok(code_of(&written, ExitCode::of_keys(found.leaves_unknown(), is_unexplained)))
+    Ok(code_of(
+        &written,
+        match ExitCode::of_keys(found.leaves_unknown(), is_unexplained) {
+            ExitCode::Processed if report.is_status_misspelled => ExitCode::Invalid,
+            code => code,
+        },
+    ))
 }

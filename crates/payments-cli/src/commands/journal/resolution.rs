@@ -1,6 +1,5 @@
 //! What a person found out about a key, and the intent after it was recorded: what `resolve KEY` and `resolve --from` share.
 
-use std::env;
 use std::time::{Duration, SystemTime};
 
 use payments_journal::{HistoryEvent, Intent, Resolution, Subject, Verdict};
@@ -11,6 +10,7 @@ use super::show;
 use crate::failure::Failure;
 use crate::intent::IntentObject;
 use crate::report::{Effect, Processed, text};
+use crate::settings::login_name;
 use crate::style::{Style, for_terminal};
 
 /// A verdict of which the id is still the text that a person wrote.
@@ -77,6 +77,10 @@ pub(super) fn needs_service(intent: &Intent, verdict: &Verdict) -> bool {
 pub(super) const SERVICE_IS_LOST: &str =
     "the entry of this key was lost, so the journal does not know its service: name it, as for a call";
 
+/// What else a lookup may mean that finds nothing.
+pub(super) const NOT_FOUND_BY_ANOTHER_KEY: &str =
+    "another merchant's API key does not find it: check the API key, the merchant and the base URL";
+
 /// What was done, for the message that the result could not be written to stdout.
 pub(super) const RESOLVED: &str = "resolved";
 
@@ -135,17 +139,6 @@ pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
     by.or_else(login_name)
         .filter(|name| !name.trim().is_empty())
         .ok_or_else(|| Failure::usage("the login name is not known; nothing was changed: give --by NAME"))
-}
-
-fn login_name() -> Option<String> {
-    ["USER", "LOGNAME", "USERNAME"]
-        .iter()
-        .find_map(|name| env::var(name).ok().filter(|name| !name.is_empty()))
-}
-
-/// What a command that resolves needs where no login name is known.
-pub(super) fn by_option() -> &'static str {
-    if person(None).is_ok() { "" } else { " --by NAME" }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use payments_journal::{
 use payments_model::{TransactionRecord, mask};
 
 use super::resolution::{
-    RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict, is_written_as, may_be_sent_too_early,
-    needs_service, person, resolution,
+    NOT_FOUND_BY_ANOTHER_KEY, RESOLVED, ResolvedIntent, SERVICE_IS_LOST, TOO_EARLY, TypedVerdict,
+    is_written_as, may_be_sent_too_early, needs_service, person, resolution,
 };
 use super::{CommandError, code_of, resolve_file, show};
 use crate::args::ClientOptions;
@@ -251,8 +251,8 @@ async fn look_up_and_resolve(
     resolved.map_err(|error: CommandError| error.without(&settings.keys))
 }
 
-const UNVERIFIED: &str = "another merchant's API key does not find it: check the API key, the merchant and the base URL; if the service cannot look this \
-     id up although you are certain of it, record it with --unverified";
+const UNVERIFIED: &str =
+    "if the service cannot look this id up although you are certain of it, record it with --unverified";
 
 fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
     match error.look_up_error() {
@@ -260,7 +260,7 @@ fn failure_with_hints(error: &ResolveError, settings: &Settings) -> Failure {
             let failure = hints::failure(look_up, settings).for_purpose(Purpose::FindTransaction);
             let failure = failure.with_message(error.to_string());
             if failure.outcome == FailedOutcome::Rejected || look_up.kind() == ErrorKind::Invalid {
-                failure.hint(UNVERIFIED)
+                failure.hint(format!("{NOT_FOUND_BY_ANOTHER_KEY}; {UNVERIFIED}"))
             } else {
                 failure
             }

@@ -3,25 +3,26 @@
 mod check;
 mod rows;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::mem;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use payments_core::Client;
-use payments_journal::{Journal, StateName};
+use payments_journal::{Intent, Journal, StateName};
 use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
 
-use self::check::{Check, CheckedRow, look_up};
-use self::rows::ResolutionRow;
+use self::check::{Check, Checked, CheckedRow, look_up};
+use self::rows::{LeftAlone, ResolutionRow};
 use super::resolution::{
-    self, RESOLVED, ResolvedIntent, TOO_EARLY, by_option, may_be_sent_too_early, needs_service,
+    self, NOT_FOUND_BY_ANOTHER_KEY, RESOLVED, ResolvedIntent, TOO_EARLY, may_be_sent_too_early, needs_service,
 };
 use super::{CommandError, READ, code_of, for_each_page};
 use crate::args::ClientOptions;
 use crate::call::Prepared;
 use crate::failure::{Abandoned, Done, FailedOutcome, Failure};
-use crate::format::counted;
+use crate::format::{counted, money};
 use crate::intent::{IntentSum, history};
 use crate::output::Output;
 use crate::process::Interrupt;
@@ -29,8 +30,9 @@ use crate::process::run_to_report::cannot_start;
 use crate::report::advice::second_charge;
 use crate::report::{ExitCode, text};
 use crate::rows::card_like_ids::is_like_a_card;
+use crate::rows::own_files::is_of_reconcile;
 use crate::rows::{Problems, Role, RowFile};
-use crate::settings::{JournalPlace, OpenFor, ReadKeys, of_journal, service_options};
+use crate::settings::{JournalPlace, OpenFor, ReadKeys, by_option, of_journal, service_options, shell_word};
 use crate::stderr;
 
 pub(super) async fn run(
@@ -46,7 +48,8 @@ pub(super) async fn run(
     let files = files.collect::<Result<Vec<_>, _>>()?;
     let name = if let [file] = &*files { file.name.clone() } else { None };
     let mut problems = Problems::of(name, Role::Resolutions);
-    let (mut rows, left_alone) = rows::read(&files, &mut problems);
+    let (mut rows, mut left_alone) = rows::read(&files, &mut problems);
+    let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     drop(files);
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
     let (client, settings, keys) = if rows.iter().any(ResolutionRow::is_looked_up) {
@@ -71,54 +74,110 @@ pub(super) async fn run(
     let service = client.as_ref().map(Client::service);
     let checking = async {
         let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service };
-        let (mut rows, say_nothing) = check.rows(rows, &mut problems).await?;
-        check.transactions(&rows, &mut problems).await?;
-        if let (Some(client), Some(settings)) = (&client, &settings) {
-            look_up(client, settings, &mut rows, &mut problems).await?;
-        }
-        Ok::<_, CommandError>((rows, say_nothing))
+        let mut checked = check.rows(rows, &mut problems).await?;
+        check.transactions(&checked.rows, &mut problems).await?;
+        let is_one_missing = match (&client, &settings) {
+            (Some(client), Some(settings)) => {
+                look_up(client, settings, &mut checked.rows, &mut problems).await?
+            }
+            _ => false,
+        };
+        Ok::<_, CommandError>((checked, is_one_missing))
     };
-    let (rows, say_nothing) = interrupt.or_signal(checking).await.map_err(nothing_was_changed)??;
-    problems.refuse()?;
+    let (checked, is_one_missing) = interrupt.or_signal(checking).await.map_err(nothing_was_changed)??;
+    problems
+        .refuse()
+        .map_err(|failure| if is_one_missing { failure.hint(NOT_FOUND_BY_ANOTHER_KEY) } else { failure })?;
+    let Checked { rows, left_alone: say_nothing, already_so } = checked;
     let mut result = if is_dry_run {
-        FileResult { is_dry_run, resolved: rows, left_alone: 0, still_unknown: None, failure: None }
+        FileResult { is_dry_run, resolved: rows, ..FileResult::default() }
     } else {
         write(&journal, rows, &keys.mask(by), service, &mut interrupt).await
     };
-    result.left_alone = left_alone + say_nothing;
-    result.still_unknown = still_unknown(&journal, &result).await;
+    left_alone.extend(say_nothing);
+    result.left_alone = left_alone;
+    result.already_so = already_so;
+    result.still_unknown = still_unknown(&journal, &result, service, &names).await;
     result.show(output)
 }
 
+/// Whether nothing in this file of `journal reconcile` is still to be done: each key is as its row says, and nobody has written into
+/// the other rows.
+pub(super) async fn is_done(path: &Path, place: &JournalPlace, journal: &Journal) -> Result<bool, Failure> {
+    let Ok(file) = RowFile::read(path, Role::Resolutions, place) else { return Ok(false) };
+    if !file.table(file.separator()).is_ok_and(|table| is_of_reconcile(table.headings())) {
+        return Ok(false);
+    }
+    let mut problems = Problems::of(None, Role::Resolutions);
+    let (rows, left_alone) = rows::read(slice::from_ref(&file), &mut problems);
+    if !problems.is_empty() || left_alone.iter().any(|row| row.has_note) {
+        return Ok(false);
+    }
+    for row in rows {
+        let found = journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
+        let said = row.verdict.about(found.as_ref());
+        if !found.zip(said.ok()).is_some_and(|(intent, verdict)| row.is_already_so(&intent, &verdict)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// The intents that were resolved, or would be, and the failure if not all of them were.
+#[derive(Default)]
 struct FileResult {
     is_dry_run: bool,
     /// Each with its intent after it was resolved, or in a dry run with its present state.
     resolved: Vec<CheckedRow>,
-    left_alone: u64,
-    /// The keys that are unknown afterwards; `None` if the journal could not be read again.
-    still_unknown: Option<IntentSum>,
+    left_alone: Vec<LeftAlone>,
+    already_so: Vec<Intent>,
+    /// `None` if the journal could not be read again.
+    still_unknown: Option<StillUnknown>,
     failure: Option<Failure>,
 }
 
+/// The keys that are unknown afterwards, of the services that the files are about. A key whose entry was lost may be of any.
+struct StillUnknown {
+    sum: IntentSum,
+    /// The files that have an unfilled row for each of these keys; empty if they have not.
+    files: Vec<String>,
+}
+
 /// In a dry run, those that would be unknown afterwards.
-async fn still_unknown(journal: &Journal, result: &FileResult) -> Option<IntentSum> {
+async fn still_unknown(
+    journal: &Journal,
+    result: &FileResult,
+    service: Option<&str>,
+    names: &[Option<String>],
+) -> Option<StillUnknown> {
     let about_newest = result.resolved.iter().filter(|CheckedRow { row, intent, .. }| {
         result.is_dry_run && row.attempt.is_none_or(|number| number == intent.attempts)
     });
     let would_be_resolved: HashSet<_> = about_newest.map(|row| &row.intent.key).collect();
-    let mut sum = IntentSum::default();
+    let resolved = result.resolved.iter().map(|row| &row.intent).chain(&result.already_so);
+    let services: HashSet<_> = resolved.filter_map(|it| it.service.as_deref()).chain(service).collect();
+    let is_asked_for = |intent: &Intent| {
+        let of_one = intent.service.as_deref().is_none_or(|service| services.contains(service));
+        (services.is_empty() || of_one) && !would_be_resolved.contains(&intent.key)
+    };
+    let unfilled: HashMap<_, _> = result.left_alone.iter().map(|row| (&row.key, row.place.number)).collect();
+    let (mut sum, mut files) = (IntentSum::default(), Some(BTreeSet::new()));
     let counted = for_each_page(journal, &[StateName::Unknown], |intents| {
-        let left = intents.iter().filter(|intent| !would_be_resolved.contains(&intent.key));
-        left.for_each(|intent| sum.add(intent));
+        for intent in intents.iter().filter(|intent| is_asked_for(intent)) {
+            sum.add(intent);
+            let file = unfilled.get(&intent.key).copied();
+            files = files.take().zip(file).map(|(files, file)| files.into_iter().chain([file]).collect());
+        }
         Ok(())
     });
-    counted.await.is_ok().then_some(sum)
+    counted.await.ok()?;
+    let files: Option<Vec<_>> = files.into_iter().flatten().map(|number| names[number].clone()).collect();
+    Some(StillUnknown { sum, files: files.unwrap_or_default() })
 }
 
 /// What the file says about the key, and what the service's record shows, for a person who compares them.
 fn said(CheckedRow { row, verdict, intent, record }: &CheckedRow) -> String {
-    let amount = intent.request.amount.map(|amount| format!("{amount} ")).unwrap_or_default();
+    let amount = intent.request.amount.map(|amount| format!("{} ", money(amount))).unwrap_or_default();
     let record = record.as_ref().map(|record| format!("; found: {}", facts(record))).unwrap_or_default();
     let note = row.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
     format!("{amount}{}{record}{note}", history::shown(verdict))
@@ -126,7 +185,7 @@ fn said(CheckedRow { row, verdict, intent, record }: &CheckedRow) -> String {
 
 /// What a record shows of the payment. Its amount and card were compared with the intent.
 fn facts(record: &TransactionRecord) -> String {
-    let amount = record.amount.value().map(ToString::to_string);
+    let amount = record.amount.value().copied().map(money);
     let card = record.card_number.value().and_then(MaskedCard::last_four).map(|last| format!("card {last}"));
     let status = record.status.value().map(|status| format!("Status {status}"));
     let name = record.billing_customer_name.value().cloned();
@@ -204,7 +263,7 @@ async fn write(
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
     });
-    FileResult { is_dry_run: false, resolved, left_alone: 0, still_unknown: None, failure }
+    FileResult { resolved, failure, ..FileResult::default() }
 }
 
 impl FileResult {
@@ -220,7 +279,8 @@ impl FileResult {
 
     fn show(self, output: Output) -> Result<ExitCode, CommandError> {
         let what = if self.is_dry_run { READ } else { RESOLVED };
-        let second_charges = self.resolved.iter().filter_map(|row| second_charge(&row.intent));
+        let resolved = self.resolved.iter().map(|row| &row.intent).chain(&self.already_so);
+        let second_charges = resolved.filter_map(second_charge);
         let second_charges: Vec<_> = second_charges.collect();
         for CheckedRow { intent, .. } in
             self.resolved.iter().filter(|row| may_be_sent_too_early(&row.intent, &row.verdict))
@@ -232,8 +292,9 @@ impl FileResult {
             failed: self.failure.as_ref(),
             dry_run: self.is_dry_run.then_some(true),
             resolved: self.sums(),
-            left_alone: self.left_alone,
-            still_unknown: self.still_unknown,
+            left_alone: self.left_alone.len(),
+            already_so: (!self.already_so.is_empty()).then_some(self.already_so.len()),
+            still_unknown: self.still_unknown.as_ref().map(|left| left.sum),
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
         let written = super::write(what, output, &document, |_| self.lines());
@@ -267,11 +328,16 @@ impl FileResult {
             format!("{done} as processed: {processed}; {rejected}"),
             format!("as not processed, may be sent again: {not_processed}\n"),
         ]);
-        if self.left_alone > 0 {
-            let rows = counted(self.left_alone, "row");
+        if !self.already_so.is_empty() {
+            let rows = counted(self.already_so.len() as u64, "row");
+            text.extend([format!("already resolved the same way, and left as they are: {rows}\n")]);
+        }
+        if !self.left_alone.is_empty() {
+            let rows = counted(self.left_alone.len() as u64, "row");
             text.extend([format!("left alone, without a Verdict or a new TransactionId: {rows}\n")]);
         }
-        let stays = self.still_unknown.filter(|sum| self.is_dry_run && sum.count > 0);
+        let stays = self.still_unknown.as_ref().map(|left| left.sum);
+        let stays = stays.filter(|sum| self.is_dry_run && sum.count > 0);
         text.extend(stays.map(|sum| format!("would stay unknown: {}\n", sum.shown())));
         let has_records = self.resolved.iter().any(|row| row.record.is_some());
         text += match (has_records, self.is_dry_run) {
@@ -280,29 +346,29 @@ impl FileResult {
             (false, true) => "run it without --dry-run\n",
             (false, false) => "",
         };
-        match self.still_unknown.filter(|_| !self.is_dry_run) {
+        match self.still_unknown.as_ref().filter(|_| !self.is_dry_run) {
             None => {}
-            Some(IntentSum { count: 0, .. }) => text.push_str("still unknown: no key\n"),
-            Some(sum) => {
-                let (export, resolve) = (
-                    of_journal("export --state unknown --format csv"),
-                    of_journal("resolve --from unknown.csv"),
-                );
-                text.extend([
-                    format!(
-                        "still unknown: {}; write what you find out about them into this file:\n",
-                        sum.shown()
-                    ),
-                    format!(
-                        "  {export} > unknown.csv\n  {resolve}{}{}\n",
-                        service_options(None),
-                        by_option()
-                    ),
-                ]);
+            Some(StillUnknown { sum: IntentSum { count: 0, .. }, .. }) => {
+                text.push_str("still unknown: no key\n");
             }
+            Some(StillUnknown { sum, files }) => text += &what_is_left(sum, files),
         }
         text
     }
+}
+
+/// Where a person writes what they find out later: into the unfilled rows of these files, or else into a new one.
+fn what_is_left(sum: &IntentSum, files: &[String]) -> String {
+    let (what, export, from) = if files.is_empty() {
+        let export = of_journal("export --state unknown --format csv");
+        let export = format!("  {export} > unknown.csv\n");
+        ("write what you find out about them into this file", export, " --from unknown.csv".to_owned())
+    } else {
+        let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
+        ("fill in their rows once you find something out, then run", String::new(), from.concat())
+    };
+    let (resolve, sum) = (of_journal(&format!("resolve{from}")), sum.shown());
+    format!("still unknown: {sum}; {what}:\n{export}  {resolve}{}{}\n", service_options(None), by_option())
 }
 
 const COMPARE: &str = "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";
@@ -317,7 +383,9 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     dry_run: Option<bool>,
     resolved: BTreeMap<&'static str, IntentSum>,
-    left_alone: u64,
+    left_alone: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    already_so: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     still_unknown: Option<IntentSum>,
     intents: Vec<ResolvedIntent<'a>>,

@@ -5,6 +5,7 @@ use payments_model::mask;
 
 use super::{CommandError, READ};
 use crate::failure::Failure;
+use crate::format::money;
 use crate::intent::{self, IntentObject, history};
 use crate::output::Output;
 use crate::report::{advice, text};
@@ -33,7 +34,10 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 pub(super) fn lines(intent: &Intent, style: Style) -> String {
     let heading = crate::style::for_terminal(&intent::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
-    let known = |name| Some((name, intent::value(intent, name)?));
+    let known = |name| match name {
+        "amount" => Some((name, money(intent.request.amount?))),
+        _ => Some((name, intent::value(intent, name)?)),
+    };
     let mut rows: Vec<_> = SHOWN.split(' ').filter_map(known).collect();
     rows.extend(history::lines(intent).into_iter().map(|line| ("history", line)));
     rows.extend(advice::about(intent).map(|step| ("next", step)));

@@ -211,6 +211,14 @@ impl<'a> StatusWords<'a> {
         !word.is_empty() && !is_named && !is_no_charge(word)
     }
 
+    /// The named words that no row has; and whether no row has a word that means that the money moved.
+    pub(super) fn missing_in(&self, seen: &BTreeMap<String, u64>) -> (Vec<String>, bool) {
+        let is_seen = |word: &&String| seen.keys().any(|seen| is_one_of(seen, std::slice::from_ref(*word)));
+        let named = self.charged.iter().chain(self.declined);
+        let missing = named.filter(|word| !is_seen(word)).map(|word| masked(word.trim()));
+        (missing.collect(), !self.charged.iter().any(|word| is_seen(&word)))
+    }
+
     /// Whether a person has said which words mean that the money moved.
     pub(super) const fn has_charged(&self) -> bool {
         !self.charged.is_empty()

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
 
+use crate::report::advice::retry;
 use crate::settings::of_journal;
 
 /// Why a run ended before every row was sent.
@@ -134,7 +135,7 @@ impl fmt::Display for Stop {
             Self::Forbidden(..) => write!(
                 f,
                 "the service forbids the charge (HTTP 403): find out why, then run `{}`",
-                of_journal("retry --status 403")
+                retry("--status 403")
             ),
             Self::Blocked(status) => write!(
                 f,
@@ -251,7 +252,7 @@ mod tests {
                 stopped(Stop::Forbidden(Outcome::Rejected, own)),
                 FIX,
                 fixed,
-                &["HTTP 403", "`payments journal retry --status 403`"],
+                &["HTTP 403", "`payments journal retry --status 403"],
                 rejected_only,
             ),
             (

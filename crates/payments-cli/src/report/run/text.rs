@@ -8,7 +8,8 @@ use payments_journal::Failure;
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
 use super::{RejectedRow, Summary};
-use crate::format::counted;
+use crate::format::{counted, money};
+use crate::report::advice::retry;
 use crate::report::exit_code::ExitCode;
 use crate::settings::{of_journal, service_options};
 use crate::style::{Style, Tone, for_terminal};
@@ -101,8 +102,7 @@ impl Summary {
             _ => (label, tally),
         });
         let rows = counted.chain([("total", self.tallies.total)]);
-        let rows =
-            rows.map(|(label, tally)| [label.to_owned(), tally.count.to_string(), tally.sum().to_string()]);
+        let rows = rows.map(|(label, tally)| [label.to_owned(), tally.count.to_string(), money(tally.sum())]);
         let rows: Vec<_> = [["", "rows", "sum"].map(str::to_owned)].into_iter().chain(rows).collect();
         let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or_default();
         let widths = [0, 1, 2].map(width);
@@ -188,11 +188,9 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
-    lines.extend(
-        rejected.each().map(|(status, tally)| {
-            format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), tally.sum())
-        }),
-    );
+    lines.extend(rejected.each().map(|(status, tally)| {
+        format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), money(tally.sum()))
+    }));
     // With such a status the service itself may have declined other payments, which must not be sent again together.
     let (one_by_one, together): (Vec<_>, Vec<_>) =
         rejected.each().map(|(status, _)| status).partition(|status| {
@@ -204,7 +202,7 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
     if !together.is_empty() {
         lines.push(format!(
             "fix the cause, then run `{}` so that the same command sends them again",
-            of_journal(&format!("retry --status {}", listed(together)))
+            retry(&format!("--status {}", listed(together)))
         ));
     }
     if !one_by_one.is_empty() {
@@ -213,7 +211,7 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
              again with `{}`",
             listed(one_by_one),
             of_journal("list --state rejected"),
-            of_journal("retry --key KEY")
+            retry("--key KEY")
         ));
     }
     lines

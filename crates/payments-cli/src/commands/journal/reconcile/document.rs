@@ -12,13 +12,12 @@ use serde::Serialize;
 
 use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
 use super::proposals::{Written, still_unknown};
-use crate::commands::journal::resolution::by_option;
 use crate::commands::journal::status_words;
-use crate::format::{counted, exact, timestamp};
+use crate::format::{counted, exact, money, timestamp};
 use crate::intent::history::in_words;
 use crate::report::advice::journal_command;
 use crate::rows::card_like_ids::is_like_a_card;
-use crate::settings::{of_journal, service_options, shell_word};
+use crate::settings::{by_option, of_journal, service_options, shell_word};
 use crate::style::{Style, Tone, for_terminal};
 
 pub(super) fn lines_of(lines: &[u64]) -> String {
@@ -43,6 +42,8 @@ pub(super) struct Document<'a> {
     unreadable_columns: &'a BTreeMap<&'static str, UnreadableColumn>,
     /// How many rows have each word of a status that may mean a charge and that nobody has named.
     unnamed_statuses: &'a BTreeMap<String, u64>,
+    #[serde(skip)]
+    missing_statuses: &'a [String],
     /// The file of `--out`.
     out: Option<String>,
     /// The file of `--rest`.
@@ -136,7 +137,7 @@ impl<'a> Key<'a> {
     }
 
     fn shown(&self) -> String {
-        let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
+        let amount = self.amount.map(|amount| format!("  {}", money(amount))).unwrap_or_default();
         format!("{}{amount}", for_terminal(self.key))
     }
 }
@@ -148,7 +149,7 @@ impl ShownRow<'_> {
             text.map(|text| format!("  {}", for_terminal(text))).unwrap_or_default()
         };
         let [id, reference, status] = [&self.transaction_id, &self.reference, &self.status].map(column);
-        let amount = self.amount.map(|amount| format!("  {amount}")).unwrap_or_default();
+        let amount = self.amount.map(|amount| format!("  {}", money(amount))).unwrap_or_default();
         let against = self.against.map(|against| format!(" ({})", for_terminal(against))).unwrap_or_default();
         let others: Vec<_> = self.other_keys.iter().flatten().map(|key| for_terminal(key)).collect();
         let others = if others.is_empty() { String::new() } else { format!("; or of {}", others.join(", ")) };
@@ -227,6 +228,7 @@ impl<'a> Document<'a> {
             unreadable: unreadable.collect(),
             unreadable_columns: &report.unreadable_columns,
             unnamed_statuses: &report.unnamed_statuses,
+            missing_statuses: &report.missing_statuses,
             out: written.out,
             rest: written.rest,
             still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
@@ -267,9 +269,7 @@ impl<'a> Document<'a> {
         text.write(
             Tone::Warning,
             "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing",
-            (!self.unnamed_statuses.is_empty())
-                .then(|| status_words::shown(self.unnamed_statuses))
-                .into_iter(),
+            self.unnamed_lines(),
             "is a word misspelled? say what each means: --charged-status or --declined-status",
         );
         text.write(
@@ -307,6 +307,14 @@ impl<'a> Document<'a> {
             text.push('\n');
         }
         text + &next_step
+    }
+
+    fn unnamed_lines(&self) -> impl Iterator<Item = String> {
+        let are_there = !self.unnamed_statuses.is_empty();
+        let shown = are_there.then(|| status_words::shown(self.unnamed_statuses));
+        let missing = (are_there && !self.missing_statuses.is_empty())
+            .then(|| format!("no row has the named status {}", self.missing_statuses.join(", ")));
+        shown.into_iter().chain(missing)
     }
 
     fn next_step(&self) -> String {

@@ -25,6 +25,10 @@ pub(super) struct ProcessorReport {
     pub(super) statuses: BTreeMap<u64, String>,
     /// The words that may mean a charge and that nobody has named, and how often each occurs.
     pub(super) unnamed_statuses: BTreeMap<String, u64>,
+    /// The words that were named and that no row has.
+    pub(super) missing_statuses: Vec<String>,
+    /// Whether no row has a word that means a charge, although a word may mean one that nobody has named.
+    pub(super) is_status_misspelled: bool,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
@@ -142,9 +146,12 @@ impl ProcessorReport {
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
+        let (missing, has_no_charged) = words.missing_in(&seen_words);
         let unnamed = seen_words.into_iter().filter(|(word, _)| words.is_unclear(word));
         let unnamed = unnamed.map(|(word, count)| (mask(&word, &[]).into_owned(), count));
         this.unnamed_statuses = unnamed.take(status_words::MOST_WORDS).collect();
+        this.missing_statuses = missing;
+        this.is_status_misspelled = has_no_charged && !this.unnamed_statuses.is_empty();
         let order = order(&times, asked.dates)?;
         let time_heading = columns[TIME].map(|index| table.headings()[index].clone()).unwrap_or_default();
         for (row, time) in this.rows.iter_mut().zip(times) {

@@ -5,9 +5,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use payments_journal::{Proposal, ReconciledAttempt, Reconciliation, StateName, Subject};
+use payments_journal::{Journal, Proposal, ReconciledAttempt, Reconciliation, StateName, Subject};
 use payments_model::TransactionId;
 
+use super::super::resolve_file;
 use super::document::lines_of;
 use super::processor_report::ProcessorReport;
 use crate::args::reconcile::ReconcileArguments;
@@ -27,24 +28,30 @@ pub(super) struct Written {
 
 /// Writes each file that is asked for, also without rows: a program gives it to `resolve --from` whatever was found, and must not
 /// take an older one for it. After a failure neither is left.
-pub(super) fn write(
+pub(super) async fn write(
     found: &Reconciliation,
     report: &ProcessorReport,
+    journal: &Journal,
     place: &JournalPlace,
     asked: &ReconcileArguments,
 ) -> Result<Written, Failure> {
-    let out = asked.out.as_deref().map(|path| NewFile {
+    let mut out = asked.out.as_deref().map(|path| NewFile {
         option: "out",
         path,
+        is_done: false,
         headings: PROPOSALS.to_vec(),
         rows: found.all_proposals().map(|it| proposed(it, found, report).to_vec()).collect(),
     });
-    let rest = asked.rest.as_deref().map(|path| NewFile {
+    let mut rest = asked.rest.as_deref().map(|path| NewFile {
         option: "rest",
         path,
+        is_done: false,
         headings: [&PROPOSALS[..], &SEARCHED_BY].concat(),
         rows: still_unknown(found).map(|attempt| unfilled(attempt, found)).collect(),
     });
+    for file in [&mut out, &mut rest].into_iter().flatten() {
+        file.is_done = resolve_file::is_done(file.path, place, journal).await?;
+    }
     let both = || [&out, &rest].into_iter().flatten();
     both().try_for_each(|file| file.check(place, asked))?;
     if let (Some(out), Some(rest)) = (&out, &rest)
@@ -108,10 +115,12 @@ fn cells(
     [key.to_string(), number, revision, id, verdict, note, service, timestamp(*begun_at)]
 }
 
-/// A file that does not exist yet, or that an earlier run has written without rows or with the same ones.
+/// A file that does not exist yet, or that an earlier run has written and of which nothing is left to be done.
 struct NewFile<'a> {
     option: &'static str,
     path: &'a Path,
+    /// Whether the journal has everything that the file says.
+    is_done: bool,
     headings: Vec<&'static str>,
     rows: Vec<Vec<String>>,
 }
@@ -138,15 +147,18 @@ impl NewFile<'_> {
     }
 
     fn exists(&self) -> Failure {
-        self.refused("exists, and somebody may have written into it", "remove it, or name another")
+        self.refused(
+            "exists, and has what the journal does not know",
+            "resolve from it, remove it, or name another",
+        )
     }
 
-    /// Whether the file is as an earlier run wrote it that found nothing or the same. Nobody's edits are in it.
+    /// Whether the file is as an earlier run wrote it that found nothing or the same, or is done. Nobody's edits are lost with it.
     fn may_be_replaced(&self) -> bool {
         let (Ok(header), Ok(all)) = (csv_file::record(&self.headings), self.content()) else { return false };
         let is_file = self.path.symlink_metadata().is_ok_and(|found| found.is_file());
         let read = files::read(self.path, all.len()).ok().flatten();
-        is_file && read.is_some_and(|read| *read == header || *read == all)
+        is_file && (self.is_done || read.is_some_and(|read| *read == header || *read == all))
     }
 
     fn content(&self) -> io::Result<Vec<u8>> {
@@ -159,8 +171,8 @@ impl NewFile<'_> {
 
     fn create(&self) -> Result<File, Failure> {
         let mut options = OpenOptions::new();
-        // What is there is written again.
-        options.write(true).create_new(!self.may_be_replaced());
+        let is_replaced = self.may_be_replaced();
+        options.write(true).create_new(!is_replaced).truncate(is_replaced);
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt as _;

@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 use super::super::reconcile::cells::Written;
 use super::super::resolution::{SERVICE_IS_LOST, held, is_written_as, needs_service};
 use super::super::{CommandError, for_each_page};
-use super::rows::ResolutionRow;
+use super::rows::{LeftAlone, ResolutionRow};
 use crate::call::hints;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose};
 use crate::format::timestamp;
@@ -29,6 +29,21 @@ pub(super) struct CheckedRow {
     pub(super) record: Option<TransactionRecord>,
 }
 
+/// The rows that resolve something, those that say nothing about unknown keys, and the keys that are already as their rows say.
+pub(super) struct Checked {
+    pub(super) rows: Vec<CheckedRow>,
+    pub(super) left_alone: Vec<LeftAlone>,
+    pub(super) already_so: Vec<Intent>,
+}
+
+/// What a row says about its key.
+enum Said {
+    Nothing,
+    /// What the journal already has.
+    AlreadySo,
+    New(Verdict),
+}
+
 /// What the rows are checked against.
 pub(super) struct Check<'a> {
     pub(super) journal: &'a Journal,
@@ -39,41 +54,43 @@ pub(super) struct Check<'a> {
 }
 
 impl Check<'_> {
-    /// Checks that each row's key is unknown now and that the row can resolve it. Also returns how many rows about unknown keys
-    /// say nothing.
+    /// Checks that each row's key is unknown now and that the row can resolve it, or that the key is already as the row says.
     pub(super) async fn rows(
         &self,
         rows: Vec<ResolutionRow>,
         problems: &mut Problems,
-    ) -> Result<(Vec<CheckedRow>, u64), Failure> {
-        let (mut checked, mut left_alone) = (Vec::new(), 0);
+    ) -> Result<Checked, Failure> {
+        let mut checked = Checked { rows: Vec::new(), left_alone: Vec::new(), already_so: Vec::new() };
         for row in rows {
             if self.api_keys.is_in(row.key.as_str()) {
                 problems.push(row.problem_without_key("Key", NO_API_KEY));
                 continue;
             }
             let found = self.journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
-            let verdict = match self.verdict(&row, found.as_ref()) {
-                Ok(verdict) => verdict,
+            let said = match self.verdict(&row, found.as_ref()) {
+                Ok(said) => said,
                 Err(problem) => {
                     problems.push(problem);
                     continue;
                 }
             };
-            let Some((verdict, intent)) = verdict.zip(found) else {
-                left_alone += 1;
-                continue;
-            };
-            for (field, rule) in mismatches(&row, &intent) {
-                problems.push(row.problem(field, rule));
+            let Some(intent) = found else { continue };
+            if !matches!(said, Said::Nothing) {
+                for (field, rule) in mismatches(&row, &intent, matches!(said, Said::AlreadySo)) {
+                    problems.push(row.problem(field, rule));
+                }
             }
-            checked.push(CheckedRow { row, verdict, intent, record: None });
+            match said {
+                Said::Nothing => checked.left_alone.push(row.left_alone()),
+                Said::AlreadySo => checked.already_so.push(intent),
+                Said::New(verdict) => checked.rows.push(CheckedRow { row, verdict, intent, record: None }),
+            }
         }
-        Ok((checked, left_alone))
+        Ok(checked)
     }
 
-    /// What the row says about the key's intent; `None` if that is nothing. An error if it cannot resolve the key.
-    fn verdict(&self, row: &ResolutionRow, found: Option<&Intent>) -> Result<Option<Verdict>, Problem> {
+    /// What the row says about the key's intent. An error if it cannot resolve the key.
+    fn verdict(&self, row: &ResolutionRow, found: Option<&Intent>) -> Result<Said, Problem> {
         // A key that is in the journal was accepted before. No other problem may show the key of this row.
         if found.is_none() && self.is_like_a_card(row.key.as_str()) {
             return Err(row.problem_without_key("Key", card_like_ids::refusal("Key")));
@@ -83,7 +100,7 @@ impl Check<'_> {
             return Err(problem("TransactionId", rule));
         }
         if found.is_some_and(|intent| row.says_nothing(intent)) {
-            return Ok(None);
+            return Ok(Said::Nothing);
         }
         if let Some((column, has)) = &row.against {
             let rule = format!(
@@ -113,9 +130,12 @@ impl Check<'_> {
         if let Some(rule) = self.of_another_service(row, intent) {
             return Err(problem("Key", rule).of_a_setting());
         }
+        if row.is_already_so(intent, &verdict) {
+            return Ok(Said::AlreadySo);
+        }
         match self.why_not(row, intent, &verdict) {
             Some(rule) => Err(problem("Key", rule)),
-            None => Ok(Some(verdict)),
+            None => Ok(Said::New(verdict)),
         }
     }
 
@@ -143,20 +163,11 @@ impl Check<'_> {
         let Some(decided) = intent.decision_about(intent.attempts) else {
             return Some(format!("is not unknown but {}: remove this row from the file", state(intent)));
         };
-        let is_the_same = match (&decided.verdict, verdict) {
-            (Verdict::Rejected(_), Verdict::Rejected(_)) => true,
-            (one, other) => one == other,
-        };
-        let by = &decided.by;
-        Some(if is_the_same {
-            format!("was already resolved the same way, by {by}: remove this row from the file")
-        } else {
-            let was = history::in_words(&decided.verdict);
-            format!(
-                "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the \
-                 key alone with `payments journal resolve KEY`"
-            )
-        })
+        let (by, was) = (&decided.by, history::in_words(&decided.verdict));
+        Some(format!(
+            "was already resolved differently, by {by}: as {was}; remove this row from the file, and correct the key alone with \
+             `payments journal resolve KEY`"
+        ))
     }
 
     /// Why this id is not looked up: a lookup would send it, in a path that servers log.
@@ -232,16 +243,17 @@ fn to_look_up<'a>(verdict: &'a Verdict, intent: Option<&Intent>) -> Option<&'a T
 /// Ends the rule that the id of a rejected payment breaks.
 const MAY_BE_EMPTY: &str = "; the id of a rejected payment may be left empty";
 
-/// What the person who wrote the row did not see, because the key has changed since, or mixed up.
-fn mismatches(row: &ResolutionRow, intent: &Intent) -> Vec<(&'static str, String)> {
+/// What the person who wrote the row did not see, because the key has changed since, or mixed up. A key that is already as the row
+/// says has changed by that.
+fn mismatches(row: &ResolutionRow, intent: &Intent, is_already_so: bool) -> Vec<(&'static str, String)> {
     let Intent { key, attempts, revision, .. } = intent;
     let mut found = Vec::new();
     let mut add = |field, rule| found.push((field, rule));
-    if intent.is_void() && row.note.is_none() {
+    if intent.is_void() && row.note.is_none() && !is_already_so {
         let rule = "is required for a void: the record of its transaction does not show that it was voided";
         add("Note", rule.to_owned());
     }
-    let must_be_newest = !row.is_late_finding(intent);
+    let must_be_newest = !is_already_so && !row.is_late_finding(intent);
     match row.attempt {
         Some(number) if must_be_newest && number != *attempts => add(
             "Attempt",
@@ -295,13 +307,14 @@ const ANOTHER_JOURNAL: &str = "the row is of another journal, or was changed sin
 /// Chosen by this command: fast enough for a person, and little load for the service.
 const LOOKED_UP_AT_ONCE: usize = 4;
 
-/// Looks up every transaction. A lookup that fails for any reason other than a missing transaction ends the command.
+/// Looks up every transaction, and returns whether one is missing. A lookup that fails for any other reason ends the command.
 pub(super) async fn look_up(
     client: &Client,
     settings: &Settings,
     rows: &mut [CheckedRow],
     problems: &mut Problems,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
+    let mut is_one_missing = false;
     let named = rows.iter().enumerate().filter_map(|(index, CheckedRow { verdict, intent, .. })| {
         Some((index, to_look_up(verdict, Some(intent))?.clone()))
     });
@@ -312,12 +325,13 @@ pub(super) async fn look_up(
             let client = client.clone();
             lookups.spawn(async move { (index, client.transaction(&id).await, id) });
         }
-        let Some(ended) = lookups.join_next().await else { return Ok(()) };
+        let Some(ended) = lookups.join_next().await else { return Ok(is_one_missing) };
         let (index, found, id) = ended.map_err(|_| Abandoned::Panic.harmless("; nothing was changed"))?;
         let CheckedRow { row, intent, record, verdict } = &mut rows[index];
         let rule = match found {
             // Another server's 404 says nothing about the transaction.
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                is_one_missing = true;
                 "is not known to the service (HTTP 404)".to_owned()
             }
             Err(error) => return Err(lookup_failure(row, &error, settings)),

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use payments_journal::{Intent, IntentKey, IntentState};
+use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::Amount;
 use payments_model::unversioned::printable_field_name;
 
@@ -20,9 +20,17 @@ use crate::rows::{Problems, RowFile, Table};
 pub(super) struct Place {
     /// The file, if there are several.
     file: Option<Box<str>>,
-    /// Which of the files, because one may be given twice.
-    number: usize,
+    /// Which of the files, from 0, because one may be given twice.
+    pub(super) number: usize,
     line: u64,
+}
+
+/// A row that resolves nothing.
+pub(super) struct LeftAlone {
+    pub(super) place: Place,
+    pub(super) key: IntentKey,
+    /// Whether a person has written a note into it.
+    pub(super) has_note: bool,
 }
 
 impl fmt::Display for Place {
@@ -88,6 +96,24 @@ impl ResolutionRow {
             && (may_give_way || is_earlier)
     }
 
+    /// The row as one that resolves nothing.
+    pub(super) fn left_alone(self) -> LeftAlone {
+        LeftAlone { place: self.place, key: self.key, has_note: self.note.is_some() }
+    }
+
+    /// Whether the key is already as the row says: the same file may be given again.
+    pub(super) fn is_already_so(&self, intent: &Intent, verdict: &Verdict) -> bool {
+        let number = self.attempt.unwrap_or(intent.attempts);
+        match (intent.decision_about(number).map(|decided| &decided.verdict), verdict) {
+            (Some(Verdict::Rejected(decided)), Verdict::Rejected(id)) => id.is_none() || decided == id,
+            // Of an earlier attempt nothing else can be said.
+            (Some(decided), said) => {
+                decided == said && (number == intent.attempts || matches!(said, Verdict::Processed(_)))
+            }
+            (None, _) => false,
+        }
+    }
+
     /// Whether it only repeats what the journal exports about this intent: an id of a declined payment does not say that it was
     /// charged.
     pub(super) fn says_nothing(&self, intent: &Intent) -> bool {
@@ -102,16 +128,16 @@ impl ResolutionRow {
     }
 }
 
-/// The valid rows of all files that say something, and how many say nothing.
-pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<ResolutionRow>, u64) {
-    let (mut rows, mut left_alone, mut places) = (Vec::new(), 0, HashMap::new());
-    for (number, file) in (1..).zip(files) {
-        let name = || file.name.clone().unwrap_or_else(|| format!("file {number}")).into_boxed_str();
+/// The valid rows of all files that say something, and those that say nothing.
+pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<ResolutionRow>, Vec<LeftAlone>) {
+    let (mut rows, mut left_alone, mut places) = (Vec::new(), Vec::new(), HashMap::new());
+    for (number, file) in files.iter().enumerate() {
+        let name = || file.name.clone().unwrap_or_else(|| format!("file {}", number + 1)).into_boxed_str();
         let name = (files.len() > 1).then(name);
         problems.enter(name.clone());
         let (found, says_nothing) = read_one(file, (number, name.as_deref()), &mut places, problems);
         rows.extend(found);
-        left_alone += says_nothing;
+        left_alone.extend(says_nothing);
     }
     problems.enter(None);
     (rows, left_alone)
@@ -123,9 +149,9 @@ fn read_one(
     (number, name): (usize, Option<&str>),
     places: &mut HashMap<IntentKey, Place>,
     problems: &mut Problems,
-) -> (Vec<ResolutionRow>, u64) {
+) -> (Vec<ResolutionRow>, Vec<LeftAlone>) {
     let separator = file.separator();
-    let (mut rows, mut left_alone) = (Vec::new(), 0);
+    let (mut rows, mut left_alone) = (Vec::new(), Vec::new());
     let mut table = match file.table(separator) {
         Ok(table) => table,
         Err(problem) => {
@@ -142,9 +168,9 @@ fn read_one(
             let rule = format!("is the same as in {first}");
             problems.push(Problem::new(line, "Key", rule).of(&key));
         }
-        match columns.row(&table, place, &key) {
-            Ok(Some(row)) => rows.push(row),
-            Ok(None) => left_alone += 1,
+        match columns.row(&table, &place, &key) {
+            Ok(Ok(row)) => rows.push(row),
+            Ok(Err(says_nothing)) => left_alone.push(says_nothing),
             Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
         }
     }
@@ -275,10 +301,18 @@ impl Columns {
         Ok(None)
     }
 
-    /// The row, or `None` if it says nothing. Otherwise the field that breaks a rule, and the rule.
-    fn row(&self, table: &Table<'_>, place: Place, key: &IntentKey) -> Result<Option<ResolutionRow>, Broken> {
+    /// The row, if it says something. The error is the field that breaks a rule, and the rule.
+    fn row(
+        &self,
+        table: &Table<'_>,
+        place: &Place,
+        key: &IntentKey,
+    ) -> Result<Result<ResolutionRow, LeftAlone>, Broken> {
         let note = self.cell(table, "Note")?.filter(|text| !text.trim().is_empty());
-        let Some((verdict, word)) = self.verdict(table, note.is_some())? else { return Ok(None) };
+        let (place, key) = (place.clone(), key.clone());
+        let Some((verdict, word)) = self.verdict(table, note.is_some())? else {
+            return Ok(Err(LeftAlone { place, key, has_note: note.is_some() }));
+        };
         let text = |name| {
             let cell = self.cell(table, name)?.map(|text| text.trim().to_owned());
             Ok::<_, Broken>(cell.filter(|text| !text.is_empty()))
@@ -296,9 +330,8 @@ impl Columns {
         let (service, begun_at) = (text("Service")?, text("BegunAt")?);
         let is_found = word.is_none() && verdict.id().is_some();
         let against = if is_found { self.against(table)? } else { None };
-        let key = key.clone();
         let is_decided = word.is_some() || !self.is_exported;
-        Ok(Some(ResolutionRow {
+        Ok(Ok(ResolutionRow {
             place,
             key,
             verdict,
