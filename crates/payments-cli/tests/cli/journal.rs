@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
-use payments_fake::FakeGateway;
+use payments_fake::{FakeGateway, Fault};
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::support::{
     CHARGE, KEY, TOKEN_PAYMENT, authorization, begins, broken_pipe, declined_payment, has, holds, message,
     payments, payments_at,
 };
-use crate::workspace::Workspace;
+use crate::workspace::{TOKENS, Workspace};
 
 const STATES: [&str; 5] = ["paid", "declined", "refused", "lost", "found"];
 
@@ -103,6 +103,32 @@ fn text_list_is_a_table_with_sums_and_without_tokens() {
     let text = workspace.show_text("lost");
     begins(&text, "UNKNOWN (");
     has(&text, ["key ", "begun_at ", "next ", "reconcile by token, amount and time"]);
+}
+
+/// A payment is searched by its reference. A column that is empty needs no place, nor one that has the key again.
+#[cfg(unix)]
+#[test]
+fn narrow_list_has_what_a_payment_is_searched_by() {
+    let workspace = Workspace::open();
+    let unknown = |key: &str, reference: &str| {
+        workspace.arm(Fault::response_lost(TOKENS));
+        let request = TOKEN_PAYMENT.replace('}', &format!(r#","ReferenceNo":"{reference}"}}"#));
+        workspace.charging(key, &request).end().exits(5);
+        let text = workspace.run("journal list --unresolved").env("NO_COLOR", "1").on_terminal_of_width(80);
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        let lines = text.lines().map(str::to_owned);
+        (lines.clone().next().unwrap(), lines.filter(|line| line.contains("narrow")).collect::<String>())
+    };
+    let same = "invoice-2026-11-000123";
+    let (header, note) = unknown(same, same);
+    assert_eq!(
+        header.split_whitespace().collect::<Vec<_>>(),
+        ["KEY", "STATE", "AMOUNT", "BEGUN", "AT", "ATTEMPT"]
+    );
+    assert_eq!(note, "");
+    let (header, note) = unknown("invoice-2026-11-000124", "customer 4711, November");
+    assert!(header.ends_with("REFERENCE") && !header.contains("BEGUN AT"), "{header}");
+    begins(note, "the terminal is too narrow for BEGUN AT, ATTEMPT: see");
 }
 
 #[test]

@@ -9,12 +9,13 @@ use payments_journal::{Intent, IntentState, StateName, Verdict};
 
 use super::{CommandError, READ, for_each_page, unwritten};
 use crate::args::journal::ListArguments;
-use crate::format::timestamp;
+use crate::format::{money, timestamp};
 use crate::intent::{IntentObject, IntentSum, state, tone};
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor, of_journal};
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
+use crate::wrap::wrapped;
 
 /// Writes the intents as they are read, so that memory does not depend on their number.
 pub(super) async fn run(
@@ -56,37 +57,45 @@ struct IntentTable {
     widths: [usize; COLUMNS.len()],
     /// Of the terminal, if it is one.
     width: Option<usize>,
-    /// How many of the columns are shown: those that fit with the rows of the first page. Zero before the heading.
-    shown: usize,
+    /// Which of the columns are shown: those that fit with the rows of the first page. `None` before the heading.
+    shown: Option<[bool; COLUMNS.len()]>,
+    /// Which of the columns say nothing, because they are empty, or their cells are those of the key.
+    says_nothing: [bool; COLUMNS.len()],
     /// Of each state in its order, and two of resolved intents.
     sums: BTreeMap<(usize, bool, &'static str), IntentSum>,
     services: BTreeMap<String, IntentSum>,
 }
 
-/// The last ones are left out first.
 const COLUMNS: [&str; 7] = ["KEY", "STATE", "AMOUNT", "BEGUN AT", "TRANSACTION", "REFERENCE", "ATTEMPT"];
-
-/// However narrow the terminal is, these columns are shown.
-const ALWAYS: usize = 3;
 
 /// The column that is aligned to the right.
 const AMOUNT: usize = 2;
+
+/// What does not fit is left out in this order: a payment is searched by its amount, its reference and its time. The first three
+/// columns are shown however narrow the terminal is.
+const LEFT_OUT_FIRST: [usize; 4] = [6, 4, 3, 5];
 
 impl IntentTable {
     /// `width` is that of the terminal.
     fn new(style: Style, width: Option<usize>) -> Self {
         let (sums, services) = (BTreeMap::new(), BTreeMap::new());
-        Self { style, widths: COLUMNS.map(str::len), width, shown: 0, sums, services }
+        let says_nothing = [true; COLUMNS.len()];
+        Self { style, widths: COLUMNS.map(str::len), width, shown: None, says_nothing, sums, services }
     }
 
-    /// The first columns that fit into the terminal, with two spaces between them.
-    fn fitting(&self) -> usize {
-        let Some(width) = self.width else { return COLUMNS.len() };
-        let ends = self.widths.iter().scan(0, |end, width| {
-            *end += width + 2;
-            Some(*end - 2)
-        });
-        ends.take_while(|end| *end <= width).count().max(ALWAYS)
+    /// The columns that fit into the terminal, with two spaces between them. Those that say nothing are left out first.
+    fn fitting(&self) -> [bool; COLUMNS.len()] {
+        let mut shown = [true; COLUMNS.len()];
+        let Some(width) = self.width else { return shown };
+        let says_nothing = LEFT_OUT_FIRST.into_iter().filter(|column| self.says_nothing[*column]);
+        for column in says_nothing.chain(LEFT_OUT_FIRST) {
+            let widths = self.widths.iter().zip(shown).filter(|(_, is_shown)| *is_shown);
+            if widths.map(|(width, _)| width + 2).sum::<usize>() <= width + 2 {
+                break;
+            }
+            shown[column] = false;
+        }
+        shown
     }
 
     /// The lines of a page, which are added to the sums.
@@ -106,13 +115,14 @@ impl IntentTable {
             self.sums.entry((order, is_unpaid, label)).or_default().add(intent);
         }
         for (cells, _) in &rows {
-            for (width, cell) in self.widths.iter_mut().zip(cells) {
-                *width = (*width).max(cell.chars().count());
+            for (column, cell) in cells.iter().enumerate() {
+                self.widths[column] = self.widths[column].max(cell.chars().count());
+                self.says_nothing[column] &= cell.is_empty() || *cell == cells[0];
             }
         }
         let mut text = String::new();
-        if !rows.is_empty() && self.shown == 0 {
-            self.shown = self.fitting();
+        if !rows.is_empty() && self.shown.is_none() {
+            self.shown = Some(self.fitting());
             self.write_line(&mut text, &COLUMNS.map(str::to_owned), |_| Some(Tone::Heading));
         }
         for (cells, tone) in &rows {
@@ -127,8 +137,11 @@ impl IntentTable {
             return format!("{}\n", self.style.paint(Tone::Dim, "none"));
         }
         let mut text = "\n".to_owned();
-        if self.shown < COLUMNS.len() {
-            let left_out = COLUMNS[self.shown..].join(", ");
+        let is_left_out =
+            |column: &usize| self.shown.is_some_and(|shown| !shown[*column]) && !self.says_nothing[*column];
+        let left_out: Vec<_> = (0..COLUMNS.len()).filter(is_left_out).map(|column| COLUMNS[column]).collect();
+        if !left_out.is_empty() {
+            let left_out = left_out.join(", ");
             let note = format!("the terminal is too narrow for {left_out}: see `{}`", of_journal("show KEY"));
             let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
         }
@@ -141,7 +154,7 @@ impl IntentTable {
             let service = for_terminal(service);
             let _ = writeln!(text, "at {service}: {}, {}", sum.intents(), sum.sum());
         }
-        text
+        wrapped(&text, self.width)
     }
 
     fn write_line(
@@ -151,7 +164,9 @@ impl IntentTable {
         tone: impl Fn(usize) -> Option<Tone>,
     ) {
         let mut line = String::new();
-        for (column, (cell, width)) in cells.iter().zip(self.widths).enumerate().take(self.shown) {
+        let shown = self.shown.unwrap_or([true; COLUMNS.len()]);
+        let cells = cells.iter().zip(self.widths).enumerate();
+        for (column, (cell, width)) in cells.filter(|(column, _)| shown[*column]) {
             let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
             let cell = tone(column).map_or_else(|| cell.clone(), |tone| self.style.paint(tone, cell));
             let separator = if column == 0 { "" } else { "  " };
@@ -163,7 +178,7 @@ impl IntentTable {
 }
 
 fn cells(intent: &Intent) -> [String; COLUMNS.len()] {
-    let amount = intent.request.amount.map(|amount| amount.to_string());
+    let amount = intent.request.amount.map(money);
     let id = intent.transaction_id().map(|id| for_terminal(id.as_str()));
     let reference = intent.request.reference.as_deref().map(for_terminal);
     [
