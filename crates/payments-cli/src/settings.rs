@@ -18,7 +18,7 @@ pub(crate) use self::journal_place::{JOURNAL, JournalPlace, MOST_PAGES, OpenFor,
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::repeated::{
-    by_option, login_name, of_journal, service_options, shell_word, typed_options,
+    by_option, login_name, of_journal, retry_command, service_options, shell_word, typed_options,
 };
 pub(crate) use self::source::Source;
 use self::source::{

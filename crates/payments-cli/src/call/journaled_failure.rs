@@ -9,8 +9,8 @@ use payments_journal::{Error, IntentState, StoreError};
 use crate::call::{self, Call, hints};
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation};
 use crate::intent::IntentNote;
-use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service, retry};
-use crate::settings::{Settings, shell_word};
+use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service};
+use crate::settings::{Settings, retry_command, shell_word};
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
@@ -66,7 +66,7 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
     match (failure.outcome, status.filter(|_| !error.is_decline())) {
         (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
             "the key stays rejected until a person allows it to be sent again: {}",
-            retry(&format!("--status {status} --key={}", shell_word(error.key().as_str())))
+            retry_command(&format!("--status {status} --key={}", shell_word(error.key().as_str())))
         )),
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),

@@ -6,7 +6,7 @@ use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
-use crate::settings::{by_option, of_journal, service_options, shell_word};
+use crate::settings::{of_journal, service_options, shell_word};
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
@@ -146,11 +146,6 @@ pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> 
     } else {
         of_journal(&format!("{command} {key}{options}"))
     }
-}
-
-/// `journal retry` with these options, ready to paste.
-pub(crate) fn retry(options: &str) -> String {
-    format!("{}{}", of_journal(&format!("retry {options}")), by_option())
 }
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.

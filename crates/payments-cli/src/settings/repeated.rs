@@ -101,3 +101,8 @@ pub(crate) fn login_name() -> Option<String> {
 pub(crate) fn by_option() -> &'static str {
     if login_name().is_some() { "" } else { " --by NAME" }
 }
+
+/// `journal retry` with these options, ready to paste.
+pub(crate) fn retry_command(options: &str) -> String {
+    format!("{}{}", of_journal(&format!("retry {options}")), by_option())
+}

@@ -158,7 +158,7 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
     workspace.reconcile(report("Settled"), "--charged-status settled").exits(8);
     let misspelled = workspace.reconcile(report("Settled"), "--charged-status setled --output text").exits(2);
     let shown = "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  \
-                 a status with the words Settled (2)\n  no row has the named status setled\n";
+                 a status with the words Settled (2)\n  no row has the words setled, which an option names\n";
     assert!(misspelled.stdout.contains(shown), "{}", misspelled.stdout);
     assert!(!misspelled.stdout.contains("every charge is explained"), "{}", misspelled.stdout);
     let pending = workspace.reconcile(report("Pending"), "--charged-status settled").quiet(0).json();
@@ -796,10 +796,16 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     has(workspace.reconcile(nothing, &both).refusal(), ["the file of --rest", "exists"]);
     workspace.write("rest.csv", &unfilled);
     workspace.reconcile(nothing, &both).exits(5);
-    assert_eq!(
-        [workspace.read("found.csv").lines().count(), workspace.read("rest.csv").lines().count()],
-        [1, 3]
-    );
+    let lines = || ["found.csv", "rest.csv"].map(|name| workspace.read(name).lines().count());
+    assert_eq!(lines(), [1, 3]);
+    // Nor in this one, once its key was sent again.
+    let filled = workspace.read("rest.csv").replace(",1,2,,,,", ",1,2,,not processed,gone,");
+    workspace.write("rest.csv", filled);
+    workspace.journals(format!("resolve --from {rest}")).exits(0);
+    workspace.token("tok_approved", "invoice-22", "10.50").processed();
+    has(workspace.journals(format!("resolve --from {rest}")).refusal(), ["1 problem"]);
+    workspace.reconcile(nothing, &both).exits(0);
+    assert_eq!(lines(), [1, 1]);
     for path in [&out, &rest] {
         fs::remove_file(path).unwrap();
     }

@@ -54,6 +54,7 @@ fn own_messages_of_the_command_are_documented() {
     let (get, create) = ("transaction get txn_1 --timeout 1", "transaction create --file");
     let (batch, resolve) =
         ("batch run --journal billing.db", "journal resolve invoice-1 --journal billing.db");
+    of("", folder, &closes.base_url, &with("--journal two.db --key order-1 --merchant books"), &[]);
     let messages = [
         ("an unknown option", "transaction create --fil x", &[][..]),
         ("the API key as an argument", &with("--api-key sk"), &[]),
@@ -84,6 +85,12 @@ fn own_messages_of_the_command_are_documented() {
             "the same charge to another service",
             &with("--journal billing.db --key invoice-1"),
             &[("PAYMENTS_BASE_URL", "http://127.0.0.1:1")],
+        ),
+        ("a forgotten merchant", &with("--journal two.db --key order-2"), &[]),
+        (
+            "a merchant in other letter case",
+            &with("--journal two.db --key order-2"),
+            &[("PAYMENTS_MERCHANT", "Books")],
         ),
         ("a charge with a key and a reference whose response was lost", &cart("cart-88-try-1"), &[]),
         ("the same payment under another key", &cart("cart-88-try-2"), &[]),

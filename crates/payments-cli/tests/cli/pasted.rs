@@ -96,6 +96,22 @@ fn printed_commands_work_as_they_are_printed() {
     assert!(Path::new(&workspace.path("found.csv")).exists());
 }
 
+#[test]
+fn printed_retry_runs_where_no_login_name_is_known() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(2));
+    workspace.good(1);
+    for run in [workspace.charging("k0", TOKEN_PAYMENT), workspace.billing("")] {
+        let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
+        let ended = nobody.text();
+        let printed = commands(&ended.shown()).into_iter().find(|command| command.contains(" retry "));
+        let printed = printed.unwrap_or_else(|| panic!("{ended:?}"));
+        let line = printed.strip_prefix("payments ").unwrap();
+        let line = line.strip_suffix(" --by NAME").unwrap_or_else(|| panic!("{printed}"));
+        workspace.does(format!("{line} --by ada")).exits(0);
+    }
+}
+
 /// A report is compared with the keys of one merchant, and the message says which option names it.
 #[test]
 fn merchant_of_a_report_is_named_as_for_a_call() {

@@ -296,7 +296,7 @@ fn what_helps_rows_of_another_merchant_is_said_once_d47() {
         ],
     );
     // A file of resolutions is for one service too.
-    let rows: String = (1..=40).map(|number| format!("k{number},txn_{number},\n")).collect();
+    let rows = (1..=40).map(|number| format!("k{number},txn_{number},\n")).collect::<Vec<_>>().concat();
     let text = workspace.resolving(format!("Key,TransactionId,Note\n{rows}")).text().exits(2).stderr;
     has(&text, ["  line 2: k1: Key belongs to another service", "\n  and 39 rows like it\n"]);
     assert_eq!(text.matches(helps).count(), 1, "{text}");

@@ -14,12 +14,12 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::marks_of_payment;
 use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::{journal_command, of_other_service, retry};
+use crate::report::advice::{journal_command, of_other_service};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
-use crate::settings::{KnownKeys, shell_word};
+use crate::settings::{KnownKeys, retry_command, shell_word};
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
@@ -368,7 +368,7 @@ fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> Str
         }
         (state, None) => {
             let correction = how_to_reopen(intent, request)
-                .map(|options| format!("if this row corrects it, run `{}` first; ", retry(&options)));
+                .map(|options| format!("if this row corrects it, run `{}` first; ", retry_command(&options)));
             format!(
                 "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \
                  --after-rejection, and remove this row from the file; use a new key only for a different payment",

@@ -101,8 +101,8 @@ pub(super) async fn run(
     result.show(output)
 }
 
-/// Whether nothing in this file of `journal reconcile` is still to be done: each key is as its row says, and nobody has written into
-/// the other rows.
+/// Whether nothing in this file of `journal reconcile` is still to be done: the journal has what each row says, and nobody has written
+/// into the other rows.
 pub(super) async fn is_done(path: &Path, place: &JournalPlace, journal: &Journal) -> Result<bool, Failure> {
     let Ok(file) = RowFile::read(path, Role::Resolutions, place) else { return Ok(false) };
     if !file.table(file.separator()).is_ok_and(|table| is_of_reconcile(table.headings())) {
@@ -116,7 +116,7 @@ pub(super) async fn is_done(path: &Path, place: &JournalPlace, journal: &Journal
     for row in rows {
         let found = journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
         let said = row.verdict.about(found.as_ref());
-        if !found.zip(said.ok()).is_some_and(|(intent, verdict)| row.is_already_so(&intent, &verdict)) {
+        if !found.zip(said.ok()).is_some_and(|(intent, verdict)| row.is_recorded(&intent, &verdict)) {
             return Ok(false);
         }
     }

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
 
-use crate::report::advice::retry;
-use crate::settings::of_journal;
+use crate::settings::{of_journal, retry_command};
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
@@ -135,7 +134,7 @@ impl fmt::Display for Stop {
             Self::Forbidden(..) => write!(
                 f,
                 "the service forbids the charge (HTTP 403): find out why, then run `{}`",
-                retry("--status 403")
+                retry_command("--status 403")
             ),
             Self::Blocked(status) => write!(
                 f,

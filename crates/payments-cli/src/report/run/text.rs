@@ -9,9 +9,8 @@ use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
 use super::{RejectedRow, Summary};
 use crate::format::{counted, money};
-use crate::report::advice::retry;
 use crate::report::exit_code::ExitCode;
-use crate::settings::{of_journal, service_options};
+use crate::settings::{of_journal, retry_command, service_options};
 use crate::style::{Style, Tone, for_terminal};
 
 impl Summary {
@@ -202,7 +201,7 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
     if !together.is_empty() {
         lines.push(format!(
             "fix the cause, then run `{}` so that the same command sends them again",
-            retry(&format!("--status {}", listed(together)))
+            retry_command(&format!("--status {}", listed(together)))
         ));
     }
     if !one_by_one.is_empty() {
@@ -211,7 +210,7 @@ fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
              again with `{}`",
             listed(one_by_one),
             of_journal("list --state rejected"),
-            retry("--key KEY")
+            retry_command("--key KEY")
         ));
     }
     lines

@@ -312,8 +312,9 @@ impl<'a> Document<'a> {
     fn unnamed_lines(&self) -> impl Iterator<Item = String> {
         let are_there = !self.unnamed_statuses.is_empty();
         let shown = are_there.then(|| status_words::shown(self.unnamed_statuses));
-        let missing = (are_there && !self.missing_statuses.is_empty())
-            .then(|| format!("no row has the named status {}", self.missing_statuses.join(", ")));
+        let missing = (are_there && !self.missing_statuses.is_empty()).then(|| {
+            format!("no row has the words {}, which an option names", self.missing_statuses.join(", "))
+        });
         shown.into_iter().chain(missing)
     }
 

@@ -103,14 +103,17 @@ impl ResolutionRow {
 
     /// Whether the key is already as the row says: the same file may be given again.
     pub(super) fn is_already_so(&self, intent: &Intent, verdict: &Verdict) -> bool {
-        let number = self.attempt.unwrap_or(intent.attempts);
-        match (intent.decision_about(number).map(|decided| &decided.verdict), verdict) {
-            (Some(Verdict::Rejected(decided)), Verdict::Rejected(id)) => id.is_none() || decided == id,
-            // Of an earlier attempt nothing else can be said.
-            (Some(decided), said) => {
-                decided == said && (number == intent.attempts || matches!(said, Verdict::Processed(_)))
-            }
-            (None, _) => false,
+        let is_newest = self.attempt.is_none_or(|number| number == intent.attempts);
+        // Of an earlier attempt nothing else can be said.
+        self.is_recorded(intent, verdict) && (is_newest || matches!(verdict, Verdict::Processed(_)))
+    }
+
+    /// Whether the journal has this verdict about the attempt of the row, which may have been sent again since.
+    pub(super) fn is_recorded(&self, intent: &Intent, verdict: &Verdict) -> bool {
+        let decided = intent.decision_about(self.attempt.unwrap_or(intent.attempts));
+        match (decided.map(|decided| &decided.verdict), verdict) {
+            (Some(Verdict::Rejected(_)), Verdict::Rejected(None)) => true,
+            (decided, said) => decided == Some(said),
         }
     }
 
