@@ -665,3 +665,25 @@ fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {
         assert_eq!(results.matches(LIKE_A_CARD).count(), 3, "{results}");
     }
 }
+
+/// Documents have the digits of the file.
+#[test]
+fn people_see_two_decimals() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::request_lost(TOKENS));
+    workspace.rows("k1,tok_approved,10.5,false,one\nk2,tok_approved,7,false,two\n");
+    let text = workspace.billing("--concurrency 1").text().exits(5).stdout;
+    has(
+        &text,
+        ["line 2: k1, 10.50 (", "  processed           1   7.00\n", "  total               2  17.50\n"],
+    );
+    has(workspace.journals("list --output text").stdout, ["   10.50  ", "    7.00  ", " 17.50\n"]);
+    has(workspace.show_text("k1"), ["  amount           10.50\n"]);
+    has(workspace.journals("list").stdout, ["\"amount\":10.5,", "\"amount\":7,"]);
+    assert_eq!(workspace.column("amount"), ["10.5", "7"]);
+    let file = "Key,Note,Verdict\nk1,gone,not processed\n";
+    has(
+        workspace.resolving(file).text().exits(0).stdout,
+        ["  k1  10.50 not processed: gone\n", "1 intent, 10.50\n"],
+    );
+}
