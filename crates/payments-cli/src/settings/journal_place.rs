@@ -225,19 +225,20 @@ impl JournalPlace {
             let label = if let [only] = *known { only } else { "LABEL" };
             return Err(Failure::configuration(format!(
                 "no merchant is named, and every payment of {base_url} in the journal {self} has one: {shown}; nothing was sent: \
-                 give --merchant {label}, or another merchant a label of its own"
+                 give --merchant {label}; if it is another merchant, give it a label of its own"
             )));
         }
         if let Some(same) = known.iter().find(|known| known.eq_ignore_ascii_case(new)) {
             return Err(Failure::configuration(format!(
                 "the journal {self} has payments of the merchant {same}, and none of {new}; nothing was sent: \
-                 give --merchant {same}, or another merchant a label that is clearly another"
+                 give --merchant {same}; if it is another merchant, give it a label that is clearly another"
             )));
         }
         if !known.is_empty() {
+            let merchants = if known.len() == 1 { "merchant" } else { "merchants" };
             stderr::warn(&format!(
-                "the journal {self} has payments of the merchants {shown}, and none of {new}: if this label is mistyped, stop, because \
-                 every key is then charged and kept under a wrong merchant"
+                "the journal {self} has payments of the {merchants} {shown}, and none of {new}: if this label is mistyped, stop, because \
+                 every key is then charged and kept under a wrong merchant; `payments journal rename-service` corrects those that were"
             ));
         }
         Ok(())

@@ -227,11 +227,11 @@ fn first_payment_of_a_merchant_is_questioned_d47() {
     for (options, parts) in [
         (
             "",
-            ["no merchant is named, and every payment of ", " has one: books; ", "give --merchant books, or"],
+            ["no merchant is named, and every payment of ", " has one: books; ", "give --merchant books; if"],
         ),
         (
             "--merchant Books",
-            ["payments of the merchant books, ", "none of Books; ", "give --merchant books, or"],
+            ["payments of the merchant books, ", "none of Books; ", "give --merchant books; if"],
         ),
     ] {
         for run in [
@@ -254,12 +254,12 @@ fn first_payment_of_a_merchant_is_questioned_d47() {
         begins(&warning, "WARNING: the journal ");
         has(
             &warning,
-            ["has payments of the merchants books, and none of boks: if this label is mistyped, stop"],
+            ["has payments of the merchant books, and none of boks: if this label is mistyped, stop"],
         );
     }
     workspace.charging("n3", TOKEN_PAYMENT).with("--merchant boks").end().quiet(0);
     let several = workspace.bills("").refusal();
-    has(several, ["has one: boks, books; ", "give --merchant LABEL, or"]);
+    has(several, ["has one: boks, books; ", "give --merchant LABEL; if"]);
 }
 
 #[test]
@@ -272,7 +272,7 @@ fn what_helps_rows_of_another_merchant_is_said_once_d47() {
     has(
         &text,
         [
-            "  40 rows have keys of another service, ",
+            "  40 rows have keys that were first used for ",
             helps,
             "  line 2: k1: Key belongs",
             "\n  and 39 rows like it\n",

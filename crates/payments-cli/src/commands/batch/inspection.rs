@@ -129,13 +129,13 @@ fn about_other_services(failure: Failure, of_others: &BTreeMap<String, u64>, cal
     if failure.violation_count.map(NonZeroU64::get) != Some(*count) {
         return failure.hint(helps);
     }
+    let rows = if *count == 1 {
+        "1 row has a key that was".to_owned()
+    } else {
+        format!("{count} rows have keys that were")
+    };
     failure.with_message(format!(
-        "{}, which was first used for {recorded}, and this run is for {called}; nothing was sent: {helps}",
-        if *count == 1 {
-            "1 row has a key of another service".to_owned()
-        } else {
-            format!("{count} rows have keys of another service")
-        }
+        "{rows} first used for {recorded}, and this run is for {called}; nothing was sent: {helps}"
     ))
 }
 
