@@ -179,9 +179,9 @@ impl JournalPlace {
         journal.check_history().await.map_err(|error| self.failure(&error))
     }
 
-    /// Before the first payment of a service: warns, whatever the output is, if the journal has payments, but none of this base URL,
-    /// because one of both may be a rehearsal, or none of this merchant. Refuses a forgotten label and one in other letter case. No more
-    /// than so many pages are read, and if there are more, nothing is said.
+    /// Before the first payment of a service: warns, whatever the output is, if the journal has payments, but none of this base
+    /// URL, because one of both may be a rehearsal, or none of this merchant. Refuses a forgotten label and one in other letter
+    /// case. No more than so many pages are read, and if there are more, nothing is said.
     pub(crate) async fn check_first_use(
         &self,
         journal: &Journal,
@@ -237,8 +237,9 @@ impl JournalPlace {
         if !known.is_empty() {
             let merchants = if known.len() == 1 { "merchant" } else { "merchants" };
             stderr::warn(&format!(
-                "the journal {self} has payments of the {merchants} {shown}, and none of {new}: if this label is mistyped, stop, because \
-                 every key is then charged and kept under a wrong merchant; `payments journal rename-service` corrects those that were"
+                "the journal {self} has payments of the {merchants} {shown}, and none of {new}: if this label is mistyped, stop, \
+                 because every key is then charged and kept under a wrong merchant; `payments journal rename-service` corrects those \
+                 that were"
             ));
         }
         Ok(())

@@ -101,8 +101,8 @@ pub(super) async fn run(
     result.show(output)
 }
 
-/// Whether nothing in this file of `journal reconcile` is still to be done: the journal has what each row says, and nobody has written
-/// into the other rows.
+/// Whether nothing in this file of `journal reconcile` is still to be done: the journal has what each row says, and nobody has
+/// written into the other rows.
 pub(super) async fn is_done(path: &Path, place: &JournalPlace, journal: &Journal) -> Result<bool, Failure> {
     let Ok(file) = RowFile::read(path, Role::Resolutions, place) else { return Ok(false) };
     if !file.table(file.separator()).is_ok_and(|table| is_of_reconcile(table.headings())) {
