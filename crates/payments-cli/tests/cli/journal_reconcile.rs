@@ -158,7 +158,7 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
     workspace.reconcile(report("Settled"), "--charged-status settled").exits(8);
     let misspelled = workspace.reconcile(report("Settled"), "--charged-status setled --output text").exits(2);
     let shown = "STATUS THAT NOBODY HAS NAMED, so its rows decide nothing\n  \
-                 a status with the words Settled (2)\n  no row has the words setled, which an option names\n";
+                 a status with the words Settled (2)\n  no row has the word setled, which an option names\n";
     assert!(misspelled.stdout.contains(shown), "{}", misspelled.stdout);
     assert!(!misspelled.stdout.contains("every charge is explained"), "{}", misspelled.stdout);
     let pending = workspace.reconcile(report("Pending"), "--charged-status settled").quiet(0).json();

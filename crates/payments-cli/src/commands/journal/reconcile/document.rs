@@ -313,7 +313,8 @@ impl<'a> Document<'a> {
         let are_there = !self.unnamed_statuses.is_empty();
         let shown = are_there.then(|| status_words::shown(self.unnamed_statuses));
         let missing = (are_there && !self.missing_statuses.is_empty()).then(|| {
-            format!("no row has the words {}, which an option names", self.missing_statuses.join(", "))
+            let words = if self.missing_statuses.len() == 1 { "word" } else { "words" };
+            format!("no row has the {words} {}, which an option names", self.missing_statuses.join(", "))
         });
         shown.into_iter().chain(missing)
     }
