@@ -44,6 +44,9 @@ fn is_formula(part: &str) -> bool {
 pub(crate) struct Table<'a> {
     records: Records<'a>,
     headings: Vec<String>,
+    text: &'a [u8],
+    /// The fewest cells of a row, once a cell with several lines was met.
+    narrowest: Option<usize>,
     has_rows: bool,
     may_hide_rows: bool,
     is_own: bool,
@@ -73,13 +76,15 @@ impl<'a> Table<'a> {
         };
         let cells = (0..records.ends.len()).map(|index| records.cell(index).unwrap_or("\u{fffd}"));
         let headings: Vec<_> = cells.map(str::to_owned).collect();
-        match is_whole {
-            Ok(()) => {
-                let is_own = is_own(&headings);
-                Ok(Self { records, headings, has_rows: false, may_hide_rows: false, is_own })
-            }
-            Err(rule) => Err(Problem::new(records.begun_at, "header", rule)),
-        }
+        let holds_a_row =
+            |name: &String| name.contains(['\r', '\n']) && name.contains(char::from(separator));
+        let is_whole = is_whole.and_then(|()| match headings.iter().any(holds_a_row) {
+            true => Err(HIDES_A_ROW.to_owned()),
+            false => Ok(()),
+        });
+        is_whole.map_err(|rule| Problem::new(records.begun_at, "header", rule))?;
+        let is_own = is_own(&headings);
+        Ok(Self { records, headings, text, narrowest: None, has_rows: false, may_hide_rows: false, is_own })
     }
 
     pub(crate) fn headings(&self) -> &[String] {
@@ -109,11 +114,16 @@ impl<'a> Table<'a> {
     /// Reads the next row; `None` at the end. Skips empty lines and rows without content. Spreadsheets leave out empty last
     /// cells, so missing cells are empty. The error is a problem because of which the cells cannot be assigned to columns.
     pub(crate) fn next(&mut self) -> Option<Result<(), Problem>> {
-        let Self { records, headings, may_hide_rows, .. } = self;
+        let Self { records, headings, text, narrowest, may_hide_rows, .. } = self;
         let rule = loop {
             match records.next()? {
                 Err(rule) => break rule,
-                Ok(()) if records.separators.may_hide_a_row(headings.len()) => {
+                Ok(())
+                    if records.separators.most_later.is_some()
+                        && records.separators.may_hide_a_row(*narrowest.get_or_insert_with(|| {
+                            narrowest_row(text, records.separator, headings.len())
+                        })) =>
+                {
                     break HIDES_A_ROW.to_owned();
                 }
                 Ok(()) if records.text.is_empty() => {}
@@ -176,6 +186,20 @@ impl<'a> Table<'a> {
     }
 }
 
+/// The fewest cells of a row below so many headings. What has at most half as many cells is no row, such as a line with a sum.
+fn narrowest_row(text: &[u8], separator: u8, columns: usize) -> usize {
+    let (mut records, mut narrowest) = (Records::new(text, separator), columns);
+    let mut is_row = false;
+    while let Some(read) = records.next() {
+        let has_one_line = records.separators.most_later.is_none();
+        if is_row && read.is_ok() && has_one_line && records.ends.len() * 2 > columns {
+            narrowest = narrowest.min(records.ends.len());
+        }
+        is_row = true;
+    }
+    narrowest
+}
+
 /// Whether a cell is the line that names the separator to a spreadsheet, such as `sep=,`. A separator that is not a comma
 /// has an explanation of its own.
 fn is_separator_line(cell: &str) -> bool {
@@ -227,6 +251,8 @@ struct Separators {
     current: usize,
     first: Option<usize>,
     most_later: Option<usize>,
+    /// Whether a later line has as many as the first.
+    is_first_repeated: bool,
 }
 
 impl Separators {
@@ -234,14 +260,17 @@ impl Separators {
         let count = Some(mem::take(&mut self.current));
         match self.first {
             None => self.first = count,
-            Some(_) => self.most_later = self.most_later.max(count),
+            Some(first) => {
+                self.most_later = self.most_later.max(count);
+                self.is_first_repeated |= count == Some(first) && first > 0;
+            }
         }
     }
 
-    /// Whether the first line has as many cells as a row of so many columns, and so has a later one.
-    fn may_hide_a_row(&self, columns: usize) -> bool {
+    /// Whether the first line has as many cells as a row of the file, which has at least so many, and so has a later one.
+    fn may_hide_a_row(&self, narrowest: usize) -> bool {
         let lines = self.first.zip(self.most_later);
-        lines.is_some_and(|(first, later)| first.min(later) + 1 >= columns)
+        self.is_first_repeated || lines.is_some_and(|(first, later)| first.min(later) + 1 >= narrowest)
     }
 }
 
@@ -451,7 +480,7 @@ mod tests {
     #[test]
     fn quotation_mark_that_hides_rows_is_found() {
         let hides = |text: &str| {
-            let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
+            let Ok(mut table) = Table::begin(text.as_bytes(), b',') else { return true };
             while let Some(row) = table.next() {
                 if let Err(problem) = row {
                     assert!(table.may_hide_rows(), "{text:?}: {problem:?}");
@@ -472,6 +501,11 @@ mod tests {
             "Key,Amount\na,\"1\"0\n",
             "Key,Text\na,\"x\" \n",
             "Key,Text\na,\"x\nb,y\n",
+            // Rows without their last cells.
+            "Key,Amount,Text,Date\na,5,\"x\nb,6,y\"\n",
+            "Key,Amount,Text,Date\na,5,\"x, y\nb,6,y\"\nc,7,z\n",
+            "Text,Key,Amount,Date\n\"x,a,5\ny\",b,6\n",
+            "Key,\"Customer\na,Smith\"\nb,Jones\n",
         ] {
             assert!(hides(text), "{text:?}");
         }
@@ -479,6 +513,8 @@ mod tests {
             "Key,Text\na,\"Monitor 12\"\"\"\nb,5\" pipe\nc,\"x, y\"\n",
             "Key,Text\na,\"two\nlines\"\nb,\"\"\n",
             "Key,Text,Amount,Date\na,\"Street 5, left\r\nParis, France\",5,\n",
+            "Key,Text,Amount,Date\na,\"Street 5, left\nParis\",5\nb,x,5\nSum,10\n",
+            "Key,\"Amount\n(EUR)\",Text\na,5,x\n",
         ] {
             assert!(!hides(text), "{text:?}");
         }

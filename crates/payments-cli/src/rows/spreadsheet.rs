@@ -321,7 +321,7 @@ impl Date {
             date.style += word.before;
             if word.is_number {
                 let number: u16 = word.text.parse().ok()?;
-                let is_year = word.text.len() == 4 && (1900..2200).contains(&number);
+                let is_year = word.text.len() == 4 && (1900..=9999).contains(&number);
                 if word.text.len() > 2 && !is_year {
                     return None;
                 }
@@ -515,6 +515,7 @@ mod tests {
             ("4512.50", &["4512.5"]),
             ("2026.00", &["2026"]),
             ("2043-2", &["Feb-43", "Feb 43", "02/2043", "fev/43", "2043-02-01", "1/2/2043"]),
+            ("4711-2", &["Feb-11", "2/4711", "4711-02-01"]),
             ("2043-3", &["mrt-43"]),
             ("2043-5", &["maj-43", "mei-43"]),
             ("2043-10", &["out/43", "okt-43"]),
