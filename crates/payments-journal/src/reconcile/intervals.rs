@@ -34,6 +34,15 @@ impl Interval {
         Self { first: self.first.saturating_sub(by), last: self.last.saturating_add(by) }
     }
 
+    /// With this much time after it.
+    pub(super) fn longer_by(self, by: Duration) -> Self {
+        Self { last: self.widened(by).last, ..self }
+    }
+
+    pub(super) const fn overlaps(self, other: Self) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+
     pub(super) const fn contains(self, other: Self) -> bool {
         self.first <= other.first && other.last <= self.last
     }
@@ -94,8 +103,7 @@ impl<T: Copy + Ord> Intervals<T> {
         let earliest = asked.first.saturating_sub(self.longest);
         let begin = self.short.partition_point(|(interval, _)| interval.first < earliest);
         let near = self.short[begin..].iter().take_while(move |(interval, _)| interval.first <= asked.last);
-        let overlaps = move |at: Interval| at.first <= asked.last && asked.first <= at.last;
-        let overlapping = near.chain(&self.long).filter(move |(interval, _)| overlaps(*interval));
+        let overlapping = near.chain(&self.long).filter(move |(interval, _)| interval.overlaps(asked));
         overlapping.map(|(_, value)| *value)
     }
 }

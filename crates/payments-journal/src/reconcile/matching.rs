@@ -11,7 +11,7 @@ use super::reconciliation::{
     Candidate, OfAnotherMerchant, Proposal, ReconcileOptions, ReconciledAttempt, Reconciliation, Undecided,
     UndecidedReason, Unexplained,
 };
-use super::report::{Part, Report, ReportCell, ReportRow, RowStatus, Slot};
+use super::report::{Report, ReportCell, ReportRow, RowStatus, Slot, folded};
 use crate::{Intent, IntentKey, StateName, Verdict};
 
 /// The report, and the intents that were compared with it so far.
@@ -36,8 +36,8 @@ type RowsBySlot = Index<Slot, usize>;
 /// The attempts that a row can find: of each the index of its intent, and its number.
 type AttemptsBySlot = Index<Slot, (usize, u32)>;
 
-/// The attempts whose own charged row is in the report: of each its intent and transaction.
-type ChargedBySlot = Index<Slot, (usize, usize)>;
+/// The attempts whose own charged row is in the report, by amount and [`folded`] reference: of each its intent and transaction.
+type Charged = Index<(Amount, String), (usize, usize)>;
 
 /// The intents with an open attempt whose request the journal has lost, by its amount if that is known.
 type LostByAmount = Index<Option<Amount>, usize>;
@@ -47,6 +47,9 @@ const MOST: usize = 10;
 
 /// Chosen by this SDK: a report may be late by a weekend's closing.
 const SPARE: Duration = Duration::from_hours(48);
+
+/// Chosen by this SDK: how long after the window of a declined payment its processor, or a person there, may try it again.
+const TRIED_AGAIN: Duration = Duration::from_hours(7 * 24);
 
 impl<'a> Matching<'a> {
     pub(super) fn of(rows: &'a [ReportRow], options: &'a ReconcileOptions) -> Self {
@@ -85,7 +88,7 @@ impl<'a> Matching<'a> {
     pub(super) fn finish(self) -> Reconciliation {
         let (rows, attempts) = (self.rows_by_slot(), self.attempts_by_slot());
         let transactions = 0..self.report.transactions.len();
-        let charged = self.charged_by_slot();
+        let charged = self.charged_by_reference();
         let mut known_by = self.known_by.values();
         let is_of_another_merchant =
             !self.known_by.is_empty() && known_by.all(|known_by| self.another_merchant(known_by).is_some());
@@ -302,7 +305,7 @@ impl<'a> Matching<'a> {
             let is_of_another = |mark: Mark| !is_own(&mark) && self.references.contains(&mark);
             self.report.is_declined(transaction)
                 || is_exact && self.report.charged_amounts(transaction).any(is_other)
-                || has_reference && self.report.references(transaction).any(is_of_another)
+                || has_reference && self.report.reference_marks(transaction).any(is_of_another)
         };
         let known =
             intent.known.iter().filter_map(|(id, number)| Some((self.report.transaction(id)?, *number)));
@@ -349,11 +352,9 @@ impl<'a> Matching<'a> {
             if let Some(transaction) = self.report.transaction(id) {
                 candidates.entry(transaction).or_default().insert(intent.shown.attempt);
             }
-            if intent.shown.state == StateName::Unknown {
-                return candidates;
-            }
         }
-        for attempt in intent.attempts.iter().filter(|attempt| attempt.is_searched) {
+        let is_id_alone = intent.id.is_some() && intent.shown.state == StateName::Unknown;
+        for attempt in intent.attempts.iter().filter(|attempt| attempt.is_searched && !is_id_alone) {
             for row in by_slot.overlapping(self.report.slots_for(attempt), attempt.window) {
                 candidates.entry(self.report.transaction_of[row]).or_default().insert(attempt.number);
                 if candidates.len() > MOST {
@@ -361,7 +362,25 @@ impl<'a> Matching<'a> {
                 }
             }
         }
+        if candidates.keys().any(|transaction| self.report.is_declined(*transaction)) {
+            candidates.extend(self.charged_later(intent));
+        }
         candidates
+    }
+
+    /// A charge of no key with the amount of an open payment and a reference like its own, also from after its window.
+    fn charged_later(&self, intent: &Subjects) -> Option<(usize, BTreeSet<u32>)> {
+        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open)?;
+        let Some(Mark::Reference(reference)) = &attempt.mark else { return None };
+        let window = attempt.window.longer_by(TRIED_AGAIN);
+        let is_it = |transaction: &&usize| {
+            !self.known_by.contains_key(*transaction)
+                && self.report.is_charged(**transaction)
+                && self.report.amount_of(**transaction) == attempt.amount
+                && self.report.rows_of(**transaction).any(|row| row.interval().overlaps(window))
+        };
+        let found = self.report.with_reference_like(reference).iter().find(is_it)?;
+        Some((*found, BTreeSet::from([attempt.number])))
     }
 
     /// The intents that a transaction may be, with their attempts. Of one that is not clear this is not asked.
@@ -406,26 +425,31 @@ impl<'a> Matching<'a> {
     }
 
     /// Only by a reference: two purchases of one amount with one card are no rarity.
-    fn charged_by_slot(&self) -> ChargedBySlot {
+    fn charged_by_reference(&self) -> Charged {
         let charged = self.known_by.iter().filter(|(transaction, _)| self.report.is_charged(**transaction));
         let pairs = charged
             .flat_map(|(transaction, known_by)| known_by.iter().map(move |index| (*index, *transaction)));
         let found = pairs.filter_map(|(index, transaction)| {
             let Subjects { shown, attempts, .. } = &self.intents[index];
             let attempt = attempts.iter().find(|attempt| attempt.number == shown.attempt)?;
-            let (Some(amount), Some(mark @ Mark::Reference(_))) = (attempt.amount, &attempt.mark) else {
+            let (Some(amount), Some(Mark::Reference(reference))) = (attempt.amount, &attempt.mark) else {
                 return None;
             };
-            let slot = Slot { amount: Part::Is(amount), mark: Part::Is(mark.clone()) };
-            Some((slot, attempt.window, (index, transaction)))
+            // The processor may write it in another way.
+            let mut references: BTreeSet<_> = self.report.references(transaction).collect();
+            references.insert(folded(reference));
+            let of_each = references.into_iter().map(move |reference| (amount, reference));
+            Some(of_each.map(move |it| (it, attempt.window, (index, transaction))))
         });
-        found.collect()
+        found.flatten().collect()
     }
 
     /// What a charge of no key is, if it repeats one that is explained.
-    fn charged_again(&self, transaction: usize, charged: &ChargedBySlot) -> Option<Unexplained> {
+    fn charged_again(&self, transaction: usize, charged: &Charged) -> Option<Unexplained> {
         let row = self.report.first_row(transaction);
-        let (index, of) = charged.overlapping(row.slots(), row.interval()).next()?;
+        let amount = *row.amount.value()?;
+        let asked = self.report.references(transaction).map(|reference| (amount, reference));
+        let (index, of) = charged.overlapping(asked, row.interval()).next()?;
         let rows = vec![self.report.lines(of), self.report.lines(transaction)];
         Some(Unexplained { attempts: vec![self.newest(index)], rows, proposal: None })
     }

@@ -103,8 +103,8 @@ pub(super) struct Report<'a> {
     has_last_four: bool,
     amounts: HashSet<Amount>,
     marks: HashSet<Mark>,
-    /// The references as [`folded`].
-    references: HashSet<String>,
+    /// The transactions with each reference, as [`folded`].
+    references: HashMap<String, Vec<usize>>,
     /// Whether some amount, reference or last four digits cannot be read, so that they may be any.
     has_unreadable: [bool; 3],
 }
@@ -172,7 +172,9 @@ impl<'a> Report<'a> {
             report.transaction_of.push(transaction);
             report.amounts.extend(row.amount.value());
             report.marks.extend(row.marks().into_iter().flatten());
-            report.references.extend(row.reference.value().map(|text| folded(text)));
+            if let Some(reference) = row.reference.value() {
+                report.references.entry(folded(reference)).or_default().push(transaction);
+            }
         }
         report
     }
@@ -225,7 +227,7 @@ impl<'a> Report<'a> {
         };
         let is_mark_absent = !is_unreadable
             && attempt.mark.as_ref().is_none_or(|mark| match mark {
-                Mark::Reference(reference) => !self.references.contains(&folded(reference)),
+                Mark::Reference(reference) => self.with_reference_like(reference).is_empty(),
                 Mark::LastFour(_) => !self.has_mark(mark),
             });
         // With a fee the amount may be another one.
@@ -249,8 +251,18 @@ impl<'a> Report<'a> {
         charged.filter_map(|row| row.amount.value().copied()).filter(|amount| amount.is_positive())
     }
 
+    /// The transactions with this reference, maybe written in another way.
+    pub(super) fn with_reference_like(&self, reference: &str) -> &[usize] {
+        self.references.get(&folded(reference)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The references of the rows of the transaction, as [`folded`].
+    pub(super) fn references(&self, transaction: usize) -> impl Iterator<Item = String> {
+        self.rows_of(transaction).filter_map(|row| Some(folded(row.reference.value()?)))
+    }
+
     /// The references of the rows of the transaction.
-    pub(super) fn references(&self, transaction: usize) -> impl Iterator<Item = Mark> {
+    pub(super) fn reference_marks(&self, transaction: usize) -> impl Iterator<Item = Mark> {
         let marks = self.rows_of(transaction).flat_map(|row| row.marks().into_iter().flatten());
         marks.filter(|mark| matches!(mark, Mark::Reference(_)))
     }
@@ -295,7 +307,7 @@ impl<'a> Report<'a> {
 }
 
 /// A reference by what survives being written again: letters without their case, and digits.
-fn folded(reference: &str) -> String {
+pub(super) fn folded(reference: &str) -> String {
     reference.chars().filter(|letter| letter.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 

@@ -526,9 +526,19 @@ impl World {
             let id = read(&row[0].id).unwrap().clone();
             let is_newest = |seen: &Seen| seen.number == newest.number;
             let is_contradicted = row.iter().any(|row| row.is_contradicted);
+            let tried_again = Seen { to: newest.to + 7 * 24 * HOUR, ..newest.clone() };
+            let is_charged_later = matches!(&newest.request.reference, Some(reference)
+                if transactions.iter().any(|rows| {
+                    owners(rows).is_empty()
+                        && is_clear(rows)
+                        && rows[0].status == RowStatus::Charged
+                        && read(&rows[0].reference) == Some(reference)
+                        && rows.iter().any(|row| self.agrees(row, &tried_again))
+                }));
             let verdict = match (row[0].status, &*numbers, &*doubtful) {
                 (RowStatus::Charged, ..) if is_contradicted => continue,
                 (RowStatus::Charged, _, [seen]) if is_newest(seen) => Verdict::Processed(id),
+                (RowStatus::Declined, ..) if is_charged_later => continue,
                 (RowStatus::Declined, [seen], _) if is_newest(seen) => Verdict::Rejected(Some(id)),
                 _ => continue,
             };
@@ -797,6 +807,32 @@ fn reconciling_ends_the_window_where_it_says() {
     assert_eq!(reconcile(&intents, &[at(start() + 2 * DAY)], &longer).proposals.len(), 1);
 }
 
+/// The processor, or a person there, has tried it again.
+#[test]
+fn reconciling_proposes_no_decline_of_what_was_charged_later() {
+    let intents = [intent("k", token(1000, Some("r1")), unknown())];
+    let declined = ReportRow { status: RowStatus::Declined, ..row(2, "t1", 1000, "r1", "") };
+    let charged = |days: u32, amount, reference| {
+        let at = start() + days * DAY;
+        let time = ReportCell::Read(RowTime { earliest: at, latest: at });
+        ReportRow { time, ..row(3, "t2", amount, reference, "") }
+    };
+    for (other, is_proposed) in [
+        (charged(3, 1000, "r1"), false),
+        (charged(3, 1000, "R-1"), false),
+        (charged(9, 1000, "r1"), true),
+        (charged(3, 999, "r1"), true),
+        (charged(3, 1000, "r2"), true),
+    ] {
+        let found = found(&intents, &[declined.clone(), other.clone()]);
+        assert_eq!(!found.proposals.is_empty(), is_proposed, "{other:?}");
+        if !is_proposed {
+            assert_eq!(found.undecided[0].why, UndecidedReason::SeveralRows);
+            assert_eq!(found.undecided[0].candidates.len(), 2);
+        }
+    }
+}
+
 #[test]
 fn reconciling_references_ignores_only_white_space() {
     let intents = [intent("k", token(1000, Some("invoice 17")), unknown())];
@@ -950,6 +986,12 @@ fn reconciling_proposes_no_row_that_may_be_a_lost_key() {
 
 #[test]
 fn reconciling_shows_a_second_charge_of_a_known_one() {
+    let known = |id| Some(Ending::Processed(TransactionId::new(id).unwrap()));
+    let intents = [intent("k", token(1000, Some("inv-17")), known("t1"))];
+    // As this processor writes its references.
+    let rows = [row(2, "t1", 1000, "INV17", ""), row(3, "t2", 1000, "INV17", "")];
+    assert_eq!(shown(&found(&intents, &rows)), [(vec!["k"], vec![vec![2], vec![3]])]);
+
     let processed = || Some(Ending::Processed(TransactionId::new("t").unwrap()));
     let own = row(2, "t", 1000, "r1", "4242");
     let again = |id: &str| row(3, id, 1000, "r1", "4242");
