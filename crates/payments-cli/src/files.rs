@@ -112,17 +112,27 @@ pub(crate) fn key_name_in_brackets(path: &Path) -> String {
     }
 }
 
-/// A card or account number has 12 digits or more, with or without separators; a request has a brace.
+/// A card or account number has 12 digits or more, with or without separators; a request has a brace. A time has as many digits, and
+/// names of files often have one.
 fn may_be_a_request(text: &str) -> bool {
-    let mut run = 0;
-    text.chars().any(|letter| {
-        run = match letter {
-            _ if letter.is_numeric() => run + 1,
-            ' ' | '-' => run,
-            _ => 0,
-        };
-        run >= 12 || letter == '{'
-    })
+    let digits_or_ends = text.chars().filter(|letter| ![' ', '-'].contains(letter));
+    let digits_or_ends = digits_or_ends.map(|letter| if letter.is_numeric() { letter } else { '/' });
+    let runs: String = digits_or_ends.collect();
+    text.contains('{') || runs.split('/').any(|run| run.chars().count() >= 12 && !is_time(run))
+}
+
+/// Whether these are the digits of a time of this century, as in `20261128-142233`.
+fn is_time(digits: &str) -> bool {
+    let is_below = |at: usize, first: u8, limit: u8| {
+        let part = digits.get(at..at + 2).and_then(|part| part.parse::<u8>().ok());
+        part.is_some_and(|part| (first..limit).contains(&part))
+    };
+    let is_minute = digits.starts_with("20")
+        && is_below(4, 1, 13)
+        && is_below(6, 1, 32)
+        && is_below(8, 0, 24)
+        && is_below(10, 0, 60);
+    is_minute && (digits.len() == 12 || (digits.len() == 14 && is_below(12, 0, 60)))
 }
 
 /// The file at a path, or the place where it would be created.
@@ -179,11 +189,22 @@ mod tests {
 
     #[test]
     fn path_is_shown_unless_it_may_be_card_data() {
-        for path in ["sale.json", "/srv/2033-12-31/sale_12345678901.json", "C:\\sale.json"] {
+        for path in [
+            "sale.json",
+            "/srv/2033-12-31/sale_12345678901.json",
+            "C:\\sale.json",
+            "run-20261128-1422/found 20261128-142233.csv",
+        ] {
             assert_eq!(name_in_brackets(Path::new(path)), format!(" ({path})"));
         }
-        for path in ["/srv/4111111111111111", "4111 1111-1111 1111", "{\"Cvv\":\"123\"}", "٤١١١١١١١١١١١١١١١"]
-        {
+        for path in [
+            "/srv/4111111111111111",
+            "4111 1111-1111 1111",
+            "{\"Cvv\":\"123\"}",
+            "٤١١١١١١١١١١١١١١١",
+            "202611281422 4111",
+            "202661281422",
+        ] {
             assert_eq!(name_in_brackets(Path::new(path)), "", "{path}");
         }
     }

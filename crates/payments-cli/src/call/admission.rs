@@ -50,9 +50,13 @@ impl Admission<'_> {
         let Self { key, service, payment, .. } = *self;
         let refuse = |intents: &[Intent]| {
             let refused = |intent| why_not_sent(intent, service, key, payment);
-            intents.iter().find_map(refused).map_or(Ok(()), |[what, advice]| {
-                Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")))
-            })
+            // After a rejection, a person may try again with a key of another spelling; a file is not that explicit.
+            intents.iter().filter(|intent| !intent.moved_nothing()).find_map(refused).map_or(
+                Ok(()),
+                |[what, advice]| {
+                    Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")))
+                },
+            )
         };
         let mut pages = journal.pages(StateName::UNRESOLVED);
         while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {

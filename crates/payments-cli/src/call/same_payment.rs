@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, Subject};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 use payments_model::{Amount, TokenId};
 
 use crate::report::advice;
@@ -17,10 +17,19 @@ pub(crate) fn why_not_sent(
     key: &IntentKey,
     payment: &IntentRequest,
 ) -> Option<[String; 2]> {
-    if intent.key == *key || !intent.is_of(service) || intent.moved_nothing() {
+    if intent.key == *key || !intent.is_of(service) || is_sent_again(intent) {
         return None;
     }
     in_another_spelling(intent, key, payment).or_else(|| open(intent, payment))
+}
+
+/// Whether a call with the same key would send it again, because no money has moved. One that was rejected is not sent again.
+pub(crate) fn is_sent_again(intent: &Intent) -> bool {
+    match &intent.state {
+        IntentState::Rejected(_) => false,
+        IntentState::Resolved { resolution, .. } => resolution.verdict == Verdict::NotProcessed,
+        _ => intent.moved_nothing(),
+    }
 }
 
 /// Whether a single call is compared with this earlier charge, which it has looked up by [`keys_to_look_up`]. `1.1` and `1.10` may be
@@ -60,7 +69,10 @@ fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest
     let [old_key, key] = [&intent.key, key].map(IntentKey::as_str);
     // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
     let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
-    let is_reference = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
+    // After a rejection, another key with the reference of the old one is a new try.
+    let is_reference = |reference: Option<&str>, key| {
+        !intent.moved_nothing() && reference.is_some_and(|it| is_exact_variant(it, key))
+    };
     let is_same = (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
         && (is_lost || is_same_reference(recorded, given));
     let what = match given {
@@ -168,7 +180,7 @@ pub(crate) fn names(key: &str, reference: Option<&str>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use payments_fake::FakeGateway;
-    use payments_journal::{Failure, IntentState, Journal, JournaledClient, MemoryStore};
+    use payments_journal::{Failure, Journal, JournaledClient, MemoryStore};
     use payments_model::{ConvenienceFee, TokenTransaction, TransactionId};
 
     use super::*;

@@ -195,10 +195,15 @@ pub(crate) fn of_other_service(recorded: &str, called: &str) -> String {
 /// What the journal has for the same under another key, and what to do. `what` says what is the same, and `otherwise` what to do about
 /// another payment.
 pub(crate) fn in_another_spelling(intent: &Intent, what: &str, otherwise: &str) -> [String; 2] {
+    let (state, or_else) = if intent.moved_nothing() {
+        (", and was rejected", "sent again, and a rejected key is not sent again by itself")
+    } else {
+        ("", "charged again")
+    };
     [
-        format!("a charge {what} is in the journal under the key {}", intent.key),
+        format!("a charge {what} is in the journal under the key {}{state}", intent.key),
         format!(
-            "if it is the same, write that key, because with another one it would be charged again; else {otherwise}"
+            "if it is the same, write that key, because with another one it would be {or_else}; else {otherwise}"
         ),
     ]
 }

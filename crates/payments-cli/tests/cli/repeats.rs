@@ -197,6 +197,44 @@ fn rejected_row_beside_a_charged_one_in_another_spelling_is_no_second_charge() {
 }
 
 #[test]
+fn rejected_key_in_another_spelling_is_not_sent_by_a_run() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_REQUEST));
+    workspace.charging("0017", &request("rent")).end().exits(4);
+    let row = |key: &str, token: &str| format!("{key},{token},10.50,false,rent\n");
+    workspace.rows(row("17", "tok_approved"));
+    let requests = workspace.requests();
+    let error = workspace.bills("").failed(2);
+    has(error["violations"].to_string(), ["is in the journal under the key 0017, and was rejected"]);
+    assert_eq!(workspace.requests(), requests);
+    // Another payment, and the customer's next card.
+    workspace.rows(row("18", "tok_approved") + &row("17", "tok_declined"));
+    workspace.bills("--dry-run").ends(0, "dry_run");
+}
+
+/// Keys are used again, such as those of last month.
+#[test]
+fn run_warns_of_keys_that_were_used_with_another_reference() {
+    let workspace = Workspace::open();
+    let rows = |month: &str| {
+        workspace
+            .rows(format!("k1,tok_approved,1.00,false,{month} 1\nk2,tok_approved,2.00,false,{month} 2\n"))
+    };
+    rows("november");
+    workspace.bills("").ends(0, "processed");
+    assert_eq!(workspace.bills("").exits(0).stderr, "");
+    rows("december");
+    let ended = workspace.bills("").exits(0);
+    has(
+        &ended.stderr,
+        [
+            "WARNING: keys that were used before with another ReferenceNo: 2, the first is k1 in line 2, which was november 1;",
+        ],
+    );
+    assert_eq!(workspace.charged().len(), 2);
+}
+
+#[test]
 fn call_with_another_spelling_of_a_charged_key_is_refused() {
     let workspace = Workspace::open();
     workspace.charging("17", &request("rent")).end().processed();

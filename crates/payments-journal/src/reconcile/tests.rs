@@ -528,13 +528,13 @@ impl World {
             let is_contradicted = row.iter().any(|row| row.is_contradicted);
             let tried_again = Seen { to: newest.to + 7 * 24 * HOUR, ..newest.clone() };
             let is_charged_later = matches!(&newest.request.reference, Some(reference)
-                if transactions.iter().any(|rows| {
-                    owners(rows).is_empty()
-                        && is_clear(rows)
-                        && rows[0].status == RowStatus::Charged
-                        && read(&rows[0].reference) == Some(reference)
-                        && rows.iter().any(|row| self.agrees(row, &tried_again))
-                }));
+            if transactions.iter().any(|rows| {
+                owners(rows).is_empty()
+                    && is_clear(rows)
+                    && rows[0].status == RowStatus::Charged
+                    && read(&rows[0].reference) == Some(reference)
+                    && rows.iter().any(|row| self.agrees(row, &tried_again))
+            }));
             let verdict = match (row[0].status, &*numbers, &*doubtful) {
                 (RowStatus::Charged, ..) if is_contradicted => continue,
                 (RowStatus::Charged, _, [seen]) if is_newest(seen) => Verdict::Processed(id),

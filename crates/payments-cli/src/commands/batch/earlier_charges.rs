@@ -9,7 +9,7 @@ use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
-    Mark, MarkOf, is_same_reference, marks, marks_of_intent, names, why_not_sent,
+    Mark, MarkOf, is_same_reference, is_sent_again, marks, marks_of_intent, names, why_not_sent,
 };
 use crate::failure::{Failure, Problem};
 use crate::rows::problems::MOST_KEPT;
@@ -36,7 +36,7 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
     let mut processed = HashMap::new();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
     let is_charge = |intent: &Intent| {
-        if !intent.is_of(service) || intent.moved_nothing() || keys.have(&intent.key) {
+        if !intent.is_of(service) || is_sent_again(intent) || keys.have(&intent.key) {
             return false;
         }
         let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));

@@ -12,7 +12,7 @@ use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
-use crate::call::same_payment::marks_of_payment;
+use crate::call::same_payment::{is_same_reference, marks_of_payment};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::{journal_command, of_other_service};
 use crate::report::run::{Summary, Tallies, UnresolvedRow};
@@ -20,6 +20,7 @@ use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
 use crate::settings::{KnownKeys, retry_command, shell_word};
+use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
 #[derive(Debug, Default)]
@@ -66,6 +67,7 @@ pub(super) fn inspect(
         problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
         twice: Vec::new(),
         of_others: BTreeMap::new(),
+        other_references: (0, String::new()),
         inspected: Inspected::default(),
     };
     inspection.problems.extend(problems);
@@ -75,7 +77,16 @@ pub(super) fn inspect(
         inspection.look_up_waiting()?;
         inspection.refuse_other_keys(again)?;
     }
-    let Inspection { mut problems, mut inspected, keys, marks_in_file, payments, of_others, .. } = inspection;
+    let Inspection {
+        mut problems,
+        mut inspected,
+        keys,
+        marks_in_file,
+        payments,
+        of_others,
+        other_references,
+        ..
+    } = inspection;
     let (left_out, new_left_out, twice) = (inspection.left_out, inspection.new_left_out, inspection.twice);
     if let [first, ..] = &twice[..] {
         inspected.warnings.push(format!(
@@ -83,6 +94,13 @@ pub(super) fn inspect(
              what was charged twice",
             twice.len(),
             journal_command("show", first, ""),
+        ));
+    }
+    if other_references.0 > 0 {
+        let (count, first) = other_references;
+        inspected.warnings.push(format!(
+            "keys that were used before with another ReferenceNo: {count}, the first is {first}; they are not charged again: if these \
+             are other payments, such as those of another month, give them keys of their own"
         ));
     }
     // Names of orders may all begin with a sign.
@@ -165,6 +183,8 @@ struct Inspection<'a> {
     twice: Vec<IntentKey>,
     /// How many rows have keys of each other service; of lost keys the service is not known.
     of_others: BTreeMap<String, u64>,
+    /// How many keys were used before with another reference, and the first of them.
+    other_references: (u64, String),
     inspected: Inspected,
 }
 
@@ -340,6 +360,15 @@ impl Inspection<'_> {
             _ => return Standing::ToSend,
         };
         *tally = tally.checked_with(amount).unwrap_or(*tally);
+        if let (Some(recorded), Some(given)) = (&intent.request.reference, &request.reference)
+            && !is_same_reference(Some(recorded), Some(given))
+        {
+            let (count, first) = &mut self.other_references;
+            *count += 1;
+            if *count == 1 {
+                *first = format!("{} in line {}, which was {}", intent.key, row.line, for_terminal(recorded));
+            }
+        }
         if intent.second_charges().next().is_some() {
             self.twice.push(intent.key.clone());
         }
