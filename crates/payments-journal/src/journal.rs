@@ -84,8 +84,8 @@ impl Journal {
     /// # Ok(())
     /// # }
     /// ```
-    pub const fn pages<'a>(&'a self, states: &'a [StateName]) -> Pages<'a> {
-        Pages { journal: self, states, after: None, is_done: false }
+    pub fn pages<'a>(&self, states: &'a [StateName]) -> Pages<'a> {
+        Pages { journal: self.clone(), states, after: None, is_done: false }
     }
 
     /// Records what a person found out about this intent, without checking it:
@@ -437,7 +437,7 @@ impl Journal {
 #[derive(Clone, Debug)]
 #[must_use = "nothing is read before `next` is called"]
 pub struct Pages<'a> {
-    journal: &'a Journal,
+    journal: Journal,
     states: &'a [StateName],
     /// The last position that was read.
     after: Option<i64>,
@@ -445,18 +445,19 @@ pub struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// The next intents, at most a thousand and perhaps none; `None` at the end.
+    /// The next intents, at most a thousand and perhaps none; `None` at the end. After that, calling again continues with what
+    /// was added since.
     ///
     /// # Errors
     ///
     /// If they cannot be read. Calling again tries the same page.
     pub async fn next(&mut self) -> Result<Option<Vec<Intent>>, StoreError> {
-        if self.is_done {
+        if std::mem::take(&mut self.is_done) {
             return Ok(None);
         }
         let rows = self.journal.store.list(self.states, self.after, PAGE).await?;
         self.is_done = rows.len() < PAGE;
-        self.after = rows.last().map(|(position, _)| *position);
+        self.after = rows.last().map(|(position, _)| *position).or(self.after);
         let intents = rows.into_iter().map(|(_, intent)| intent);
         Ok(Some(intents.filter(|intent| self.states.contains(&intent.state.name())).collect()))
     }

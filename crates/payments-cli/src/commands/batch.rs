@@ -7,6 +7,7 @@ mod earlier_charges;
 mod hashes;
 mod inspection;
 mod known_intents;
+mod newcomers;
 mod progress;
 mod repeats;
 mod results;
@@ -20,7 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use payments_journal::JournaledClient;
+use payments_journal::{JournaledClient, StateName};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
@@ -29,6 +30,7 @@ use self::charge_result::FinishedCharge;
 use self::counting::Counting;
 use self::inspection::{Rules, inspect};
 use self::known_intents::KnownIntents;
+use self::newcomers::Newcomers;
 use self::progress::Progress;
 use self::results::Results;
 use self::run::Run;
@@ -160,6 +162,8 @@ async fn charge_file(
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Abandoned::Signal(signal).before_sending());
     }
+    let newer = inspected.newer.unwrap_or_else(|| journal.pages(StateName::ALL));
+    let newcomers = Newcomers::new(newer, inspected.keys, settings.endpoint.service().to_owned());
     let run = Run::new(
         JournaledClient::new(client, journal),
         file.to_send(inspected.standings, &settings.keys),
@@ -167,6 +171,7 @@ async fn charge_file(
         Counting::new(summary, results, arguments.max_rejected),
         progress,
     );
+    let run = run.compared_with(newcomers);
     has_begun.set(true);
     let summary = run_and_close(run, place, interrupt).await;
     Ok(Report::Batch(Box::new(summary)))

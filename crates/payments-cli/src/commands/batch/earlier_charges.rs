@@ -20,7 +20,7 @@ use crate::rows::spreadsheet::{Forms, is_exact_variant};
 /// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
 /// a charge.
 pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
-    known: &KnownIntents,
+    known: &mut KnownIntents,
     service: &str,
     keys: &mut Hashes,
     [marks, payments]: [&mut Hashes; 2],
@@ -46,7 +46,7 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
         }
         is_open || marks_of_intent(intent).iter().any(|mark| marks.have(mark))
     };
-    let found = known.first(MOST_KEPT, is_charge)?;
+    let found = known.next(MOST_KEPT, is_charge)?;
     let is_cut = found.len() >= MOST_KEPT;
     let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
     for intent in found {

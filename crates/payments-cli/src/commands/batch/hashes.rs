@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasher as _, Hash, RandomState};
 
 /// The hashes of something in each row of a file. The values are not kept, because a file may have millions.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Hashes {
     hasher: RandomState,
     hashes: Vec<u64>,

@@ -5,7 +5,7 @@ use std::mem;
 use std::num::NonZeroU64;
 
 use payments_core::Outcome;
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Verdict};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Pages, Verdict};
 
 use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
@@ -33,6 +33,10 @@ pub(super) struct Inspected {
     pub(super) like_cards: u64,
     /// About rows that may charge somebody twice.
     pub(super) warnings: Vec<String>,
+    /// Every key of the file.
+    pub(super) keys: Hashes,
+    /// What was not in the journal when the file was checked, if there was a journal.
+    pub(super) newer: Option<Pages<'static>>,
 }
 
 /// What a row must not have.
@@ -80,6 +84,7 @@ pub(super) fn inspect(
     let Inspection {
         mut problems,
         mut inspected,
+        known,
         keys,
         marks_in_file,
         payments,
@@ -107,6 +112,7 @@ pub(super) fn inspect(
     if left_out < inspected.standings.len() as u64 {
         problems.extend(new_left_out.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
     }
+    inspected.keys = keys.clone();
     for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
         problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
     }
@@ -135,6 +141,7 @@ pub(super) fn inspect(
         ));
     }
     warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
+    inspected.newer = known.map(KnownIntents::into_pages);
     Ok(inspected)
 }
 

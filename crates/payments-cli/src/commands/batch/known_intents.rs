@@ -1,6 +1,6 @@
 //! What the journal knows about the rows of a file, read from a thread that may block.
 
-use payments_journal::{Intent, IntentKey, Journal, StateName, StoreError};
+use payments_journal::{Intent, IntentKey, Journal, Pages, StateName, StoreError};
 use tokio::runtime::Handle;
 
 use crate::call::admission::find_all;
@@ -9,6 +9,8 @@ use crate::failure::{Failure, Situation};
 /// A journal that is not empty.
 pub(super) struct KnownIntents {
     journal: Journal,
+    /// Of every intent.
+    pages: Pages<'static>,
     runtime: Handle,
 }
 
@@ -17,7 +19,8 @@ impl KnownIntents {
     pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
         let first = journal.pages(StateName::ALL).next().await;
         let first = first.map_err(|error| cannot_read_journal(&error))?;
-        let this = || Self { journal: journal.clone(), runtime: Handle::current() };
+        let pages = journal.pages(StateName::ALL);
+        let this = || Self { journal: journal.clone(), pages, runtime: Handle::current() };
         Ok(first.is_some_and(|intents| !intents.is_empty()).then(this))
     }
 
@@ -27,20 +30,25 @@ impl KnownIntents {
         found.map_err(|error| cannot_read_journal(&error))
     }
 
-    /// The first intents, up to `most`, that are asked for.
-    pub(super) fn first(
-        &self,
+    /// The next intents, up to `most`, that are asked for.
+    pub(super) fn next(
+        &mut self,
         most: usize,
         mut is_it: impl FnMut(&Intent) -> bool,
     ) -> Result<Vec<Intent>, Failure> {
-        let (mut found, mut pages) = (Vec::new(), self.journal.pages(StateName::ALL));
+        let mut found = Vec::new();
         while found.len() < most
             && let Some(intents) =
-                self.runtime.block_on(pages.next()).map_err(|error| cannot_read_journal(&error))?
+                self.runtime.block_on(self.pages.next()).map_err(|error| cannot_read_journal(&error))?
         {
             found.extend(intents.into_iter().filter(&mut is_it).take(most - found.len()));
         }
         Ok(found)
+    }
+
+    /// Those that were not read yet by [`Self::next`].
+    pub(super) fn into_pages(self) -> Pages<'static> {
+        self.pages
     }
 }
 
@@ -71,8 +79,8 @@ mod tests {
             }
             journal
         });
-        let known = runtime.block_on(KnownIntents::of(&journal)).unwrap().expect("it is not empty");
-        let found = known.first(1, |intent| intent.key.as_str() > "b").unwrap();
+        let mut known = runtime.block_on(KnownIntents::of(&journal)).unwrap().expect("it is not empty");
+        let found = known.next(1, |intent| intent.key.as_str() > "b").unwrap();
         assert_eq!(found.iter().map(|intent| intent.key.as_str()).collect::<Vec<_>>(), ["c"]);
     }
 }

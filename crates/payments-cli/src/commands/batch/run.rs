@@ -15,6 +15,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
 use super::billing_file::BillingRow;
 use super::charge_result::FinishedCharge;
 use super::counting::Counting;
+use super::newcomers::Newcomers;
 use super::progress::{Progress, WaitState};
 use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, StopRules};
@@ -33,6 +34,7 @@ pub(super) struct Run<'a> {
     in_flight: JoinSet<FinishedCharge>,
     counting: Counting<'a>,
     progress: Progress,
+    newcomers: Option<Newcomers>,
     /// Why the service was last found to have problems, in one or two words.
     last_problem: &'static str,
     /// When a charge last ended, or the first of those in flight started.
@@ -59,9 +61,15 @@ impl<'a> Run<'a> {
             in_flight: JoinSet::new(),
             counting,
             progress,
+            newcomers: None,
             last_problem: "",
             quiet_since: Instant::now(),
         }
+    }
+
+    /// Stops before a row that another process has charged in another spelling since the file was checked.
+    pub(super) fn compared_with(self, newcomers: Newcomers) -> Self {
+        Self { newcomers: Some(newcomers), ..self }
     }
 
     /// Runs to the end, even after a panic. `interrupted` waits for a signal and returns its name.
@@ -92,6 +100,12 @@ impl<'a> Run<'a> {
         let mut show = interval(SHOW_EVERY);
         show.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            if let Some(newcomers) = &mut self.newcomers
+                && self.queue.has_more()
+            {
+                // If it fails, so does the next row.
+                let _ = newcomers.look().await;
+            }
             let wake_at = self.start_ready();
             if self.is_over() {
                 break;
@@ -154,7 +168,14 @@ impl<'a> Run<'a> {
             }
             let (now, patience) = (Instant::now(), self.throttle.patience());
             match self.queue.next(now, self.in_flight.is_empty(), patience) {
-                Next::Row(row) => self.start(row),
+                Next::Row(row) => match self.newcomers.as_ref().and_then(|others| others.same_as(&row)) {
+                    Some([what, advice]) => {
+                        let (line, key) = (row.line, &row.key);
+                        let why = format!("line {line}: {key} was not sent, because {what}: {advice}");
+                        self.stop_if(Some(Stop::SamePayment(why)));
+                    }
+                    None => self.start(row),
+                },
                 Next::At(instant) => return Some(instant),
                 Next::Nothing => return None,
                 Next::OthersAreSending(count) => {

@@ -28,6 +28,8 @@ pub(crate) enum Stop {
     Throttled { outcome: Outcome, asked: Option<Duration>, left: Duration },
     /// The journal failed; with its message.
     Journal(String),
+    /// Another process has meanwhile charged the payment of a row in another spelling; with the row, and what to do.
+    SamePayment(String),
     /// The file of `--results` could not be written.
     Results(String),
     /// A panic, which is a bug.
@@ -53,6 +55,7 @@ impl Stop {
             | Self::Blocked(_)
             | Self::Unreachable(_)
             | Self::Journal(_)
+            | Self::SamePayment(_)
             | Self::Results(_) => NextRun {
                 headline: "fix the cause, then run the same command again",
                 when: "once the cause is fixed, ",
@@ -84,6 +87,7 @@ impl Stop {
             Self::Outage(_) | Self::Unreachable(_) => "outage",
             Self::Throttled { .. } => "throttled",
             Self::Journal(_) => "journal",
+            Self::SamePayment(_) => "same_payment",
             Self::Results(_) => "results",
             Self::Internal => "internal",
         }
@@ -177,6 +181,7 @@ impl fmt::Display for Stop {
                  this run did not send it, but an earlier run may have paid it: do not pay it another way, \
                  run the same command again once the journal works"
             ),
+            Self::SamePayment(why) => f.write_str(why),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
             Self::Internal => write!(
                 f,
@@ -288,6 +293,7 @@ mod tests {
             ),
             (stopped(Stop::Journal(text())), FIX, fixed, &["do not pay it another way"], &[]),
             (stopped(Stop::Results(text())), FIX, fixed, &["cannot be written: why"], &[]),
+            (stopped(Stop::SamePayment(text())), FIX, fixed, &["why"], &[]),
             (stopped(Stop::Internal), SAFE, "", &["`payments journal list --unresolved`"], &[]),
         ] {
             let mut summary = Summary { stop: Some(stop), given_up, ..Summary::default() };

@@ -21,6 +21,7 @@ use tokio::task::JoinHandle;
 use super::*;
 use crate::args::journal_place::PlaceOptions;
 use crate::commands::batch::charge_result::ChargeResult;
+use crate::commands::batch::hashes::Hashes;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{Tallies, Tally, UnresolvedRow};
@@ -192,6 +193,29 @@ async fn outage_longer_than_patience_ends_the_run_unfinished() {
     assert!(begun.elapsed() <= Duration::from_mins(5), "{:?}", begun.elapsed());
     assert!(begun.elapsed() >= Duration::from_mins(3), "{:?}", begun.elapsed());
     setup.gateway.ledger().assert_nothing_charged();
+}
+
+/// Another run, of the same file as a spreadsheet has saved it, began after this one had checked its rows.
+#[tokio::test(start_paused = true)]
+async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent() {
+    let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
+    let pages = setup.client.journal().pages(StateName::ALL);
+    let mut keys = Hashes::default();
+    for line in 2..7 {
+        keys.add(&IntentKey::new(format!("k{line}")).unwrap());
+    }
+    let newcomers = Newcomers::new(pages, keys, setup.gateway.endpoint().service().to_owned());
+    let run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
+    let other = async {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        setup.hold("K4", |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+    };
+    let (summary, ()) = tokio::join!(run.complete(never), other);
+    let message = summary.stop_message().expect("it has stopped");
+    assert!(message.contains("line 4: k4 was not sent, because a charge with this ReferenceNo"), "{message}");
+    assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
+    assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
+    setup.assert_charged(3);
 }
 
 #[tokio::test(start_paused = true)]
