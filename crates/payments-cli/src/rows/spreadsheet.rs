@@ -22,7 +22,8 @@ pub(crate) fn is_exact_variant(one: &str, other: &str) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Forms {
     pub(crate) exact: Vec<String>,
-    /// A long number as programs keep it: with 15 digits, cut or rounded, or as a binary fraction.
+    /// A long number as programs keep it: with 15 digits, cut or rounded, or as a binary fraction. And the day whose number it is,
+    /// without the year, which a spreadsheet adds.
     pub(crate) rounded: Vec<String>,
     date: Option<Date>,
 }
@@ -35,6 +36,7 @@ impl Forms {
         let numbers = numbers(&text, &words);
         for number in &numbers {
             forms.rounded.extend(roundings(number));
+            forms.rounded.extend(day_of_some_year(number));
         }
         let is_plain_number = numbers.len() == 1 && words.len() == 1;
         if !is_plain_number {
@@ -343,14 +345,15 @@ impl Date {
         ((2..=3).contains(&date.numbers.len()) && is_date).then_some(date)
     }
 
+    fn form(mut numbers: Vec<u16>) -> String {
+        numbers.sort_unstable();
+        format!("date {numbers:?}")
+    }
+
     /// The same for each order of its numbers, with and without the century, a first day, and a year that a spreadsheet adds; and
     /// the number of its days.
     fn forms(&self) -> Vec<String> {
-        let form = |numbers: &[u16]| {
-            let mut numbers: Vec<_> = numbers.iter().map(|number| number % 100).collect();
-            numbers.sort_unstable();
-            format!("date {numbers:?}")
-        };
+        let form = |numbers: &[u16]| Self::form(numbers.iter().map(|number| number % 100).collect());
         let mut forms = vec![form(&self.numbers)];
         let kinds = self.style.chars().filter(|sign| "nmy".contains(*sign));
         let year = kinds.clone().position(|kind| kind == 'y');
@@ -389,20 +392,34 @@ fn days(year: u16, month: u16, day: u16) -> Option<u32> {
     since_year_0.checked_sub(693_899)
 }
 
-/// As spreadsheets abbreviate them: English, German, French, Spanish, Italian, Dutch, Portuguese, and Scandinavian.
+/// The day without its year, as a form of a date, if this may be its number: that of `3-4` in 2026 is 46085 or 46115.
+fn day_of_some_year(number: &str) -> Option<String> {
+    // From 1982 to 2119.
+    let days = number.parse::<u32>().ok().filter(|days| (30_000..80_000).contains(days))?;
+    let of_era = (days + 693_899) % 146_097;
+    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year + year / 4 - year / 100);
+    let month = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    Some(Date::form([month, day].map(|part| u16::try_from(part).unwrap_or_default()).to_vec()))
+}
+
+/// As spreadsheets abbreviate them: English, German, French, Spanish, Italian, Dutch, Portuguese, Scandinavian, Polish, Romanian and
+/// Turkish.
 const MONTHS: [&[&str]; 12] = [
-    &["jan", "january", "januar", "janv", "ene", "gen"],
-    &["feb", "february", "februar", "f\u{e9}vr", "fev"],
+    &["jan", "january", "januar", "janv", "ene", "gen", "sty", "ian", "oca"],
+    &["feb", "february", "februar", "f\u{e9}vr", "fev", "lut", "\u{15f}ub"],
     &["mar", "march", "mrz", "m\u{e4}r", "m\u{e4}rz", "mars", "mrt"],
-    &["apr", "april", "avr", "abr"],
+    &["apr", "april", "avr", "abr", "kwi", "nis"],
     &["may", "mai", "mag", "mei", "maj"],
-    &["jun", "june", "juni", "juin", "giu"],
-    &["jul", "july", "juli", "juil", "lug"],
-    &["aug", "august", "ao\u{fb}t", "ago"],
-    &["sep", "sept", "september", "set"],
-    &["oct", "october", "okt", "oktober", "ott", "out"],
-    &["nov", "november"],
-    &["dec", "december", "dez", "dezember", "d\u{e9}c", "dic", "des"],
+    &["jun", "june", "juni", "juin", "giu", "cze", "iun", "haz"],
+    &["jul", "july", "juli", "juil", "lug", "lip", "iul", "tem"],
+    &["aug", "august", "ao\u{fb}t", "ago", "sie", "a\u{11f}u"],
+    &["sep", "sept", "september", "set", "wrz", "eyl"],
+    &["oct", "october", "okt", "oktober", "ott", "out", "pa\u{17a}", "eki"],
+    &["nov", "november", "lis", "noi", "kas"],
+    &["dec", "december", "dez", "dezember", "d\u{e9}c", "dic", "des", "gru", "ara"],
 ];
 
 /// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its
@@ -510,7 +527,21 @@ mod tests {
             ("@order-9", &["'@order-9", "order-9"]),
             ("order 2026-01-07", &["Order 2026-01-07", "order2026-01-07", "order\u{a0}2026\u{2013}01-07"]),
             ("0", &["00", "0.0"]),
-            ("1-2", &["02-Jan", "2-Jan", "01. Feb", "1-Feb", "01-02", "1/2", "2026-01-02", "2027-02-01"]),
+            (
+                "1-2",
+                &[
+                    "02-Jan",
+                    "2-Jan",
+                    "01. Feb",
+                    "1-Feb",
+                    "01-02",
+                    "1/2",
+                    "2026-01-02",
+                    "2027-02-01",
+                    "01.lut",
+                ],
+            ),
+            ("3-4", &["46085", "46115"]),
             ("2026.10", &["2026.1", "02026.10"]),
             ("4512.50", &["4512.5"]),
             ("2026.00", &["2026"]),

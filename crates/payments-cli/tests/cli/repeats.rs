@@ -218,7 +218,7 @@ fn run_warns_of_keys_that_were_used_with_another_reference() {
     let workspace = Workspace::open();
     let rows = |month: &str| {
         workspace
-            .rows(format!("k1,tok_approved,1.00,false,{month} 1\nk2,tok_approved,2.00,false,{month} 2\n"))
+            .rows(format!("k1,tok_approved,1.00,false,{month} 1\nk2,tok_approved,2.00,false,{month} 2\n"));
     };
     rows("november");
     workspace.bills("").ends(0, "processed");

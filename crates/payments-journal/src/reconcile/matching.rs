@@ -348,10 +348,8 @@ impl<'a> Matching<'a> {
                 candidates.entry(transaction).or_default().insert(*attempt);
             }
         }
-        if let Some(id) = &intent.id {
-            if let Some(transaction) = self.report.transaction(id) {
-                candidates.entry(transaction).or_default().insert(intent.shown.attempt);
-            }
+        if let Some(transaction) = intent.id.as_ref().and_then(|id| self.report.transaction(id)) {
+            candidates.entry(transaction).or_default().insert(intent.shown.attempt);
         }
         let is_id_alone = intent.id.is_some() && intent.shown.state == StateName::Unknown;
         for attempt in intent.attempts.iter().filter(|attempt| attempt.is_searched && !is_id_alone) {
