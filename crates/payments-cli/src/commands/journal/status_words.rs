@@ -63,8 +63,14 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     if has_part(&letters, &CHECK) {
         return None;
     }
-    let word = against_a_charge(cell);
     let ends = |end: &str| heading.iter().any(|word| word.ends_with(end));
+    let is_kind = has(&KIND) || ["sart", "typ", "type"].into_iter().any(ends);
+    let is_of_card = has_part(&letters, &["card", "karte", "carte", "tarjeta"]);
+    let kind = OTHER_KINDS.split(' ').find(|kind| *kind == self::letters(cell));
+    if let Some(kind) = kind.filter(|_| is_kind && !is_of_card) {
+        return Some(kind);
+    }
+    let word = against_a_charge(cell);
     // `Refund by` is a deadline, and `Refunded by` a person.
     let is_possibility = ends("able") || has(&POSSIBILITY) || (has(&["by"]) && !ends("ed"));
     let is_charged_back = has_part(&letters, &["chargeback", "chargedback"]);
@@ -80,6 +86,14 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     let begins_with_no = || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word));
     word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no())).then_some("no"))
 }
+
+/// Words of a heading about what kind of movement a row is. Which way money goes in a credit, only a person knows: they can name the
+/// column as the status.
+const KIND: [&str; 7] = ["art", "credit", "debit", "direction", "kind", "operation", "tipo"];
+
+/// Kinds of movements that are no payment, or may be none.
+const OTHER_KINDS: &str = "auth authorisation authorization autorisierung c cr credit erstattung gutschrift payout preauth \
+                           preauthorization reembolso remboursement rimborso r\u{fc}ckerstattung storno verification";
 
 /// Words of a heading about what may be done, and not about what was done.
 const POSSIBILITY: [&str; 4] = ["deadline", "policy", "until", "url"];
@@ -309,6 +323,12 @@ mod tests {
     #[test]
     fn column_says_what_went_wrong_or_right() {
         for (heading, cell, against) in [
+            ("Type", "Credit", Some("credit")),
+            ("Buchungsart", "Gutschrift", Some("gutschrift")),
+            ("Debit/Credit", "C", Some("c")),
+            ("Transaction Type", "AUTH", Some("auth")),
+            ("Type", "Sale", None),
+            ("Card Type", "Credit", None),
             ("Approved", "No", Some("no")),
             ("IsApproved", "FALSE", Some("no")),
             ("is_paid", "FALSE", Some("no")),

@@ -17,7 +17,8 @@ pub(super) fn amount(written: &str) -> ReportCell<Amount> {
     if text.is_empty() {
         return ReportCell::Empty;
     }
-    if ![0, CURRENCY].contains(&written.chars().filter(|letter| letter.is_alphabetic()).count()) {
+    let letters: String = written.chars().filter(|letter| letter.is_alphabetic()).collect();
+    if ![0, CURRENCY].contains(&letters.chars().count()) || letters.eq_ignore_ascii_case("neg") {
         return ReportCell::Unreadable;
     }
     let in_brackets = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -280,6 +281,7 @@ mod tests {
             "=10",
             "10,50,20",
             "10.50 CR",
+            "10.50 NEG",
             "10.50 DR",
             "10.50C",
             "-10.50 D",

@@ -300,7 +300,10 @@ impl<'a> Document<'a> {
         );
         let mut text = text.text;
         if text.is_empty() {
-            text.push_str("nothing is unknown, and every charge is explained\n");
+            text.push_str(match self.rows {
+                0 => "nothing is unknown; the report has no rows, as after a failed export\n",
+                _ => "nothing is unknown, and every charge is explained\n",
+            });
         }
         let next_step = self.next_step();
         if !next_step.is_empty() {
