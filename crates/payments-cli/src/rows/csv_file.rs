@@ -77,9 +77,8 @@ impl<'a> Table<'a> {
         let cells = (0..records.ends.len()).map(|index| records.cell(index).unwrap_or("\u{fffd}"));
         let headings: Vec<_> = cells.map(str::to_owned).collect();
         let holds_a_row = |name: &String| name.contains(['\r', '\n']) && name.contains(char::from(separator));
-        let is_whole = is_whole.and_then(|()| match headings.iter().any(holds_a_row) {
-            true => Err(HIDES_A_ROW.to_owned()),
-            false => Ok(()),
+        let is_whole = is_whole.and_then(|()| {
+            if headings.iter().any(holds_a_row) { Err(HIDES_A_ROW.to_owned()) } else { Ok(()) }
         });
         is_whole.map_err(|rule| Problem::new(records.begun_at, "header", rule))?;
         let is_own = is_own(&headings);
