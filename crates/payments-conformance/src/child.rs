@@ -63,7 +63,8 @@ impl Child {
 
     /// Why a contract cannot be checked in this program, if it needs a child process.
     pub(crate) fn cannot_be_started() -> Option<&'static str> {
-        let reason = "it needs a separate process, which only a test created by `contract_tests!` can start";
+        let reason = "it needs a separate process, which only a test created by `contract_tests!` can start: write \
+                      `payments_conformance::contract_tests!(your_stack());` into a file in `tests/` and run `cargo test`";
         Self::test().is_none().then_some(reason)
     }
 
@@ -128,7 +129,7 @@ impl Child {
                 drop(writeln!(io::stdout(), "{}", Self::GOT_RESPONSE));
                 Verdict::kept(contract, Vec::new())
             }
-            Err(error) => Verdict::broken(contract, error.to_string(), Vec::new()),
+            Err(error) => Verdict::broken(contract, Violation::new(error.to_string()), Vec::new()),
         }
     }
 }

@@ -100,7 +100,7 @@ impl Contract {
             } else {
                 "the stack supports neither http nor https"
             };
-            return Verdict::broken(self.name, reason.to_owned(), Vec::new());
+            return Verdict::broken(self.name, Violation::new(reason), Vec::new());
         }
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
@@ -126,13 +126,15 @@ impl Contract {
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
             (Some(violation), Some(reason)) if violation.general.is_some() => {
-                let message = format!(
-                    "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
-                     requirement, and the transport broke a general rule"
-                );
-                return Verdict::broken(self.name, message, figures);
+                let violation = violation.with_context(|violation| {
+                    format!(
+                        "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
+                         requirement, and the transport broke a general rule"
+                    )
+                });
+                return Verdict::broken(self.name, violation, figures);
             }
-            (Some(violation), _) => Verdict::broken(self.name, violation.to_string(), figures),
+            (Some(violation), _) => Verdict::broken(self.name, violation, figures),
         };
         verdict.with_deviation(deviation)
     }

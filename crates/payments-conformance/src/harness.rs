@@ -179,10 +179,7 @@ impl Harness<'_> {
         let finished = catch_unwind(AssertUnwindSafe(|| run.finish()))
             .unwrap_or_else(|panic| Err(Violation::panicked(&*panic)));
         let outcome = match (kept, finished) {
-            // A broken general rule takes precedence, because no deviation covers it.
-            (Err(violation), Err(general)) if violation.general.is_none() && general.general.is_some() => {
-                Err(general)
-            }
+            (Err(first), Err(later)) if later.rank() > first.rank() => Err(later),
             (kept, finished) => kept.and(finished),
         };
         outcome.map_err(|violation| {
@@ -200,7 +197,7 @@ impl Harness<'_> {
         journal: &str,
         calls: &str,
     ) -> String {
-        let why = violation.general.unwrap_or(self.why);
+        let why = violation.general.map_or(self.why, |rule| rule.risk);
         let tested = self.tested.filter(|_| violation.general.is_none());
         let declaration = tested.map(|ability| {
             format!(

@@ -47,8 +47,8 @@
 //! it must do instead, what the server did and received, and how this can lose money. Its first line may be about a
 //! [general rule](contracts), such as a request sent twice, rather than the contract's own requirement.
 //!
-//! One mistake breaks many contracts. Fix them in the order of [`contracts`]: those about requests and responses come
-//! before those that depend on them.
+//! One mistake breaks many contracts. Fix those first that can move money twice or give the API key away, and the others in the
+//! order of [`contracts`]: those about requests and responses come before those that depend on them.
 //!
 //! `--nocapture` (or `--success-output immediate` with nextest) shows the figures of passing tests. [`check`] returns all
 //! results as one [`Report`], which begins with what to fix first and has each cause once.

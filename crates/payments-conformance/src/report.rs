@@ -3,6 +3,7 @@ use std::fmt;
 
 use crate::AnyStack;
 use crate::contract_list::{Theme, theme_of};
+use crate::violation::Violation;
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -56,12 +57,15 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
     if verdicts.is_empty() {
         let message = "the filter accepts no contract's name, so nothing was checked; see \
                        `payments_conformance::contracts` for all names";
-        verdicts.push(Verdict::broken("check_only", message.to_owned(), Vec::new()));
+        verdicts.push(Verdict::broken("check_only", Violation::new(message), Vec::new()));
     }
+    // The sort is stable, so that the themes stay in order.
+    verdicts.sort_by_key(|verdict| !verdict.is_dangerous());
     Report { verdicts }
 }
 
-/// The verdict for every contract, in the order in which to fix them.
+/// The verdict for every contract, in the order in which to fix them: first what can move money twice or gives the API key or the
+/// card away, such as a request that is sent again or a wrong `NotProcessed`, then by theme.
 ///
 /// `Display` prints the numbers, the whole failure message of the contract to fix first, and then each cause once with the contracts
 /// that it breaks, by theme. Deviations, contracts that do not apply and contracts that are kept follow in the same way.
@@ -158,7 +162,7 @@ pub struct Verdict {
 #[derive(Clone, Debug)]
 enum Status {
     Kept,
-    Broken { message: String },
+    Broken { message: String, is_dangerous: bool },
     NotApplicable { reason: String },
     Deviates { reason: String, message: String },
 }
@@ -168,8 +172,9 @@ impl Verdict {
         Self { contract, status: Status::Kept, figures }
     }
 
-    pub(crate) fn broken(contract: &'static str, message: String, figures: Vec<String>) -> Self {
-        Self { contract, status: Status::Broken { message }, figures }
+    pub(crate) fn broken(contract: &'static str, violation: Violation, figures: Vec<String>) -> Self {
+        let (message, is_dangerous) = (violation.to_string(), violation.is_dangerous);
+        Self { contract, status: Status::Broken { message, is_dangerous }, figures }
     }
 
     pub(crate) fn not_applicable(contract: &'static str, reason: String) -> Self {
@@ -180,12 +185,13 @@ impl Verdict {
     pub(crate) fn with_deviation(self, declared: Option<&str>) -> Self {
         let Some(reason) = declared else { return self };
         let status = match self.status {
-            Status::Broken { message } => Status::Deviates { reason: reason.to_owned(), message },
+            Status::Broken { message, .. } => Status::Deviates { reason: reason.to_owned(), message },
             Status::Kept => Status::Broken {
                 message: format!(
                     "the stack declares a deviation from `{}` (\"{reason}\") but keeps the contract: remove the declaration",
                     self.contract
                 ),
+                is_dangerous: false,
             },
             Status::NotApplicable { reason: missing } => Status::Broken {
                 message: format!(
@@ -193,6 +199,7 @@ impl Verdict {
                      remove one of the two declarations",
                     self.contract
                 ),
+                is_dangerous: false,
             },
             deviates @ Status::Deviates { .. } => deviates,
         };
@@ -208,7 +215,7 @@ impl Verdict {
     fn headline(&self) -> String {
         match &self.status {
             Status::Kept => "kept".to_owned(),
-            Status::Broken { message } => {
+            Status::Broken { message, .. } => {
                 format!("BROKEN {}", message.lines().next().unwrap_or_default())
             }
             Status::NotApplicable { reason } => format!("not applicable: {reason}"),
@@ -274,6 +281,11 @@ impl Verdict {
         matches!(self.status, Status::Broken { .. })
     }
 
+    /// Whether money can move twice, or the API key or the card is given away.
+    fn is_dangerous(&self) -> bool {
+        matches!(self.status, Status::Broken { is_dangerous: true, .. })
+    }
+
     /// Whether the stack breaks the contract and has [declared](crate::Abilities::deviation) it.
     pub fn is_deviation(&self) -> bool {
         matches!(self.status, Status::Deviates { .. })
@@ -289,7 +301,7 @@ impl Verdict {
     /// should have reported, and what this can do to money. `None` if the contract is kept or does not apply.
     pub fn story(&self) -> Option<&str> {
         match &self.status {
-            Status::Broken { message } | Status::Deviates { message, .. } => Some(message),
+            Status::Broken { message, .. } | Status::Deviates { message, .. } => Some(message),
             Status::Kept | Status::NotApplicable { .. } => None,
         }
     }
@@ -307,13 +319,15 @@ impl Verdict {
     #[track_caller]
     #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
-        if let Status::Broken { message } = &self.status {
-            let theme = theme_of(self.contract).map(|theme| {
-                format!(
-                    "\n  theme:          {theme} (of {}); fix failures of earlier themes first",
-                    Theme::count()
-                )
-            });
+        if let Status::Broken { message, is_dangerous } = &self.status {
+            let order = if *is_dangerous {
+                "fix it before any failure that cannot move money twice or give the API key away"
+            } else {
+                "fix failures of earlier themes first, and those that can move money twice or give the API key away"
+            };
+            let count = Theme::count();
+            let theme = theme_of(self.contract)
+                .map(|theme| format!("\n  theme:          {theme} (of {count}); {order}"));
             panic!("\n\n{message}{}\n", theme.unwrap_or_default());
         }
         println!("{self}");

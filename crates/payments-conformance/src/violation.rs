@@ -7,19 +7,45 @@ pub(crate) struct Violation {
     text: String,
     /// Further labeled lines of the failure message.
     pub(crate) details: Vec<(&'static str, String)>,
-    /// Why it matters, if it breaks a general rule; `None` if it breaks the contract's own requirement.
-    pub(crate) general: Option<&'static str>,
+    /// `None` if it breaks the contract's own requirement.
+    pub(crate) general: Option<Rule>,
+    /// Whether it must be fixed before anything else: money can move twice, or the API key or the card is given away.
+    pub(crate) is_dangerous: bool,
+}
+
+/// A general rule, which every contract checks.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rule {
+    /// What a transport that breaks it can do.
+    pub(crate) risk: &'static str,
+    is_dangerous: bool,
+}
+
+impl Rule {
+    pub(crate) const fn dangerous(risk: &'static str) -> Self {
+        Self { risk, is_dangerous: true }
+    }
 }
 
 impl Violation {
     /// Breaks the contract's own requirement. `text` says what the transport did and what it must do.
     pub(crate) fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), details: Vec::new(), general: None }
+        Self { text: text.into(), details: Vec::new(), general: None, is_dangerous: false }
+    }
+
+    /// Breaks the contract's own requirement in a way that can move money twice, or gives the API key or the card away.
+    pub(crate) fn dangerous(text: impl Into<String>) -> Self {
+        Self { is_dangerous: true, ..Self::new(text) }
     }
 
     /// Breaks a rule that every contract checks. No declared deviation covers it.
-    pub(crate) fn general(text: impl Into<String>, why: &'static str) -> Self {
-        Self { general: Some(why), ..Self::new(text) }
+    pub(crate) fn general(text: impl Into<String>, rule: Rule) -> Self {
+        Self { general: Some(rule), is_dangerous: rule.is_dangerous, ..Self::new(text) }
+    }
+
+    /// Which of two violations of one contract is reported: one that no deviation covers, and of these one that is dangerous.
+    pub(crate) fn rank(&self) -> impl Ord + use<> {
+        (self.general.is_some(), self.is_dangerous)
     }
 
     /// The transport or a contract panicked with this.
@@ -65,17 +91,23 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-pub(crate) const SENT_TWICE: &str = "a payment that is sent twice can be charged twice, and a request sent to another \
-     server exposes its contents there";
+pub(crate) const SENT_TWICE: Rule = Rule::dangerous(
+    "a payment that is sent twice can be charged twice, and a request sent to another server exposes its contents there",
+);
 
-pub(crate) const FALSE_NOT_PROCESSED: &str =
-    "after NotProcessed the caller may charge again, although this charge may still succeed";
+pub(crate) const FALSE_NOT_PROCESSED: Rule =
+    Rule::dangerous("after NotProcessed the caller may charge again, although this charge may still succeed");
 
-pub(crate) const HANGS: &str = "while a call hangs, its caller does not know that the payment is unresolved and cannot look \
-     it up";
+pub(crate) const SHOWS_A_SECRET: Rule = Rule::dangerous(
+    "programs log what they can print, and a log with a card number or an API key is a leak that must be reported",
+);
 
-pub(crate) const PANICS: &str =
-    "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it";
+pub(crate) const HANGS: Rule = Rule {
+    risk: "while a call hangs, its caller does not know that the payment is unresolved and cannot look it up",
+    is_dangerous: false,
+};
 
-pub(crate) const SHOWS_A_SECRET: &str = "programs log what they can print, and a log with a card number or an API key is a \
-     leak that must be reported";
+pub(crate) const PANICS: Rule = Rule {
+    risk: "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it",
+    is_dangerous: false,
+};

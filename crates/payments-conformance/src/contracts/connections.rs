@@ -236,11 +236,12 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
                 call.must_get_own_response()?;
                 ids.push(call.id);
             }
-            ensure!(
-                ids.iter().all(|id| other.journal.carriers_of(id).len() == 1),
-                "a request for one server reached the other; pool connections by server"
-            );
-            Ok(())
+            if ids.iter().all(|id| other.journal.carriers_of(id).len() == 1) {
+                return Ok(());
+            }
+            Err(Violation::dangerous(
+                "a request for one server reached the other; pool connections by server",
+            ))
         })
     })
 }
@@ -262,7 +263,10 @@ pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
             drop_when(run, &arrived, run.charge())?;
             must_see_the_close(run, &closed)?;
             let rest = rest.get();
-            ensure!(rest == 0, "{rest} more bytes were sent after the call was dropped");
+            if rest > 0 {
+                let found = format!("{rest} more bytes were sent after the call was dropped");
+                return Err(Violation::dangerous(found));
+            }
             run.must_have_connected(1, "a dropped call must not be retried")?;
             run.round_trip()
         })
@@ -292,10 +296,11 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verd
             drop_when(run, &started, run.charge().padded_to(LARGE))?;
             dropped.set();
             must_see_the_close(run, &closed)?;
-            ensure!(
-                read.get() < LARGE,
-                "the whole request was sent although the caller had dropped the call; stop writing when it is dropped"
-            );
+            if read.get() >= LARGE {
+                return Err(Violation::dangerous(
+                    "the whole request was sent although the caller had dropped the call; stop writing when it is dropped",
+                ));
+            }
             run.round_trip()
         })
     })

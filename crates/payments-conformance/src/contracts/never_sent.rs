@@ -13,7 +13,7 @@ use crate::harness::Harness;
 use crate::script::Act;
 use crate::server::Security;
 use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::violation::{Rule, Violation};
 use crate::{AnyStack, Verdict};
 
 /// Nothing listens on the server's port.
@@ -155,5 +155,7 @@ fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violatio
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \
      the payment as possibly charged, and a person has to look it up";
 
-const NOT_THE_SERVICE: &str = "that server is not the service, and now it has the API key and the card. Verify certificates and \
-     never fall back to plain http";
+const NOT_THE_SERVICE: Rule = Rule::dangerous(
+    "that server is not the service, and now it has the API key and the card. Verify certificates and never fall back to plain \
+     http",
+);

@@ -45,7 +45,7 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
                 if other.journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
                     let found = "the transport contacted the alternative service; it must contact only the server in the \
                                  URL";
-                    return Err(Violation::new(found).detail("other server", other.journal.to_string()));
+                    return Err(Violation::dangerous(found).detail("other server", other.journal.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::{env, thread};
 
 use crate::support::{Flaw, Plain, PlainStack};
-use payments_conformance::{Abilities, Ability, Stack as _, block_on, check_only, stack};
+use payments_conformance::{Abilities, Ability, Stack as _, Verdict, block_on, check_only, stack};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 
 #[test]
@@ -34,7 +34,11 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
         let check = move || check_only(&PlainStack(None), |name| name == contract);
         let report = thread::Builder::new().name(name.to_owned()).spawn(check).unwrap().join().unwrap();
         assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
-        assert!(report.to_string().contains("a test created by `contract_tests!`"), "{report}");
+        let text = report.to_string();
+        assert!(
+            text.contains("`payments_conformance::contract_tests!(your_stack());`"),
+            "it says how to run it: {report}"
+        );
     }
 }
 
@@ -109,6 +113,23 @@ fn a_report_says_which_scheme_is_broken_and_how_that_is_often_fixed() {
     let line = "\n     a_payment_arrives_byte_for_byte: must return a response with status 200";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("authority_pem") && text.contains(".without(Ability::Https, "), "{text}");
+}
+
+#[test]
+fn what_can_charge_twice_or_give_the_key_away_comes_before_earlier_themes() {
+    let harmless = "a_payment_arrives_byte_for_byte";
+    for (flaw, dangerous) in [
+        (Flaw::RetriesGatewayErrors, "a_gateway_error_page_is_a_response"),
+        (Flaw::ReportsLostAsNotProcessed, "fin_after_the_request_is_unknown"),
+        (Flaw::UsesAlternativeServices, "an_alternative_service_is_not_used"),
+    ] {
+        let both = stack(move |setup| Distrusting(PlainStack(Some(flaw)).transport(setup)));
+        let report = check_only(&both, |contract| [harmless, dangerous].contains(&contract));
+        let order: Vec<_> = report.broken().map(Verdict::contract).collect();
+        assert_eq!(order, [dangerous, harmless], "{report}");
+        let story = report.verdicts()[0].story().unwrap();
+        assert!(report.to_string().contains(&format!("\n\nfix first: {story}\n")), "{report}");
+    }
 }
 
 #[test]
