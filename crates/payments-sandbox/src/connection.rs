@@ -23,7 +23,7 @@ use crate::body::{Body, full};
 use crate::last_response::LastResponse;
 use crate::shutdown::Shutdown;
 use crate::site::Site;
-use crate::socket::{End, Socket};
+use crate::socket::{End, Socket, State};
 use crate::symptom;
 
 /// One client connection.
@@ -69,8 +69,7 @@ impl ClientConnection {
             // A client that has closed its sending side still expects its response.
             .half_close(true)
             .serve_connection(TokioIo::new(self.socket.clone()), service_fn(|request| self.respond(request)));
-        // The socket has the reason of the end, unless the client ended the connection.
-        let _ = graceful.watch(connection).await;
+        let ended = graceful.watch(connection).await;
         let (reply, has_body) = match self.socket.take_end() {
             None => {
                 self.last.report().await;
@@ -78,9 +77,10 @@ impl ClientConnection {
                 let _ = self.socket.close().await;
                 return;
             }
-            Some(End::Unreadable(status)) => {
+            Some(End::Unreadable) => {
                 self.last.report().await;
-                (Reply::Response(self.site.unreadable(status)), true)
+                let is_too_large = ended.is_err_and(|error| error.is_parse_too_large());
+                (Reply::Response(self.site.unreadable(is_too_large)), true)
             }
             Some(End::Reply { reply, has_body }) => (reply, has_body),
         };
@@ -96,6 +96,7 @@ impl ClientConnection {
         let Self { client, socket, activity, site, shutdown, processing, last } = self;
         // hyper has written the response before it reads another request.
         self.last.report().await;
+        socket.set_state(State::Processing);
         let (head, body) = request.into_parts();
         let admin = site.admin_at(head.uri.path());
         let largest = if admin.is_some() { admin::LARGEST_BODY } else { MAX_BODY_BYTES };
@@ -103,7 +104,7 @@ impl ClientConnection {
             if is_malformed(&error) {
                 let msg = "the body is not in chunks as Transfer-Encoding says";
                 let reply = Reply::Response(site.bad_request(msg));
-                socket.end_with(End::Reply { reply, has_body: true });
+                socket.set_state(State::Ending(End::Reply { reply, has_body: true }));
             }
             // Otherwise the client left in the middle of its request, which is therefore ignored.
             NO_RESPONSE
@@ -113,7 +114,11 @@ impl ClientConnection {
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
         if let Some(admin) = admin {
-            return Ok(site.administer(Arc::clone(admin), request).await);
+            let response = site.administer(Arc::clone(admin), request).await;
+            if matches!(response.body(), Body::Left(_)) {
+                socket.set_state(State::Responding);
+            }
+            return Ok(response);
         }
         let (reply, answered) = site.reply_to(request, *client, shutdown, socket.departure()).await;
         match reply {
@@ -123,7 +128,7 @@ impl ClientConnection {
             }
             reply => {
                 last.begin_symptom(answered).await;
-                socket.end_with(End::Reply { reply, has_body: !is_head });
+                socket.set_state(State::Ending(End::Reply { reply, has_body: !is_head }));
                 Err(NO_RESPONSE)
             }
         }

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 use tokio::time::sleep;
 
 use crate::site::{Answered, Site};
-use crate::socket::Socket;
+use crate::socket::{Socket, State};
 
 /// The response to the newest request to the service on one connection, until it is known whether the client got it.
 pub(crate) struct LastResponse {
@@ -35,7 +35,7 @@ impl LastResponse {
             self.site.report(&mut answered, None);
         }
         *self.newest.lock().await = Some(Newest { answered, is_reported });
-        self.socket.expect_response();
+        self.socket.set_state(State::Responding);
     }
 
     /// Called before a symptom is written, which is reported only when it is known what the client saw of it.

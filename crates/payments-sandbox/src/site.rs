@@ -142,16 +142,13 @@ impl Site {
         }
     }
 
-    /// The response to bytes that hyper refuses as a request, with the status that hyper chose.
-    pub(crate) fn unreadable(&self, status: StatusCode) -> Response<Bytes> {
-        let msg = match status {
-            StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE => {
-                "Request head is larger than 64 KiB, or has more than 100 fields"
-            }
-            StatusCode::URI_TOO_LONG => "Request target is too long",
-            _ => return self.bad_request("this cannot be read as an HTTP/1.1 request"),
-        };
-        self.error(&ErrorEnvelope::new(status, msg))
+    /// The response to bytes that hyper refuses as a request.
+    pub(crate) fn unreadable(&self, is_too_large: bool) -> Response<Bytes> {
+        if !is_too_large {
+            return self.bad_request("this cannot be read as an HTTP/1.1 request");
+        }
+        let msg = "Request head is larger than 64 KiB, or has more than 100 fields";
+        self.error(&ErrorEnvelope::new(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, msg))
     }
 
     pub(crate) fn bad_request(&self, reason: &str) -> Response<Bytes> {

@@ -1,11 +1,11 @@
 use std::future::poll_fn;
 use std::io::{self, ErrorKind};
+use std::mem;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use http::StatusCode;
 use payments_fake::Reply;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, Interest, ReadBuf, Ready};
 use tokio::net::TcpStream;
@@ -13,7 +13,6 @@ use tokio::time::sleep;
 use tokio_rustls::server::TlsStream;
 
 use crate::activity::Activity;
-use crate::description::VERSION_HEADER;
 
 /// A connection to a client. hyper reads and writes it, the service checks whether the client is still there, and a fault
 /// acts on it after hyper has released it.
@@ -23,17 +22,29 @@ pub(crate) struct Socket(Arc<Mutex<Shared>>);
 struct Shared {
     stream: Box<dyn Stream>,
     activity: Arc<Activity>,
-    end: Option<End>,
+    state: State,
     /// Whether a write failed.
     is_broken: bool,
-    /// Whether hyper has a response that is not written yet, or only in part.
-    has_unwritten: bool,
+}
+
+/// How far hyper is with the connection.
+pub(crate) enum State {
+    /// It reads a request. What it writes now is its own refusal of bytes that are no request.
+    Reading,
+    /// The request is processed, or its response is a stream.
+    Processing,
+    /// It has a whole response that is not written yet, or only in part.
+    Responding,
+    /// It releases the connection.
+    Ending(End),
+    /// Only the service writes.
+    Released,
 }
 
 /// What to do with the connection after hyper has released it.
 pub(crate) enum End {
-    /// Respond to bytes that hyper refused as a request with this status.
-    Unreadable(StatusCode),
+    /// Respond to bytes that hyper refused as a request.
+    Unreadable,
     /// Show this reply. The response to a HEAD has no body.
     Reply { reply: Reply, has_body: bool },
 }
@@ -58,26 +69,30 @@ impl Stream for TlsStream<TcpStream> {
 impl Socket {
     pub(crate) fn new(stream: impl Stream + 'static, activity: Arc<Activity>) -> Self {
         let stream = Box::new(stream);
-        let shared = Shared { stream, activity, end: None, is_broken: false, has_unwritten: false };
+        let shared = Shared { stream, activity, state: State::Reading, is_broken: false };
         Self(Arc::new(Mutex::new(shared)))
     }
 
-    /// Called before hyper gets a response to write.
-    pub(crate) fn expect_response(&self) {
-        self.lock().has_unwritten = true;
+    /// Called before hyper gets to this state.
+    pub(crate) fn set_state(&self, state: State) {
+        self.lock().state = state;
     }
 
-    /// Whether a part of that response is not written. hyper flushes only what it has written completely.
-    pub(crate) fn has_unwritten(&self) -> bool {
-        self.lock().has_unwritten
-    }
-
-    pub(crate) fn end_with(&self, end: End) {
-        self.lock().end = Some(end);
-    }
-
+    /// Called after hyper has released the connection.
     pub(crate) fn take_end(&self) -> Option<End> {
-        self.lock().end.take()
+        let state = &mut self.lock().state;
+        match mem::replace(state, State::Released) {
+            State::Ending(end) => Some(end),
+            other => {
+                *state = other;
+                None
+            }
+        }
+    }
+
+    /// Whether a part of a response is not written.
+    pub(crate) fn has_unwritten(&self) -> bool {
+        matches!(self.lock().state, State::Responding)
     }
 
     /// Writes all bytes. Fails if the client has left, as far as the system knows.
@@ -125,15 +140,6 @@ impl Socket {
     }
 }
 
-/// The status of an error response that hyper wrote itself: it lacks the [`VERSION_HEADER`].
-fn refusal(written: &[u8]) -> Option<StatusCode> {
-    let status = written.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
-    let is_refusal = status.starts_with(b"4")
-        && written.ends_with(b"\r\n\r\n")
-        && !written.windows(VERSION_HEADER.len()).any(|name| name == VERSION_HEADER.as_bytes());
-    is_refusal.then(|| StatusCode::from_bytes(status).ok()).flatten()
-}
-
 impl AsyncRead for Socket {
     fn poll_read(
         self: Pin<&mut Self>,
@@ -153,9 +159,9 @@ impl AsyncRead for Socket {
 impl AsyncWrite for Socket {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let mut shared = self.lock();
-        if let Some(status) = refusal(bytes) {
+        if matches!(shared.state, State::Reading | State::Ending(End::Unreadable)) {
             // It has neither a body nor an id, so it is not written: the client gets the service's error body instead.
-            shared.end = Some(End::Unreadable(status));
+            shared.state = State::Ending(End::Unreadable);
             return Poll::Ready(Ok(bytes.len()));
         }
         let written = Pin::new(&mut shared.stream).poll_write(context, bytes);
@@ -170,8 +176,9 @@ impl AsyncWrite for Socket {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let mut shared = self.lock();
         let flushed = Pin::new(&mut shared.stream).poll_flush(context);
-        if matches!(flushed, Poll::Ready(Ok(()))) {
-            shared.has_unwritten = false;
+        // hyper flushes only what it has written completely.
+        if matches!((&shared.state, &flushed), (State::Responding, Poll::Ready(Ok(())))) {
+            shared.state = State::Reading;
         }
         flushed
     }
@@ -179,28 +186,5 @@ impl AsyncWrite for Socket {
     /// Does nothing, so that hyper leaves it to [`Socket::close`], when it is known whether the client accepted the last response.
     fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
         Poll::Ready(Ok(()))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn only_an_error_without_the_version_is_a_refusal() {
-        let head =
-            b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
-        assert_eq!(refusal(head), Some(StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE));
-        for other in [
-            "",
-            "HTTP/1.1 4",
-            "HTTP/1.1 100 Continue\r\n\r\n",
-            "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n",
-            "HTTP/1.1 404 Not Found\r\nsandbox-version: 1\r\ncontent-length: 2\r\n\r\n",
-            "HTTP/1.1 404 Not Found\r\nsandbox-version: 1\r\ncontent-length: 2\r\n\r\n{}",
-            "{\"msg\":\"HTTP/1.1 400 Bad Request\"}",
-        ] {
-            assert_eq!(refusal(other.as_bytes()), None, "{other}");
-        }
     }
 }
