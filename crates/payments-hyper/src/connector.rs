@@ -8,8 +8,8 @@ use std::task::{Context, Poll};
 
 use http::Uri;
 use hyper_rustls::MaybeHttpsStream;
-use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::{GaiAddrs, GaiResolver, Name};
+use hyper_util::client::legacy::connect::{CaptureConnection, HttpConnector};
 use hyper_util::rt::TokioIo;
 use payments_core::TransportErrorKind;
 use payments_core::transport::{ServerAddress, causes};
@@ -21,6 +21,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
+use crate::call::is_assigned;
 use crate::proxy::Proxy;
 use crate::socket::Socket;
 use crate::tls::NoTls;
@@ -31,52 +32,56 @@ tokio::task_local! {
     ///
     /// hyper-util passes a connector only the request's address, but it calls the connector inside the future of the request
     /// that needs the connection.
-    static NEEDED: Needed;
+    static NEEDED: Arc<Needed>;
 }
 
 /// What TLS with a server needs.
-#[derive(Clone)]
 pub(crate) struct Tls {
     config: Arc<ClientConfig>,
     name: ServerName<'static>,
 }
 
 /// Which connection a call needs, and when it must be open: name resolution, TCP, proxy and TLS together.
-#[derive(Clone)]
 pub(crate) struct Needed {
     server: ServerAddress,
     tls: Option<Tls>,
     by: Instant,
-    is_opening: Arc<AtomicBool>,
+    /// The connection that the request is assigned to, opened for it or pooled.
+    assigned: CaptureConnection,
+    /// Whether the request still waited for a new connection when it was polled last.
+    is_opening: AtomicBool,
 }
 
 impl Needed {
-    pub(crate) fn new(server: ServerAddress, tls: Option<Tls>, by: Instant) -> Self {
-        Self { server, tls, by, is_opening: Arc::default() }
+    pub(crate) fn new(
+        server: ServerAddress,
+        tls: Option<Tls>,
+        by: Instant,
+        assigned: CaptureConnection,
+    ) -> Arc<Self> {
+        Arc::new(Self { server, tls, by, assigned, is_opening: AtomicBool::default() })
     }
 
     /// Sends, and opens this connection if it is needed.
-    pub(crate) async fn during<F: Future>(&self, send: F) -> F::Output {
+    pub(crate) async fn during<F: Future>(self: &Arc<Self>, send: F) -> F::Output {
         let mut send = pin!(send);
         let polled = poll_fn(|context| {
             self.is_opening.store(false, Ordering::Relaxed);
             send.as_mut().poll(context)
         });
-        NEEDED.scope(self.clone(), polled).await
+        NEEDED.scope(Arc::clone(self), polled).await
     }
 
-    /// Whether the request still waited for a new connection when it was polled last.
+    /// Whether the request is on a connection. False again once that connection has returned it unwritten: then it waits for a new one.
     ///
-    /// hyper-util polls the connector within the request's future only as long as the request has no connection. This includes a
-    /// request that a connection has returned unwritten.
-    pub(crate) fn is_opening(&self) -> bool {
-        self.is_opening.load(Ordering::Relaxed)
+    /// hyper-util polls the connector within the request's future only as long as the request has no connection.
+    pub(crate) fn may_be_sent(&self) -> bool {
+        is_assigned(&self.assigned) && !self.is_opening.load(Ordering::Relaxed)
     }
 
     /// The connector of this request is pending.
-    fn pending(&self) {
-        let is_this = |current: &Self| Arc::ptr_eq(&current.is_opening, &self.is_opening);
-        if NEEDED.try_with(is_this).unwrap_or(false) {
+    fn pending(self: &Arc<Self>) {
+        if NEEDED.try_with(|current| Arc::ptr_eq(current, self)).unwrap_or(false) {
             self.is_opening.store(true, Ordering::Relaxed);
         }
     }
@@ -143,23 +148,22 @@ impl Connector {
     async fn connect(
         mut self,
         uri: Uri,
-        server: ServerAddress,
-        tls: Option<Tls>,
-        by: Instant,
+        needed: Arc<Needed>,
     ) -> Result<Stream, (TransportErrorKind, BoxError)> {
         // hyper-util divides the time among the name's addresses, so that one that does not respond leaves time for the next.
-        self.tcp.set_connect_timeout(Some(by.saturating_duration_since(Instant::now())));
+        self.tcp.set_connect_timeout(Some(needed.by.saturating_duration_since(Instant::now())));
         let connected = self.tcp.call(self.proxy.as_ref().map_or(uri, |proxy| proxy.uri.clone())).await;
         let mut tcp = connected.map_err(|error| (tcp_kind(&error), error.into()))?.into_inner();
         if let Some(proxy) = self.proxy {
-            let opened = tunnel::open(&mut tcp, &server, proxy.credentials.as_ref()).await;
+            let opened = tunnel::open(&mut tcp, &needed.server, proxy.credentials.as_ref()).await;
             opened.map_err(|error| (TransportErrorKind::Connect, error.into()))?;
         }
         let socket = TokioIo::new(Socket::new(tcp));
-        let Some(Tls { config, name }) = tls else {
+        let Some(Tls { config, name }) = &needed.tls else {
             return Ok(MaybeHttpsStream::Http(socket));
         };
-        let secured = TlsConnector::from(config).connect(name, TokioIo::new(socket)).await;
+        let secured =
+            TlsConnector::from(Arc::clone(config)).connect(name.clone(), TokioIo::new(socket)).await;
         let secured = secured.map_err(|error| (TransportErrorKind::Tls, error.into()))?;
         Ok(MaybeHttpsStream::Https(TokioIo::new(secured)))
     }
@@ -181,7 +185,7 @@ impl Service<Uri> for Connector {
             Some(proxy) => format!("through the proxy {}", proxy.server),
             None => format!("to {}", needed.server),
         };
-        let connecting = self.clone().connect(uri, needed.server.clone(), needed.tls.clone(), by);
+        let connecting = self.clone().connect(uri, Arc::clone(&needed));
         // hyper-util may finish the connection in the background for a later call, outside the scope of `NEEDED`.
         Box::pin(async move {
             let connecting = async {

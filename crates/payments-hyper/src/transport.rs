@@ -97,24 +97,6 @@ struct Target {
     cap: usize,
 }
 
-/// A deadline that fires even in a task that has used up tokio's cooperative budget.
-type Deadline = Unconstrained<Sleep>;
-
-fn deadline(at: Instant) -> Deadline {
-    unconstrained(sleep_until(at))
-}
-
-/// Nothing was sent. The kind makes it permanent.
-fn misconfigured(why: impl Into<BoxError>) -> TransportError {
-    TransportError::not_processed(TransportErrorKind::Configuration).with_source(why)
-}
-
-/// The current runtime. Without one tokio would panic.
-fn runtime() -> Result<runtime::Id, TransportError> {
-    let missing = |_| misconfigured("a tokio runtime is missing: make the call inside one");
-    Ok(Handle::try_current().map_err(missing)?.id())
-}
-
 impl Shared {
     /// Sets the headers that the transport owns. hyper adds the content length, except for an empty body.
     fn prepare(
@@ -153,15 +135,12 @@ impl Shared {
         let started = Instant::now();
         let connect_by = started + deadlines.connect();
         let total_ends = started + deadlines.total();
-        let connection = call.connection.clone();
-        let needed = Needed::new(server, tls, connect_by);
-        // False again once a connection has returned the request unwritten.
-        let may_be_sent = || is_assigned(&connection) && !needed.is_opening();
+        let needed = Needed::new(server, tls, connect_by, call.connection.clone());
         let on_time = deadline(total_ends);
         let total = async {
             on_time.await;
             let now = Instant::now();
-            if may_be_sent()
+            if needed.may_be_sent()
                 && let Some(grace) = grace_after_stop(total_ends.into_std(), now.into_std())
             {
                 deadline(now + grace).await;
@@ -177,7 +156,7 @@ impl Shared {
         let mut response = pin!(needed.during(response));
         let in_time = poll_fn(|context| {
             // After a stop, another call may have returned a connection, on which this request would be sent too late.
-            if !may_be_sent() && Instant::now() >= total_ends {
+            if !needed.may_be_sent() && Instant::now() >= total_ends {
                 return Poll::Pending;
             }
             response.as_mut().poll(context)
@@ -186,9 +165,7 @@ impl Shared {
         let mut call = call;
         let response = match before(total.as_mut(), in_time).await {
             Some(response) => response.map_err(transport_error)?,
-            None if may_be_sent() => {
-                return Err(TransportError::unknown(TransportErrorKind::Timeout));
-            }
+            None if needed.may_be_sent() => return Err(TransportError::unknown(TransportErrorKind::Timeout)),
             None => return Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         };
         if has_ambiguous_length(response.headers()) {
@@ -265,4 +242,20 @@ fn append(read: Bytes, chunk: Bytes) -> Bytes {
 /// Whether an HTTP/2 body that ended without an error is complete: hyper treats a stream reset with `NO_ERROR` as the end.
 fn is_complete(body: &Incoming) -> bool {
     body.size_hint().exact().map_or_else(|| body.is_end_stream(), |missing| missing == 0)
+}
+
+/// A deadline that fires even in a task that has used up tokio's cooperative budget.
+fn deadline(at: Instant) -> Unconstrained<Sleep> {
+    unconstrained(sleep_until(at))
+}
+
+/// Nothing was sent. The kind makes it permanent.
+fn misconfigured(why: impl Into<BoxError>) -> TransportError {
+    TransportError::not_processed(TransportErrorKind::Configuration).with_source(why)
+}
+
+/// The current runtime. Without one tokio would panic.
+fn runtime() -> Result<runtime::Id, TransportError> {
+    let missing = |_| misconfigured("a tokio runtime is missing: make the call inside one");
+    Ok(Handle::try_current().map_err(missing)?.id())
 }
