@@ -31,8 +31,8 @@ impl Connecting {
         Self { deadline, is_waiting: Arc::new(AtomicBool::new(true)) }
     }
 
-    /// Runs `send` with this deadline.
-    pub(crate) async fn limit<F: Future>(&self, send: F) -> F::Output {
+    /// Sends. A connection that this opens has the deadline.
+    pub(crate) async fn during<F: Future>(&self, send: F) -> F::Output {
         let mut send = pin!(send);
         let polled = poll_fn(|context| {
             self.is_waiting.store(false, Ordering::Relaxed);
@@ -164,18 +164,18 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_opens_after_its_deadline_is_not_used_d23() {
         let connecting = Connecting::until(Instant::now());
-        let opened = connecting.limit(async { ConnectDeadline.layer(Open(true)).call(()).await });
+        let opened = connecting.during(async { ConnectDeadline.layer(Open(true)).call(()).await });
         assert!(opened.await.unwrap_err().is::<Elapsed>());
     }
 
     #[tokio::test]
     async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
         let connecting = Connecting::until(Instant::now() + Duration::from_mins(1));
-        let limited = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()).await });
+        let limited = connecting.during(async { ConnectDeadline.layer(Open(false)).call(()).await });
         poll(pin!(limited));
         assert!(connecting.is_waiting());
 
-        let sent = connecting.limit(async {
+        let sent = connecting.during(async {
             ConnectDeadline.layer(Open(true)).call(()).await.unwrap();
             pending::<()>().await;
         });
@@ -183,7 +183,7 @@ mod tests {
         assert!(!connecting.is_waiting(), "it has its connection");
 
         #[expect(clippy::async_yields_async, reason = "it is polled after the request has left it")]
-        let in_background = connecting.limit(async { ConnectDeadline.layer(Open(false)).call(()) });
+        let in_background = connecting.during(async { ConnectDeadline.layer(Open(false)).call(()) });
         let mut in_background = in_background.await;
         poll(in_background.as_mut());
         assert!(!connecting.is_waiting(), "it took a connection of the pool");

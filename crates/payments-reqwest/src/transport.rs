@@ -85,7 +85,7 @@ impl ReqwestTransport {
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
             .map_err(|_panic| misconfigured(Panicked))?;
-        let mut response = InRuntime { runtime, future: Some(Box::pin(connecting.limit(response))) };
+        let mut response = InRuntime { runtime, future: Some(Box::pin(connecting.during(response))) };
         let in_time = poll_fn(|context| {
             // After a stop, another call may have returned a connection, on which this request would be sent too late.
             if connecting.is_waiting() && timer.now() >= ends {
