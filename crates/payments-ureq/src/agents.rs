@@ -29,7 +29,7 @@ pub(crate) struct Agents {
 /// An agent, and the process that may use it.
 #[derive(Clone)]
 pub(crate) struct ProcessAgent {
-    agent: Agent,
+    pub(crate) agent: Agent,
     process: u32,
     is_discarded: Arc<AtomicBool>,
 }
@@ -37,10 +37,6 @@ pub(crate) struct ProcessAgent {
 impl ProcessAgent {
     fn new(tls: Arc<ClientConfig>, pool: Pool) -> Self {
         Self { agent: new_agent(tls, pool), process: process::id(), is_discarded: Arc::default() }
-    }
-
-    pub(crate) fn agent(&self) -> &Agent {
-        &self.agent
     }
 
     /// Prevents further use of the agent: after a panic, its lock may be poisoned, and then each call would panic.

@@ -19,7 +19,7 @@ thread_local! {
 pub(crate) struct Attempt {
     /// The process that made the call. A process that is forked during the call has a copy of it.
     process: u32,
-    server: ServerAddress,
+    pub(crate) server: ServerAddress,
     connect_ends: Instant,
     total_ends: Cell<Instant>,
     progress: Cell<Progress>,
@@ -79,11 +79,6 @@ impl Attempt {
 
     fn is_of_another_process(&self) -> bool {
         self.process != process::id()
-    }
-
-    /// The server of the call.
-    pub(crate) fn server(&self) -> &ServerAddress {
-        &self.server
     }
 
     /// Checks the deadline and returns the time left: until the connect deadline while a connection is being opened, otherwise

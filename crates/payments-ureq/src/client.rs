@@ -1,6 +1,5 @@
-use payments_core::Endpoint;
-use payments_core::SystemTimer;
 use payments_core::blocking::Client;
+use payments_core::{Endpoint, SystemTimer};
 
 use crate::{BuildError, UreqTransport};
 

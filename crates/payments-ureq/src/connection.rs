@@ -28,10 +28,10 @@ impl Connector for Opener {
 
     fn connect(&self, details: &ConnectionDetails<'_>, _: Option<()>) -> Result<Option<Connection>, Error> {
         let attempt = Attempt::current()?;
-        let host = attempt.server().host().trim_matches(['[', ']']);
+        let host = attempt.server.host().trim_matches(['[', ']']);
         let name = details.needs_tls().then(|| ServerName::try_from(host.to_owned()));
         let name = name.transpose().map_err(|_| io::Error::other(UnusableName))?;
-        let mut socket = Socket::connect(&attempt, host, attempt.server().port())?;
+        let mut socket = Socket::connect(&attempt, host, attempt.server.port())?;
         let tls = if let Some(name) = name {
             attempt.set_progress(Progress::Handshaking);
             let mut tls = ClientConnection::new(Arc::clone(&self.tls), name).map_err(io::Error::other)?;

@@ -50,7 +50,7 @@ impl Transport for UreqTransport {
         let agent = if is_nested { self.agents.separate() } else { self.agents.get() };
         Attempt::run(server, request.deadlines(), |attempt| {
             // ureq has assertions that may panic. A panic must not hide whether the request was sent.
-            catch_unwind(AssertUnwindSafe(|| call(attempt, agent.agent(), request))).unwrap_or_else(|_| {
+            catch_unwind(AssertUnwindSafe(|| call(attempt, &agent.agent, request))).unwrap_or_else(|_| {
                 agent.discard();
                 Err(attempt.no_status(TransportErrorKind::Other).with_source("the call panicked"))
             })
