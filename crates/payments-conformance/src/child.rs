@@ -11,7 +11,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::contract_list::names;
 use crate::test_request::TestRequest;
-use crate::violation::{HANGS, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{AnyStack, Journal, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
@@ -105,7 +105,7 @@ impl Child {
                     written.recv_timeout(Duration::from_secs(1)).unwrap_or_default()
                 };
                 let said = format!("{}\n{}", text(&stdout), text(&stderr));
-                return Err(Violation::general(found, HANGS).detail("the process", said.trim()));
+                return Err(Violation::general(found, Rule::Hangs).detail("the process", said.trim()));
             }
             thread::sleep(Duration::from_millis(5));
         }

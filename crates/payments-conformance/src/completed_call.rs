@@ -141,7 +141,7 @@ impl CompletedCall {
     }
 
     pub(crate) fn expected(&self, wanted: &str) -> Violation {
-        Violation::new(format!("{}; the transport must return {wanted}", self.summary()))
+        Violation::instead_of(self.summary(), format!("return {wanted}"))
     }
 }
 

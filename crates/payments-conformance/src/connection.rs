@@ -50,7 +50,7 @@ impl Connection {
         Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
     }
 
-    /// Reads the next whole request and adds it to the journal. `None` if the client closed the connection.
+    /// Reads the next whole request and records it. `None` if the client closed the connection.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         loop {
             if let Some((received, length)) = parse(self.index, &self.unread) {
@@ -85,7 +85,7 @@ impl Connection {
         read
     }
 
-    /// Adds an event to the journal.
+    /// Records an event.
     pub(crate) fn note(&self, event: &'static str) {
         self.journal.note(self.index, event);
     }

@@ -21,6 +21,20 @@ pub(crate) struct Contract {
     starts_a_child: bool,
 }
 
+/// The name of the function around it, which is the name of its contract.
+macro_rules! own_name {
+    () => {{
+        fn here() {}
+        $crate::contract::name_around(std::any::type_name_of_val(&here))
+    }};
+}
+pub(crate) use own_name;
+
+/// The name of the function in which an item with this path is.
+pub(crate) fn name_around(path: &'static str) -> &'static str {
+    path.rsplit("::").nth(1).unwrap_or(path)
+}
+
 /// Locked during every check: exclusively by contracts that measure the memory of the process, shared by all others.
 static PROCESS: RwLock<()> = RwLock::new(());
 
@@ -46,6 +60,11 @@ impl Contract {
     /// A contract that needs a real server with TLS.
     pub(crate) fn over_tls(name: &'static str, why: &'static str) -> Self {
         Self::new(name, why).needs(Ability::Https)
+    }
+
+    /// A contract that needs a real server with HTTP/2.
+    pub(crate) fn over_http2(name: &'static str, why: &'static str) -> Self {
+        Self::new(name, why).needs(Ability::Http2)
     }
 
     pub(crate) fn needs(mut self, ability: Ability) -> Self {
@@ -112,9 +131,8 @@ impl Contract {
             let harness = Harness { stack, contract, why, tested, scheme, authority, figures };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
-                Err(Violation::panicked(&*panic).with_context(|violation| {
-                    harness.failure_message("was not reached", violation, "nothing", "no call was made")
-                }))
+                let (received, calls) = ("nothing".to_owned(), "no call was made".to_owned());
+                Err(harness.in_situation(Violation::panicked(&*panic), "was not reached", received, calls))
             });
             if let Err(violation) = kept {
                 broken = Some(violation);
@@ -125,13 +143,14 @@ impl Contract {
         let deviation = abilities.deviation_of(self.name);
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
-            (Some(violation), Some(reason)) if violation.general.is_some() => {
-                let violation = violation.with_context(|violation| {
+            (Some(violation), Some(reason)) if violation.rule.is_some() => {
+                let violation = violation.detail(
+                    "deviation",
                     format!(
-                        "{violation}\n  deviation:      the declared deviation (\"{reason}\") covers only this contract's own \
-                         requirement, and the transport broke a general rule"
-                    )
-                });
+                        "the declared deviation (\"{reason}\") covers only this contract's own requirement, and the transport \
+                         broke a general rule"
+                    ),
+                );
                 return Verdict::broken(self.name, violation, figures);
             }
             (Some(violation), _) => Verdict::broken(self.name, violation, figures),

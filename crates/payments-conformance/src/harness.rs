@@ -10,7 +10,7 @@ use crate::scheme::Scheme;
 use crate::script::{Act, Script};
 use crate::server::{Security, Server};
 use crate::test_run::TestRun;
-use crate::violation::Violation;
+use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Journal, Setup};
 
 /// Starts servers and test runs for one contract, stack and scheme.
@@ -115,7 +115,7 @@ impl Harness<'_> {
         Security::Tls(self.authority.server_speaking(&["h2"]))
     }
 
-    /// A second server with its own journal.
+    /// A second server with its own record of journal.
     pub(crate) fn another_server(&self, script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Server {
         Server::start(self.security(), script)
     }
@@ -183,38 +183,33 @@ impl Harness<'_> {
             (kept, finished) => kept.and(finished),
         };
         outcome.map_err(|violation| {
-            violation.with_context(|violation| {
-                let calls = log.about(&violation.to_string(), journal);
-                self.failure_message(situation, violation, &journal.to_string(), &calls)
-            })
+            let calls = log.about(&violation.to_string(), journal);
+            self.in_situation(violation, situation, journal.to_string(), calls)
         })
     }
 
-    pub(crate) fn failure_message(
+    pub(crate) fn in_situation(
         &self,
+        violation: Violation,
         situation: &str,
-        violation: &Violation,
-        journal: &str,
-        calls: &str,
-    ) -> String {
-        let why = violation.general.map_or(self.why, |rule| rule.risk);
-        let tested = self.tested.filter(|_| violation.general.is_none());
+        journal: String,
+        calls: String,
+    ) -> Violation {
+        let risk = violation.rule.map_or(self.why, Rule::risk).to_owned();
+        let before = [
+            ("contract", self.contract.to_owned()),
+            ("the server", situation.to_owned()),
+            ("received", journal),
+        ];
+        let tested = self.tested.filter(|_| violation.rule.is_none());
         let declaration = tested.map(|ability| {
-            format!(
+            let declaration = format!(
                 "if the stack cannot do this at all, declare it with \
                  `Abilities::default().without(Ability::{ability:?}, \"the reason\")`"
-            )
+            );
+            ("otherwise", declaration)
         });
-        let fields = [("contract", self.contract), ("the server", situation), ("received", journal)];
-        let details = violation.details.iter().map(|(name, text)| (*name, text.as_str()));
-        let after = [("returned", calls), ("risk", why)];
-        let declared = declaration.iter().map(|text| ("otherwise", text.as_str()));
-        let mut message = format!("over {}: {violation}\n", self.scheme);
-        for (name, text) in fields.into_iter().chain(details).chain(after).chain(declared) {
-            let name = format!("{name}:");
-            message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
-            message.push_str(&text.replace('\n', "\n                  "));
-        }
-        message
+        let after = [("returned", calls), ("risk", risk)].into_iter().chain(declaration);
+        violation.in_situation(self.scheme, before, after)
     }
 }

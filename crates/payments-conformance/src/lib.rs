@@ -95,9 +95,9 @@
 //! # How it works
 //!
 //! The servers use plain threads and blocking sockets, with TLS for https, so that any stack can be tested. They wait for
-//! events instead of sleeping where they can. `payments-core` builds the requests; the kit adds a unique id. The server's
-//! journal records every request that arrives, whole or in part. Whatever the situation, a request in the journal must not
-//! be reported as [`NotProcessed`](payments_core::Delivery::NotProcessed) and must not be in the journal twice.
+//! events instead of sleeping where they can. `payments-core` builds the requests; the kit adds a unique id. The server
+//! records every request that arrives, whole or in part. Whatever the situation, a request that has arrived must not be reported as
+//! [`NotProcessed`](payments_core::Delivery::NotProcessed) and must not arrive twice.
 //!
 //! A transport may also send in the background, after its call has failed or was dropped. Every contract with such a call
 //! watches for 100 ms more, in the stack's own runtime, and

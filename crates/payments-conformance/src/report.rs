@@ -3,7 +3,7 @@ use std::fmt;
 
 use crate::AnyStack;
 use crate::contract_list::{Theme, theme_of};
-use crate::violation::Violation;
+use crate::violation::{Rule, Violation};
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -116,7 +116,7 @@ impl fmt::Display for Report {
             f.write_str("\n")?;
         }
         for group in [broken, deviations, not_applicable, kept].iter().flat_map(|part| by_cause(part)) {
-            write!(f, "\n{}", group[0].cause_and_wanted().0)?;
+            write!(f, "\n{}", group[0].cause())?;
             let mut above = None;
             for verdict in group {
                 let theme = theme_of(verdict.contract);
@@ -124,7 +124,7 @@ impl fmt::Display for Report {
                     write!(f, "\n  {theme}")?;
                 }
                 write!(f, "\n     {}", verdict.contract_and_figures())?;
-                if let (_, Some(wanted)) = verdict.cause_and_wanted() {
+                if let Some(wanted) = verdict.violation().and_then(Violation::wanted) {
                     write!(f, ": must {wanted}")?;
                 }
                 above = theme;
@@ -138,7 +138,7 @@ impl fmt::Display for Report {
 fn by_cause<'a>(verdicts: &[&'a Verdict]) -> Vec<Vec<&'a Verdict>> {
     let mut groups: Vec<(String, Vec<_>)> = Vec::new();
     for &verdict in verdicts {
-        let (cause, _) = verdict.cause_and_wanted();
+        let cause = verdict.cause();
         // Ids, times and addresses differ between two failures of the same cause.
         let words = cause.split(' ').filter(|word| !word.contains(char::is_numeric));
         let cause = words.collect::<Vec<_>>().join(" ");
@@ -162,9 +162,15 @@ pub struct Verdict {
 #[derive(Clone, Debug)]
 enum Status {
     Kept,
-    Broken { message: String, is_dangerous: bool },
+    Broken { violation: Box<Violation>, message: String },
     NotApplicable { reason: String },
     Deviates { reason: String, message: String },
+}
+
+impl Status {
+    fn broken(violation: Violation) -> Self {
+        Self::Broken { message: violation.message(), violation: Box::new(violation) }
+    }
 }
 
 impl Verdict {
@@ -173,8 +179,7 @@ impl Verdict {
     }
 
     pub(crate) fn broken(contract: &'static str, violation: Violation, figures: Vec<String>) -> Self {
-        let (message, is_dangerous) = (violation.to_string(), violation.is_dangerous);
-        Self { contract, status: Status::Broken { message, is_dangerous }, figures }
+        Self { contract, status: Status::broken(violation), figures }
     }
 
     pub(crate) fn not_applicable(contract: &'static str, reason: String) -> Self {
@@ -186,21 +191,15 @@ impl Verdict {
         let Some(reason) = declared else { return self };
         let status = match self.status {
             Status::Broken { message, .. } => Status::Deviates { reason: reason.to_owned(), message },
-            Status::Kept => Status::Broken {
-                message: format!(
-                    "the stack declares a deviation from `{}` (\"{reason}\") but keeps the contract: remove the declaration",
-                    self.contract
-                ),
-                is_dangerous: false,
-            },
-            Status::NotApplicable { reason: missing } => Status::Broken {
-                message: format!(
-                    "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply ({missing}): \
-                     remove one of the two declarations",
-                    self.contract
-                ),
-                is_dangerous: false,
-            },
+            Status::Kept => Status::broken(Violation::new(format!(
+                "the stack declares a deviation from `{}` (\"{reason}\") but keeps the contract: remove the declaration",
+                self.contract
+            ))),
+            Status::NotApplicable { reason: missing } => Status::broken(Violation::new(format!(
+                "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply ({missing}): \
+                 remove one of the two declarations",
+                self.contract
+            ))),
             deviates @ Status::Deviates { .. } => deviates,
         };
         Self { status, ..self }
@@ -211,52 +210,47 @@ impl Verdict {
         self.contract
     }
 
-    /// The verdict and its reason in one line.
-    fn headline(&self) -> String {
+    /// The verdict and its reason, without what the transport must do instead.
+    fn cause(&self) -> String {
         match &self.status {
             Status::Kept => "kept".to_owned(),
-            Status::Broken { message, .. } => {
-                format!("BROKEN {}", message.lines().next().unwrap_or_default())
-            }
+            Status::Broken { violation, .. } => format!("BROKEN {}", first_line(&violation.cause())),
             Status::NotApplicable { reason } => format!("not applicable: {reason}"),
             Status::Deviates { reason, .. } => format!("DEVIATES: {reason}"),
         }
     }
 
-    /// What happened, and what the transport must do instead if the headline says that.
-    fn cause_and_wanted(&self) -> (String, Option<String>) {
-        let headline = self.headline();
-        match headline.split_once("; the transport must ") {
-            Some((cause, wanted)) => (cause.to_owned(), Some(wanted.to_owned())),
-            None => (headline, None),
+    fn violation(&self) -> Option<&Violation> {
+        match &self.status {
+            Status::Broken { violation, .. } => Some(violation),
+            Status::Kept | Status::NotApplicable { .. } | Status::Deviates { .. } => None,
         }
     }
 
     /// What to look at if this is the first broken contract.
     fn advice(&self) -> Option<&'static str> {
-        let story = self.story()?;
-        Some(match self.contract {
-            "an_ambiguous_length_is_refused" => {
+        let violation = self.violation()?;
+        Some(match (self.contract, violation.rule) {
+            ("an_ambiguous_length_is_refused", _) => {
                 "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a second \
                  length, declare that with `Abilities::default().deviation(..)`"
             }
-            "endless_interim_answers_end_with_the_deadline" => {
+            ("endless_interim_answers_end_with_the_deadline", _) => {
                 "one poll reads for as long as the server sends: limit what a poll reads, or read the clock in between"
             }
-            "an_answer_to_a_stopped_process_is_an_answer" => {
+            ("an_answer_to_a_stopped_process_is_an_answer", _) => {
                 "ask `payments_core::transport::grace_after_stop` before a deadline ends the call"
             }
-            _ if story.contains("a panic occurred") => {
+            ("no_runtime_is_no_panic", _) => return None,
+            (_, Some(Rule::Panics)) => {
                 "a transport that needs a runtime panics without one: add `.block_on(..)` to the stack"
             }
-            _ if story.starts_with("over https")
-                && story.contains("; the transport must return a response") =>
-            {
+            (_, Some(Rule::Hangs)) => {
+                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says"
+            }
+            _ if violation.has_no_response_over_tls() => {
                 "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
                  `Abilities::default().without(Ability::Https, \"the reason\")`"
-            }
-            _ if story.contains("had not ended") => {
-                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says"
             }
             _ => return None,
         })
@@ -283,7 +277,7 @@ impl Verdict {
 
     /// Whether money can move twice, or the API key or the card is given away.
     fn is_dangerous(&self) -> bool {
-        matches!(self.status, Status::Broken { is_dangerous: true, .. })
+        self.violation().is_some_and(|violation| violation.is_dangerous)
     }
 
     /// Whether the stack breaks the contract and has [declared](crate::Abilities::deviation) it.
@@ -319,8 +313,8 @@ impl Verdict {
     #[track_caller]
     #[allow(clippy::print_stdout, reason = "measured figures belong in the output of a test")]
     pub fn assert_kept(&self) {
-        if let Status::Broken { message, is_dangerous } = &self.status {
-            let order = if *is_dangerous {
+        if let Status::Broken { violation, message } = &self.status {
+            let order = if violation.is_dangerous {
                 "fix it before any failure that cannot move money twice or give the API key away"
             } else {
                 "fix failures of earlier themes first, and those that can move money twice or give the API key away"
@@ -337,6 +331,17 @@ impl Verdict {
 /// One line: the contract with the measured figures, the verdict and its reason.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.contract_and_figures(), self.headline())
+        match self.violation() {
+            Some(violation) => {
+                let line = violation.to_string();
+                write!(f, "{}: BROKEN {}", self.contract_and_figures(), first_line(&line))
+            }
+            None => write!(f, "{}: {}", self.contract_and_figures(), self.cause()),
+        }
     }
+}
+
+/// A panic's message may have several lines.
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
 }

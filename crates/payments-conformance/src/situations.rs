@@ -8,6 +8,7 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::harness::Harness;
 use crate::journal::Received;
+use crate::signal::Signal;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
 
@@ -106,6 +107,36 @@ pub(crate) fn send_and(
 /// Sleeps in the stack's runtime, so that its background tasks can run.
 pub(crate) async fn pause(time: Duration) {
     Delay::new(time).await;
+}
+
+/// What a server and its contract tell each other. Clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Steps {
+    /// The request has arrived, as far as the server waits for it.
+    pub(crate) arrived: Signal,
+    /// The server may go on.
+    pub(crate) go: Signal,
+    /// The client has closed the connection.
+    pub(crate) closed: Signal,
+    /// How much arrived until then.
+    pub(crate) read: Counter,
+}
+
+impl Steps {
+    /// Reads the beginning of the first connection's request, and the rest only when it may go on. Serves all other connections.
+    pub(crate) fn stop_reading(&self) -> impl Fn(&mut Connection) + Send + Sync + 'static {
+        let steps = self.clone();
+        move |connection| {
+            if connection.index > 0 {
+                connection.serve();
+            } else if connection.read_at_least(2000) {
+                steps.arrived.set();
+                steps.go.wait(2 * MEDIUM);
+                steps.read.add(connection.wait_for_close());
+                steps.closed.set();
+            }
+        }
+    }
 }
 
 /// How many bytes a server has sent, or another count.

@@ -81,7 +81,7 @@ impl Setup {
         self.script.as_ref()
     }
 
-    /// The journal of received requests. A stack without [`Ability::Sockets`](crate::Ability::Sockets) must record each
+    /// The record of the requests that arrived. A stack without [`Ability::Sockets`](crate::Ability::Sockets) must record each
     /// request here; for all other stacks the kit's server does.
     pub fn journal(&self) -> &Journal {
         &self.journal

@@ -7,14 +7,14 @@ use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::test_run::TestRun;
-use crate::violation::{SENT_TWICE, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Journal, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
@@ -24,7 +24,7 @@ use crate::{Ability, AnyStack, Journal, Verdict};
 pub fn every_status_from_200_to_599_is_an_answer(stack: &dyn AnyStack) -> Verdict {
     let why = "only payments-core decides what a status means for the money, and it needs the status and the body. A \
                client that acts on a status itself may send the payment again: disable its status handling and retries";
-    Contract::scripted("every_status_from_200_to_599_is_an_answer", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         let statuses = statuses(200..=599);
         let acts: Vec<_> = statuses.iter().map(|status| with_retry_headers(*status)).collect();
         harness.with_script("responds to each request with another status, from 200 to 599", acts, |run| {
@@ -48,7 +48,7 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &dyn AnyStack) -> Verdic
 pub fn redirects_are_not_followed(stack: &dyn AnyStack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
-    let contract = Contract::new("redirects_are_not_followed", why);
+    let contract = Contract::new(own_name!(), why);
     contract.check(stack, |harness| {
         follows_no_redirect(harness, |run| run.charge(), [300, 301, 302, 303, 305, 307, 308])
     })
@@ -106,7 +106,7 @@ fn must_not_have_reached(other_journal: &Journal, id: &str) -> Result<(), Violat
             )
         }
     };
-    Err(Violation::general(found, SENT_TWICE).detail("other server", other_journal.to_string()))
+    Err(Violation::general(found, Rule::SentTwice).detail("other server", other_journal.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {
@@ -118,7 +118,7 @@ fn holds(bytes: &[u8], secret: &str) -> bool {
 ///
 /// The transport must return each body whole, without the framing.
 pub fn bodies_arrive_whole_in_every_framing(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("bodies_arrive_whole_in_every_framing", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::new(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         let open: End = |_| {};
         for (what, bytes, body, end) in [
             ("with a length", "Content-Length: 5\r\n\r\nabcde", "abcde", open),
@@ -149,7 +149,7 @@ pub fn bodies_arrive_whole_in_every_framing(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The response ends with its head: the transport must not wait for a body, and the next response is for the next call.
 pub fn an_answer_without_a_body_ends_at_its_head(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_answer_without_a_body_ends_at_its_head", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::new(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         for (status, head) in [
             (StatusCode::NO_CONTENT, "204 No Content\r\n\r\n"),
             (StatusCode::NOT_MODIFIED, "304 Not Modified\r\nContent-Length: 9\r\n\r\n"),
@@ -169,7 +169,7 @@ pub fn an_answer_without_a_body_ends_at_its_head(stack: &dyn AnyStack) -> Verdic
 /// The transport must return body and header unchanged. A decoded body has a different length than the cap counts, and
 /// without the header `payments-core` cannot see why the response is unreadable.
 pub fn an_encoded_answer_is_not_decoded(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("an_encoded_answer_is_not_decoded", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         for coding in ["gzip", "deflate", "br", "zstd", "identity"] {
             let mut encoded = response(StatusCode::OK, GZIP);
             encoded.headers_mut().insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
@@ -188,7 +188,7 @@ pub fn an_encoded_answer_is_not_decoded(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The transport must return all of them, in order.
 pub fn repeated_and_unreadable_headers_survive(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("repeated_and_unreadable_headers_survive", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         let odd = no_text();
         let mut unusual = response(StatusCode::OK, "{}");
         for (name, value) in [
@@ -215,7 +215,7 @@ pub fn repeated_and_unreadable_headers_survive(stack: &dyn AnyStack) -> Verdict 
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
 pub fn a_hundred_and_ten_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("a_hundred_and_ten_headers_are_an_answer", MUST_BE_READ);
+    let contract = Contract::new(own_name!(), MUST_BE_READ);
     contract.check(stack, |harness| has_headers(harness, 110))
 }
 
@@ -223,8 +223,7 @@ pub fn a_hundred_and_ten_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict 
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
 pub fn a_thousand_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract =
-        Contract::new("a_thousand_headers_are_an_answer", MUST_BE_READ).tests(Ability::ManyHeaders);
+    let contract = Contract::new(own_name!(), MUST_BE_READ).tests(Ability::ManyHeaders);
     contract.check(stack, |harness| has_headers(harness, 1000))
 }
 
@@ -248,7 +247,7 @@ fn has_headers(harness: &Harness<'_>, count: usize) -> Result<(), Violation> {
 /// that is no number, the response is refused: see
 /// [`an_ambiguous_length_is_refused`](super::broken_answers::an_ambiguous_length_is_refused).
 pub fn folded_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("folded_headers_are_an_answer", MUST_BE_READ).tests(Ability::FoldedHeaders);
+    let contract = Contract::new(own_name!(), MUST_BE_READ).tests(Ability::FoldedHeaders);
     contract.check(stack, |harness| {
         let head =
             "HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\n\t three\r\nContent-Length:\r\n 2\r\nX-Last: four";
@@ -269,7 +268,7 @@ pub fn folded_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The transport must skip them: a 100 or 103 says nothing about the payment.
 pub fn interim_answers_are_skipped(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("interim_answers_are_skipped", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::new(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         for interim in [
             "HTTP/1.1 100 Continue\r\n\r\n",
             "HTTP/1.1 102 Processing\r\n\r\n",
@@ -291,7 +290,7 @@ pub fn interim_answers_are_skipped(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The transport must return the whole response.
 pub fn an_answer_as_long_as_the_cap_is_whole(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("an_answer_as_long_as_the_cap_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         for length in [5, 1024 * 1024] {
             let body = vec![b'x'; length];
             let whole = Act::Answer(response(StatusCode::OK, body.clone()));
@@ -309,7 +308,7 @@ pub fn an_answer_as_long_as_the_cap_is_whole(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The transport must return the same response.
 pub fn an_answer_in_single_bytes_is_whole(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_answer_in_single_bytes_is_whole", MUST_BE_UNCHANGED).check(stack, |harness| {
+    Contract::new(own_name!(), MUST_BE_UNCHANGED).check(stack, |harness| {
         let action = |connection: &mut Connection, request: &Received| {
             let id = request.id();
             for piece in [

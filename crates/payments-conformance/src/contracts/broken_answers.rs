@@ -4,7 +4,7 @@ use http::StatusCode;
 
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::script::{Act, response};
 use crate::situations::{End, LARGE, echo_except, send_and};
 use crate::violation::Violation;
@@ -15,7 +15,7 @@ use crate::{Ability, AnyStack, Verdict};
 /// The call must fail with `Answered`, the status and the part of the body that arrived, which may contain the transaction
 /// id. The next call uses another connection.
 pub fn a_truncated_body_is_answered_and_kept(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("a_truncated_body_is_answered_and_kept", HALF_A_RECEIPT).check(stack, |harness| {
+    Contract::scripted(own_name!(), HALF_A_RECEIPT).check(stack, |harness| {
         for status in [StatusCode::OK, StatusCode::BAD_REQUEST, StatusCode::SERVICE_UNAVAILABLE] {
             let truncated = Act::Truncate { answer: response(status, WHOLE), bytes: HALF.len() };
             let what = format!("announces {} bytes, sends {} and closes", WHOLE.len(), HALF.len());
@@ -33,7 +33,7 @@ pub fn a_truncated_body_is_answered_and_kept(stack: &dyn AnyStack) -> Verdict {
 ///
 /// Without the last chunk the body may be incomplete. The call must fail with `Answered` and keep what arrived.
 pub fn a_chunked_body_without_its_end_is_answered(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("a_chunked_body_without_its_end_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
+    Contract::new(own_name!(), HALF_A_RECEIPT).check(stack, |harness| {
         for end in ["", "5\r\nab", "0", "0\r\n"] {
             let chunks = format!("{:x}\r\n{HALF}\r\n{end}", HALF.len());
             let response = format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n{chunks}");
@@ -62,8 +62,7 @@ pub fn a_chunked_body_without_its_end_is_answered(stack: &dyn AnyStack) -> Verdi
 ///
 /// The call must fail with `Answered`. The rest of the connection cannot be interpreted, so the next call uses another.
 pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_broken_chunk_is_answered_and_ends_the_connection";
-    Contract::new(name, MIXED_UP_RESPONSES).check(stack, |harness| {
+    Contract::new(own_name!(), MIXED_UP_RESPONSES).check(stack, |harness| {
         let sizes = ["nonsense", "-1", "", "FFFFFFFFFFFFFFFFF", "10000000000000002", "0x2", "2 2"];
         let after_a_chunk = sizes.map(|size| format!("\r\n{size}\r\n{{}}\r\n0\r\n\r\n"));
         for rest in after_a_chunk.into_iter().chain(["XX0\r\n\r\n".to_owned()]) {
@@ -83,7 +82,7 @@ pub fn a_broken_chunk_is_answered_and_ends_the_connection(stack: &dyn AnyStack) 
 ///
 /// The status was read, so the call must fail with `Answered`.
 pub fn a_body_broken_off_by_a_reset_is_answered(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("a_body_broken_off_by_a_reset_is_answered", HALF_A_RECEIPT).check(stack, |harness| {
+    Contract::new(own_name!(), HALF_A_RECEIPT).check(stack, |harness| {
         let script = echo_except(0, |connection, _| {
             // A reset discards what the client has not read. This is more than the socket buffers hold, so the client
             // has read the head by the time everything is written.
@@ -104,7 +103,7 @@ pub fn a_body_broken_off_by_a_reset_is_answered(stack: &dyn AnyStack) -> Verdict
 /// Over TLS the cut is visible, because there is no `close_notify`. Otherwise anyone on the network could shorten a
 /// response. The call must fail with `Answered`.
 pub fn a_body_cut_without_goodbye_is_not_whole(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("a_body_cut_without_goodbye_is_not_whole", HALF_A_RECEIPT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), HALF_A_RECEIPT).check(stack, |harness| {
         let action = send_and(format!("HTTP/1.1 200 OK\r\n\r\n{HALF}"), Connection::cut);
         let what = "sends part of a body without a length, then the connection is cut without close_notify";
         harness
@@ -118,7 +117,7 @@ pub fn a_body_cut_without_goodbye_is_not_whole(stack: &dyn AnyStack) -> Verdict 
 /// response.
 pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &dyn AnyStack) -> Verdict {
     let why = "without a limit a response can use all memory and stop every payment of the process";
-    Contract::new("a_body_over_the_cap_is_cut_at_the_cap", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let body = "x".repeat(101);
         let announced = format!("HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n{body}");
         let chunk = "32\r\n".to_owned() + &body[..50] + "\r\n";
@@ -150,7 +149,7 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &dyn AnyStack) -> Verdict {
 /// Two readers could disagree about where the response ends and the next one begins. The call must fail with `Unknown` or
 /// `Answered`, and the next call uses another connection. Two equal lengths may be accepted, as RFC 9112 allows.
 pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_ambiguous_length_is_refused", MIXED_UP_RESPONSES).check(stack, |harness| {
+    Contract::new(own_name!(), MIXED_UP_RESPONSES).check(stack, |harness| {
         for lengths in [
             "Content-Length: 2\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: chunked\r\nContent-Length: 2",
@@ -197,10 +196,9 @@ pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
 /// The call must fail with `Answered` and keep what arrived. The request arrives once, and the next call uses another
 /// connection.
 pub fn a_body_broken_off_on_a_reused_connection_is_answered(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_body_broken_off_on_a_reused_connection_is_answered";
     let why = "many clients retry any failure on a reused connection, assuming that the server had closed it before the \
                request. This request was processed: sending it again charges again. Disable such retries";
-    Contract::new(name, why).needs(Ability::Reuse).check(stack, |harness| {
+    Contract::new(own_name!(), why).needs(Ability::Reuse).check(stack, |harness| {
         let length = WHOLE.len();
         let chunk = format!("{:x}\r\n{HALF}\r\n", HALF.len());
         for (framing, part) in [

@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use super::broken_answers::HALF;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::journal::Received;
 use crate::server::Security;
 use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
@@ -20,7 +20,7 @@ use crate::{AnyStack, Verdict};
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn an_alert_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("an_alert_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::over_tls(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for (name, code) in [
             ("bad_record_mac", 20),
             ("handshake_failure", 40),
@@ -48,7 +48,7 @@ pub fn an_alert_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_bad_record_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("a_bad_record_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::over_tls(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for (name, record) in BAD_RECORDS {
             let action = move |connection: &mut Connection, _: &Received| {
                 connection.write_past_tls(record);
@@ -65,7 +65,7 @@ pub fn a_bad_record_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdic
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn a_line_cut_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("a_line_cut_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::over_tls(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
             let what = format!("reads the whole request, sends {half:?}, then the connection is cut");
             harness.new_and_reused(&what, send_and(half, Connection::cut), unknown_and_once)?;
@@ -82,7 +82,7 @@ pub fn a_line_cut_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
 pub fn a_tls_failure_within_the_body_is_no_response(stack: &dyn AnyStack) -> Verdict {
     let why = "half a receipt accepted as whole records a payment that was never confirmed. NotProcessed makes the caller \
                charge again";
-    Contract::over_tls("a_tls_failure_within_the_body_is_no_response", why).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).check(stack, |harness| {
         for framing in ["Content-Length: 100\r\n", ""] {
             for (name, fail) in FAILURES {
                 let action = move |connection: &mut Connection, _: &Received| {
@@ -114,14 +114,14 @@ pub fn a_tls_failure_within_the_body_is_no_response(stack: &dyn AnyStack) -> Ver
 pub fn early_data_is_never_sent(stack: &dyn AnyStack) -> Verdict {
     let why = "anyone who records early data can replay it and charge the card again. And a server that rejects early data \
                makes the client send the request a second time. Disable early data in the TLS configuration";
-    Contract::over_tls("early_data_is_never_sent", why).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).check(stack, |harness| {
         let mut config = Arc::unwrap_or_clone(harness.authority.server());
         config.max_early_data_size = 16 * 1024;
         let (early, resumed) = (Counter::default(), Counter::default());
-        let counters = (early.clone(), resumed.clone());
+        let (early_bytes, resumptions) = (early.clone(), resumed.clone());
         let script = move |connection: &mut Connection| {
-            counters.0.add(connection.read_early_data());
-            counters.1.add(usize::from(connection.is_resumed()));
+            early_bytes.add(connection.read_early_data());
+            resumptions.add(usize::from(connection.is_resumed()));
             if let Some(request) = connection.read_request() {
                 let id = request.id();
                 let head = format!("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n", id.len());

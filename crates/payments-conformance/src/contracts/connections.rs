@@ -12,10 +12,10 @@ use payments_core::Delivery;
 
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::journal::counted;
 use crate::signal::{Signal, cancel_on, join_all};
-use crate::situations::{Counter, End, LARGE, MEDIUM, echo_except, own_response_and_once, pause};
+use crate::situations::{End, LARGE, MEDIUM, Steps, echo_except, own_response_and_once, pause};
 use crate::test_request::TestRequest;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
@@ -27,7 +27,7 @@ use crate::{Ability, AnyStack, Verdict};
 /// never reused, the contracts about reuse would prove nothing.
 pub fn a_connection_is_used_again(stack: &dyn AnyStack) -> Verdict {
     let why = "a new TLS handshake for each payment is slow and can fail";
-    Contract::new("a_connection_is_used_again", why).tests(Ability::Reuse).check(stack, |harness| {
+    Contract::new(own_name!(), why).tests(Ability::Reuse).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
             let started = Instant::now();
             for _ in 0..10 {
@@ -51,7 +51,7 @@ pub fn a_connection_is_used_again(stack: &dyn AnyStack) -> Verdict {
 pub fn a_connection_seen_to_be_closed_is_replaced(stack: &dyn AnyStack) -> Verdict {
     let why = "load balancers close every idle connection sooner or later. A client that writes the next payment to such a \
                connection cannot tell whether it was processed";
-    Contract::new("a_connection_seen_to_be_closed_is_replaced", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
             let ended = Signal::default();
             let has_ended = ended.clone();
@@ -75,10 +75,9 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &dyn AnyStack) -> Verdi
 /// Every call must get its own response, and its request arrives once. This is for stacks with
 /// [`Ability::LooksBeforeReuse`]: a transport that watches idle connections in a background task cannot know yet.
 pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &dyn AnyStack) -> Verdict {
-    let name = "what_has_arrived_on_an_idle_connection_is_seen";
     let why = "writing a payment to a connection that is already closed makes its outcome unknown for no reason, and a \
                pending second response would be read as its own";
-    Contract::new(name, why).tests(Ability::LooksBeforeReuse).check(stack, |harness| {
+    Contract::new(own_name!(), why).tests(Ability::LooksBeforeReuse).check(stack, |harness| {
         let second = |connection: &mut Connection| {
             connection.write("HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's");
         };
@@ -119,10 +118,9 @@ pub fn what_has_arrived_on_an_idle_connection_is_seen(stack: &dyn AnyStack) -> V
 ///
 /// Each call must get its own response or fail with the correct delivery, and arrives at most once.
 pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_close_that_crosses_a_request_is_told_honestly";
     let why = "a client that retries in this situation sends twice. One that reports every failure on a reused connection as \
                NotProcessed makes its caller send twice";
-    Contract::new(name, why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             let Some(request) = connection.read_request() else { return };
             connection.echo(&request);
@@ -157,7 +155,7 @@ pub fn a_close_that_crosses_a_request_is_told_honestly(stack: &dyn AnyStack) -> 
 /// The next call must get its own response or an error, never the unsolicited one.
 pub fn an_answer_nobody_asked_for_is_nobodys(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment that gets another payment's response is recorded with the wrong outcome";
-    Contract::new("an_answer_nobody_asked_for_is_nobodys", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let another = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's";
         for at_once in [true, false] {
             let sent = Signal::default();
@@ -204,7 +202,7 @@ fn two_calls(run: &TestRun<'_>, signal: &Signal) -> Result<[CompletedCall; 2], V
 /// The next call must use another connection.
 pub fn a_connection_announced_to_close_is_not_used(stack: &dyn AnyStack) -> Verdict {
     let why = "the server reads no more requests from this connection, so the next payment would be lost";
-    Contract::new("a_connection_announced_to_close_is_not_used", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         for head in [
             "HTTP/1.1 200 OK\r\nConnection: close",
             "HTTP/1.1 200 OK\r\nconnection: CLOSE",
@@ -225,7 +223,7 @@ pub fn a_connection_announced_to_close_is_not_used(stack: &dyn AnyStack) -> Verd
 /// Each must receive only its own requests, and each call gets its own response.
 pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment on a connection to another service exposes the API key and the card";
-    Contract::new("two_servers_never_share_a_connection", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let other = harness.another_server(Connection::serve);
         let other_url = harness.url(other.address);
         harness.with_server("is one of two that are called alternately", Connection::serve, |run| {
@@ -250,19 +248,19 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The connection must close, and nothing more is sent, on it or elsewhere. The next call succeeds.
 pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("a_dropped_call_closes_its_connection", SENT_AFTER_DROP);
+    let contract = Contract::new(own_name!(), SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
-        let (arrived, closed, rest) = (Signal::default(), Signal::default(), Counter::default());
-        let signals = (arrived.clone(), closed.clone(), rest.clone());
+        let steps = Steps::default();
+        let server = steps.clone();
         let script = echo_except(0, move |connection, _| {
-            signals.0.set();
-            signals.2.add(connection.wait_for_close());
-            signals.1.set();
+            server.arrived.set();
+            server.read.add(connection.wait_for_close());
+            server.closed.set();
         });
         harness.with_server("reads the request, which its caller then drops", script, |run| {
-            drop_when(run, &arrived, run.charge())?;
-            must_see_the_close(run, &closed)?;
-            let rest = rest.get();
+            drop_when(run, &steps.arrived, run.charge())?;
+            must_see_the_close(run, &steps.closed)?;
+            let rest = steps.read.get();
             if rest > 0 {
                 let found = format!("{rest} more bytes were sent after the call was dropped");
                 return Err(Violation::dangerous(found));
@@ -277,26 +275,15 @@ pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The rest must not be sent: the connection closes before the server has the whole request.
 pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("a_call_dropped_while_it_sends_stops_sending", SENT_AFTER_DROP);
+    let contract = Contract::new(own_name!(), SENT_AFTER_DROP);
     contract.tests(Ability::Cancel).check(stack, |harness| {
-        let (started, dropped, closed, read) =
-            (Signal::default(), Signal::default(), Signal::default(), Counter::default());
-        let signals = (started.clone(), dropped.clone(), closed.clone(), read.clone());
-        let script = move |connection: &mut Connection| {
-            if connection.index > 0 {
-                connection.serve();
-            } else if connection.read_at_least(2000) {
-                signals.0.set();
-                signals.1.wait(Duration::from_secs(10));
-                signals.3.add(connection.wait_for_close());
-                signals.2.set();
-            }
-        };
-        harness.with_server("reads the beginning of a request, which its caller then drops", script, |run| {
-            drop_when(run, &started, run.charge().padded_to(LARGE))?;
-            dropped.set();
-            must_see_the_close(run, &closed)?;
-            if read.get() >= LARGE {
+        let steps = Steps::default();
+        let what = "reads the beginning of a request, which its caller then drops";
+        harness.with_server(what, steps.stop_reading(), |run| {
+            drop_when(run, &steps.arrived, run.charge().padded_to(LARGE))?;
+            steps.go.set();
+            must_see_the_close(run, &steps.closed)?;
+            if steps.read.get() >= LARGE {
                 return Err(Violation::dangerous(
                     "the whole request was sent although the caller had dropped the call; stop writing when it is dropped",
                 ));
@@ -312,20 +299,20 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verd
 pub fn sixty_four_at_once_get_their_own_answers(stack: &dyn AnyStack) -> Verdict {
     let why = "a response that reaches the wrong call reports a successful payment as failed, or a failed one as \
                successful";
-    Contract::new("sixty_four_at_once_get_their_own_answers", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let cancels = !harness.lacks(Ability::Cancel);
         let (arrived, go) = (Signal::default(), Signal::default());
-        let signals = (arrived.clone(), go.clone());
+        let (has_arrived, may_go) = (arrived.clone(), go.clone());
         let script = move |connection: &mut Connection| {
             while let Some(request) = connection.read_request() {
                 if cancels && request.has_id("charge-00001") {
-                    signals.0.set();
+                    has_arrived.set();
                     connection.wait_for_close();
                     return;
                 }
                 if cancels {
                     // With a limit, for stacks that do not start the first call first.
-                    signals.1.wait(Duration::from_secs(5));
+                    may_go.wait(MEDIUM);
                 }
                 connection.echo(&request);
             }
@@ -361,7 +348,7 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &dyn AnyStack) -> Verdict
 pub fn five_thousand_payments_arrive_at_most_once(stack: &dyn AnyStack) -> Verdict {
     let why = "behind a load balancer this happens all day; one wrong retry or NotProcessed in thousands charges somebody \
                twice";
-    Contract::new("five_thousand_payments_arrive_at_most_once", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let seed = seed();
         let what = format!("ends idle connections at random moments, with the seed {seed}");
         let script = move |connection: &mut Connection| end_at_random(connection, seed);

@@ -7,7 +7,7 @@ use http::StatusCode;
 use payments_core::{Deadlines, Delivery};
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::script::{Act, response};
 use crate::situations::{LARGE, SHORT, SHORT_WITH_CONNECT, after, echo_except};
 use crate::{Ability, AnyStack, Verdict};
@@ -17,7 +17,7 @@ use crate::{Ability, AnyStack, Verdict};
 /// The call must end at its total deadline, as `Timeout` and `Unknown`. The goal is within 50 ms; the report shows the
 /// measured value. The connection must not carry another request, because the response may still arrive on it.
 pub fn silence_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("silence_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
+    Contract::scripted(own_name!(), NEVER_ENDS).check(stack, |harness| {
         let mut latest = Duration::ZERO;
         for (before, total) in [(0, SHORT_WITH_CONNECT), (1, SHORT)] {
             let mut acts = vec![Act::Echo; before];
@@ -46,7 +46,7 @@ pub fn silence_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The call must end at its total deadline, not some time after the last byte, and report the status.
 pub fn a_dripping_body_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("a_dripping_body_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
+    Contract::scripted(own_name!(), NEVER_ENDS).check(stack, |harness| {
         let drip = Act::Drip {
             answer: response(StatusCode::OK, vec![b'a'; 100_000]),
             bytes: 1,
@@ -69,7 +69,7 @@ pub fn a_dripping_body_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Ver
 ///
 /// The call must end at its total deadline, as `Unknown`.
 pub fn a_dripping_head_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("a_dripping_head_ends_with_the_total_deadline", NEVER_ENDS).check(stack, |harness| {
+    Contract::new(own_name!(), NEVER_ENDS).check(stack, |harness| {
         let script = echo_except(1, |connection, _| {
             connection.write("HTTP/1.1 200 OK\r\nX-Drip: ");
             while connection.write("a") {
@@ -90,8 +90,7 @@ pub fn a_dripping_head_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Ver
 ///
 /// The call must end at its total deadline, as `Unknown`. A timeout that covers only the response would never start.
 pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_server_that_stops_reading_ends_with_the_total_deadline";
-    Contract::new(name, NEVER_ENDS).check(stack, |harness| {
+    Contract::new(own_name!(), NEVER_ENDS).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
             // Waits for the end of the test, because without reading it cannot notice that the client is gone.
@@ -111,7 +110,7 @@ pub fn a_server_that_stops_reading_ends_with_the_total_deadline(stack: &dyn AnyS
 /// successful payments unknown.
 pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &dyn AnyStack) -> Verdict {
     let why = "a client that gives up early makes a payment unknown although its receipt was about to arrive";
-    Contract::new("a_slow_answer_within_the_deadline_is_an_answer", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         // Also long enough to connect on a busy machine.
         let connect = Duration::from_millis(1500);
         let script = echo_except(0, move |connection, request| {
@@ -134,7 +133,7 @@ pub fn a_slow_answer_within_the_deadline_is_an_answer(stack: &dyn AnyStack) -> V
 pub fn a_deadline_of_zero_ends_the_call(stack: &dyn AnyStack) -> Verdict {
     let why = "a charge that leaves after its deadline reaches the server when nobody waits for its receipt. The caller looks \
                the payment up too early, does not find it, and pays again";
-    Contract::scripted("a_deadline_of_zero_ends_the_call", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         for before in [0, 1] {
             harness.with_script("responds to every request", [Act::Echo], |run| {
                 // A transport whose timer races with the request sends only some of them.
@@ -157,7 +156,7 @@ pub fn a_deadline_of_zero_ends_the_call(stack: &dyn AnyStack) -> Verdict {
 /// It must return the response; adding the deadline to the clock must not overflow.
 pub fn the_longest_deadline_is_no_overflow(stack: &dyn AnyStack) -> Verdict {
     let why = "a panic in the middle of a payment leaves its outcome unknown";
-    Contract::scripted("the_longest_deadline_is_no_overflow", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let charge = run.charge().total(Deadlines::LONGEST).connect(Deadlines::LONGEST);
             run.send(charge)?.must_get_own_response()
@@ -172,12 +171,11 @@ pub fn the_longest_deadline_is_no_overflow(stack: &dyn AnyStack) -> Verdict {
 /// it. This is checked only in virtual time, for a stack without [`Ability::Sockets`], which simulates the server and the
 /// clock.
 pub fn silence_is_waited_out_to_the_deadline(stack: &dyn AnyStack) -> Verdict {
-    let name = "silence_is_waited_out_to_the_deadline";
     let why = "an acquirer may take a minute. A client that gives up before the caller's deadline makes the payment \
                unknown and loses the receipt that arrives a moment later";
     let has_sockets = stack.abilities().missing(Ability::Sockets).is_none();
     let reason = has_sockets.then_some("with real sockets it would take minutes");
-    Contract::scripted(name, why).unless(reason).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).unless(reason).check(stack, |harness| {
         let total = Duration::from_secs(100);
         let every = Duration::from_secs(45);
         let drip = Act::Drip { answer: response(StatusCode::OK, "four"), bytes: 1, every };
@@ -206,10 +204,9 @@ pub fn silence_is_waited_out_to_the_deadline(stack: &dyn AnyStack) -> Verdict {
 /// Each call must end by its own total deadline, even if it is still waiting for a connection. A call that reached the
 /// server must be `Unknown`.
 pub fn calls_beyond_the_connections_end_with_their_deadlines(stack: &dyn AnyStack) -> Verdict {
-    let name = "calls_beyond_the_connections_end_with_their_deadlines";
     let why = "when the service hangs, every payment of the process waits. A call that waits for a free connection without \
                a deadline ends minutes later, when the customer has already paid elsewhere";
-    Contract::scripted(name, why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         harness.with_script("reads every request and sends nothing", [Act::Silence], |run| {
             let calls = run.send_all((0..CALLS).map(|number| {
                 // Different deadlines, so that no call can pass by ending at another's.

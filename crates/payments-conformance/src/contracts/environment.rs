@@ -11,13 +11,13 @@ use std::{process, thread};
 
 use crate::child::Child;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::signal::Signal;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
 use crate::test_request::AMPLE;
-use crate::violation::{PANICS, Violation, ensure};
+use crate::violation::{Rule, Violation, ensure};
 use crate::{AnyStack, Verdict};
 
 /// The environment names a proxy for every scheme, in upper and lower case.
@@ -26,7 +26,7 @@ use crate::{AnyStack, Verdict};
 /// starts itself again as a child process. Only a test created by [`contract_tests!`](crate::contract_tests) can do that;
 /// anywhere else the contract does not apply.
 pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict {
-    let name = "the_proxy_of_the_environment_is_ignored";
+    let name = own_name!();
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack, AMPLE);
     }
@@ -75,7 +75,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
 /// what has arrived: see [`grace_after_stop`](payments_core::transport::grace_after_stop). Another process is stopped, so only
 /// a test created by [`contract_tests!`](crate::contract_tests) can check this, on Unix.
 pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let name = "an_answer_to_a_stopped_process_is_an_answer";
+    let name = own_name!();
     if let Some(child) = Child::of_this_process(name) {
         return child.send(name, stack, SHORT_WITH_CONNECT);
     }
@@ -167,7 +167,7 @@ impl StoppedProcess {
 ///
 /// It may work or return an error. It must not panic when it is created, used or dropped.
 pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("no_runtime_is_no_panic", PANICS.risk).check(stack, |harness| {
+    Contract::new(own_name!(), Rule::Panics.risk()).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
             // This transport was created outside the runtime, like in every run, and is used inside.
             run.round_trip()?;
@@ -176,7 +176,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
             let found = "a call that was polled outside the runtime panicked; return an error instead";
-            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, PANICS))? {
+            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, Rule::Panics))? {
                 ended?;
             }
             let setup = harness.setup(run.journal.clone(), None);
@@ -188,7 +188,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
             };
             let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
             let found = "a transport that was created, used and dropped in its runtime panicked";
-            let works = inside.map_err(|_| Violation::general(found, PANICS))??;
+            let works = inside.map_err(|_| Violation::general(found, Rule::Panics))??;
             ensure!(works, "a transport created in its runtime did not work");
             Ok(())
         })
@@ -204,7 +204,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
 pub fn a_call_does_not_block_its_thread(stack: &dyn AnyStack) -> Verdict {
     let why = "a payment that waits for another one can miss its deadline, because the timer that should end it does not \
                run";
-    Contract::new("a_call_does_not_block_its_thread", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let (both_arrived, requests) = (Signal::default(), AtomicUsize::new(0));
         let script = move |connection: &mut Connection| {
             while let Some(request) = connection.read_request() {

@@ -3,7 +3,7 @@
 use http::{HeaderValue, StatusCode};
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::situations::send_and;
 use crate::{AnyStack, Verdict};
 
@@ -15,7 +15,7 @@ use crate::{AnyStack, Verdict};
 pub fn a_gateway_error_page_is_a_response(stack: &dyn AnyStack) -> Verdict {
     let why = "the gateway may have forwarded the payment before it lost the service. A client that treats the page as \
                \"server not reached\", or retries because the status is temporary, charges a second time";
-    Contract::new("a_gateway_error_page_is_a_response", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         for (gateway, status, head, framing) in PAGES {
             let code = status.as_u16();
             let page = format!(

@@ -1,7 +1,7 @@
 //! HTTP/2, where many requests share a connection and a server has more ways to end one. Only one of them proves that a
 //! request was not processed.
 //!
-//! For stacks with [`Ability::Http2`], over TLS, with a server that offers only HTTP/2.
+//! For stacks with [`Ability::Http2`](crate::Ability::Http2), over TLS, with a server that offers only HTTP/2.
 
 mod goaways;
 mod resets;
@@ -15,18 +15,12 @@ pub use self::versions::*;
 
 use std::time::Duration;
 
-use crate::Ability;
 use crate::completed_call::CompletedCall;
-use crate::contract::Contract;
 use crate::harness::Harness;
 use crate::http2::{Peer, Request};
 use crate::situations::after;
 use crate::test_run::TestRun;
 use crate::violation::Violation;
-
-fn contract(name: &'static str, why: &'static str) -> Contract {
-    Contract::new(name, why).needs(Ability::Http2)
-}
 
 /// Checks the result of a payment for which the server runs `action`, on a new and on a reused connection.
 fn new_and_reused(

@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::server::Security;
 use crate::signal::{Signal, cancel_on};
-use crate::situations::{Counter, LARGE, MEDIUM, SHORT_WITH_CONNECT, pause};
+use crate::situations::{LARGE, MEDIUM, SHORT_WITH_CONNECT, Steps, pause};
 use crate::test_request::AMPLE;
 use crate::test_run::TestRun;
 use crate::violation::{Violation, ensure};
@@ -21,10 +21,9 @@ use super::connections::drop_when;
 /// No part of the request may arrive. The transport may continue to connect in the background and use the connection for a
 /// later call, but not for this request.
 pub fn a_handshake_after_the_deadline_sends_nothing(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_handshake_after_the_deadline_sends_nothing";
     let why = "the caller got NotProcessed and charges again. If the first request is then sent as well, the card is \
                charged twice";
-    Contract::over_tls(name, why).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).check(stack, |harness| {
         for (deadline, connect, total) in [("connect", BRIEF, AMPLE), ("total", AMPLE, BRIEF)] {
             let what =
                 format!("begins the TLS handshake after the call has ended by its {deadline} deadline");
@@ -43,10 +42,9 @@ pub fn a_handshake_after_the_deadline_sends_nothing(stack: &dyn AnyStack) -> Ver
 ///
 /// No part of the request may arrive.
 pub fn a_call_dropped_while_connecting_sends_nothing(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_call_dropped_while_connecting_sends_nothing";
     let why = "a caller may drop a call that is still connecting, for example because the customer left. It does not expect \
                a charge after that";
-    Contract::over_tls(name, why).needs(Ability::Cancel).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).needs(Ability::Cancel).check(stack, |harness| {
         let what = "begins the TLS handshake after the caller has dropped the call";
         late_handshake(harness, what, |run, late| {
             drop_when(run, &late.accepted, run.charge())?;
@@ -62,33 +60,22 @@ pub fn a_call_dropped_while_connecting_sends_nothing(stack: &dyn AnyStack) -> Ve
 /// The call must be `Unknown`. The rest of the request must not be sent: the connection closes before the server has the
 /// whole request.
 pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_request_cut_by_the_deadline_is_never_completed";
     let why = "after the deadline the caller looks the payment up and does not find it, so the customer pays again. If the \
                first request then completes in the background, the card is charged twice";
-    Contract::new(name, why).check(stack, |harness| {
-        let (ended, closed, read) = (Signal::default(), Signal::default(), Counter::default());
-        let signals = (ended.clone(), closed.clone(), read.clone());
-        let script = move |connection: &mut Connection| {
-            if connection.index > 0 {
-                connection.serve();
-            } else if connection.read_at_least(2000) {
-                signals.0.wait(2 * MEDIUM);
-                signals.2.add(connection.wait_for_close());
-                signals.1.set();
-            }
-        };
+    Contract::new(own_name!(), why).check(stack, |harness| {
+        let steps = Steps::default();
         let what = "reads the beginning of a large request, and the rest only after the call has ended";
-        harness.with_server(what, script, |run| {
+        harness.with_server(what, steps.stop_reading(), |run| {
             let call = run.send(run.charge().padded_to(LARGE).total(SHORT_WITH_CONNECT))?;
             call.must_be_unknown()?;
-            ended.set();
+            steps.go.set();
             // Waits in the stack's runtime, which may be what sends or closes.
-            run.block_on(cancel_on(&closed, pause(2 * MEDIUM)))?;
+            run.block_on(cancel_on(&steps.closed, pause(2 * MEDIUM)))?;
             ensure!(
-                closed.is_set(),
+                steps.closed.is_set(),
                 "the connection was still open long after the call had ended; close it when the call ends"
             );
-            if read.get() >= LARGE {
+            if steps.read.get() >= LARGE {
                 return Err(Violation::dangerous(
                     "the whole request was sent, most of it after the call's deadline; stop writing when the call ends",
                 ));

@@ -8,7 +8,7 @@ use http::StatusCode;
 
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::journal::Received;
 use crate::situations::{Counter, SHORT, after, echo_except, send_and};
@@ -21,7 +21,7 @@ use crate::{AnyStack, Verdict};
 /// The call must fail with `Answered` at the cap, long before its deadline. The server can send no more than the cap and the
 /// socket buffers hold.
 pub fn an_endless_body_is_read_to_the_cap(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_endless_body_is_read_to_the_cap", UNBOUNDED_MEMORY).check(stack, |harness| {
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).check(stack, |harness| {
         for (framing, piece) in
             [("\r\n", "a".repeat(4096)), ("Transfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n".repeat(700))]
         {
@@ -40,7 +40,7 @@ pub fn an_endless_body_is_read_to_the_cap(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The call must fail with `Unknown`, no later than its deadline.
 pub fn an_endless_head_is_given_up(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_endless_head_is_given_up", UNBOUNDED_MEMORY).check(stack, |harness| {
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).check(stack, |harness| {
         for (what, piece) in [
             ("sends an endless header line", "a".repeat(4096)),
             ("sends endlessly many header lines", "A: b\r\n".repeat(700)),
@@ -58,8 +58,7 @@ pub fn an_endless_head_is_given_up(stack: &dyn AnyStack) -> Verdict {
 /// The call must return a response or an error other than `NotProcessed`, in reasonable time. The response is complete, so
 /// its connection may carry the next call.
 pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_hundred_thousand_headers_are_an_answer_or_an_error";
-    Contract::new(name, UNBOUNDED_MEMORY).check(stack, |harness| {
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).check(stack, |harness| {
         let action = |connection: &mut Connection, _: &Received| {
             connection.write("HTTP/1.1 200 OK\r\n");
             connection.write("A: b\r\n".repeat(100_000));
@@ -81,7 +80,7 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &dyn AnyStack
 /// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
 /// something to read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("endless_interim_answers_end_with_the_deadline", UNBOUNDED_MEMORY);
+    let contract = Contract::new(own_name!(), UNBOUNDED_MEMORY);
     contract.exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
@@ -111,7 +110,7 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Ve
 /// The transport must not reserve memory for it, and no sum may overflow. The call must fail with `Answered`, no later than
 /// its deadline.
 pub fn an_absurd_length_reserves_no_memory(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new("an_absurd_length_reserves_no_memory", UNBOUNDED_MEMORY);
+    let contract = Contract::new(own_name!(), UNBOUNDED_MEMORY);
     contract.exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         for head in [

@@ -2,7 +2,7 @@
 
 use http::StatusCode;
 
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::script::{Act, response};
 use crate::situations::SHORT;
 use crate::{AnyStack, Verdict};
@@ -17,7 +17,7 @@ use super::answers::{follows_no_redirect, statuses, with_retry_headers};
 pub fn a_lookup_follows_no_redirect(stack: &dyn AnyStack) -> Verdict {
     let why = "a redirected lookup gives the API key, and with it every payment of the account, to an unverified host. That \
                host's response is then trusted as the outcome of a payment. Disable redirects in the HTTP client";
-    let contract = Contract::new("a_lookup_follows_no_redirect", why);
+    let contract = Contract::new(own_name!(), why);
     contract.check(stack, |harness| follows_no_redirect(harness, |run| run.lookup(), 300..=308))
 }
 
@@ -29,7 +29,7 @@ pub fn a_lookup_follows_no_redirect(stack: &dyn AnyStack) -> Verdict {
 pub fn a_lost_lookup_is_not_repeated(stack: &dyn AnyStack) -> Verdict {
     let why = "a transport that retries a GET does so without the caller's deadline, rate limit and log. The same retry \
                policy, applied to one more method, charges twice";
-    Contract::scripted("a_lost_lookup_is_not_repeated", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         let half = Act::Truncate { answer: response(StatusCode::OK, "{\"status\":\"success\"}"), bytes: 10 };
         for (what, act) in [
             ("closes the connection", Act::Close),
@@ -67,7 +67,7 @@ pub fn a_lost_lookup_is_not_repeated(stack: &dyn AnyStack) -> Verdict {
 pub fn a_lookup_is_not_repeated_for_its_status(stack: &dyn AnyStack) -> Verdict {
     let why = "the caller already retries lookups, within one deadline and respecting Retry-After. Retries inside the \
                transport multiply the attempts and keep an overloaded service from recovering";
-    Contract::scripted("a_lookup_is_not_repeated_for_its_status", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         let statuses = statuses([401, 403, 407, 408, 421, 425, 429, 500, 502, 503, 504, 511]);
         let acts: Vec<_> = statuses.iter().map(|status| with_retry_headers(*status)).collect();
         harness.with_script("responds to each lookup with another status", acts, |run| {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::journal::counted;
 use crate::script::Act;
@@ -16,7 +16,7 @@ use crate::{AnyStack, Verdict};
 /// It may have charged the card first. The call must be `Unknown`, on a new and on a reused connection. The request arrives
 /// once: a client that retries on another connection charges the card twice.
 pub fn fin_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("fin_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then closes the connection";
         is_unknown_after(harness, what, &Act::Close)
     })
@@ -27,7 +27,7 @@ pub fn fin_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
 /// To the client's socket this looks like a connection that never worked, and some stacks report it as a connect error.
 /// The call must be `Unknown`, and the request arrives once.
 pub fn reset_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("reset_after_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         let what = "reads the whole request, then resets the connection";
         is_unknown_after(harness, what, &Act::Reset)
     })
@@ -37,7 +37,7 @@ pub fn reset_after_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
 ///
 /// No reliable status was read. The call must be `Unknown`, and the request arrives once.
 pub fn fin_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("fin_within_the_head_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::new(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for half in ["H", "HTTP/1.1 20", "HTTP/1.1 200 OK\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n"] {
             let what = format!("reads the whole request, sends {half:?} and closes");
             harness.on_request(0, &what, send_and(half, Connection::close), unknown_and_once)?;
@@ -50,7 +50,7 @@ pub fn fin_within_the_head_is_unknown(stack: &dyn AnyStack) -> Verdict {
 ///
 /// Something received the request. The call must be `Unknown`, and the request arrives once.
 pub fn garbage_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("garbage_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::scripted(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         let garbage: [&'static [u8]; 5] = [
             b"\x01\x02 nonsense\r\n\r\n",
             b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
@@ -72,7 +72,7 @@ pub fn garbage_is_unknown(stack: &dyn AnyStack) -> Verdict {
 /// The transport may accept or reject such a response. But the request may have been processed, so the call must not be
 /// `NotProcessed`. It ends, and the request arrives once.
 pub fn odd_heads_are_never_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("odd_heads_are_never_not_processed", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::new(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for head in [
             "HTTP/1.0 200 OK\r\nContent-Length: 2",
             "HTTP/1.1 200\r\nContent-Length: 2",
@@ -108,7 +108,7 @@ pub fn odd_heads_are_never_not_processed(stack: &dyn AnyStack) -> Verdict {
 ///
 /// A proxy may have read more of it. The call must be `Unknown`, and the transport must not try again.
 pub fn reset_during_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("reset_during_the_request_is_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::new(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(2000);
             connection.reset();
@@ -126,7 +126,7 @@ pub fn reset_during_the_request_is_unknown(stack: &dyn AnyStack) -> Verdict {
 /// The network may lose the response. The call must return the response, or fail with `Unknown` or `Answered`, but never
 /// `NotProcessed`. The connection must not carry another request.
 pub fn an_early_answer_is_an_answer_or_unknown(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_early_answer_is_an_answer_or_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::new(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for reads_on in [true, false] {
             let script = move |connection: &mut Connection| {
                 if connection.index > 0 {
@@ -163,7 +163,7 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &dyn AnyStack) -> Verdict 
 /// transport has proof that nothing was written; the figure shows which. It must not keep trying.
 pub fn a_connection_closed_at_once_is_an_error(stack: &dyn AnyStack) -> Verdict {
     let why = "a client that keeps retrying will eventually send a payment twice";
-    Contract::new("a_connection_closed_at_once_is_an_error", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         harness.with_server("closes every connection as soon as it is open", Connection::close, |run| {
             let call = run.send(run.charge())?;
             let delivery = call.must_fail()?.delivery();
@@ -183,10 +183,9 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &dyn AnyStack) -> Verdict 
 ///
 /// For three seconds after that, nothing may be sent: no request again from a task or a thread that outlives the call.
 pub fn a_failed_call_sends_nothing_afterwards(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_failed_call_sends_nothing_afterwards";
     let why = "the caller has been told that the payment may be charged. A copy that follows in the background charges the \
                card a second time, and nobody learns of it";
-    Contract::scripted(name, why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         let what =
             "reads three requests; it closes the connection, resets the connection, and never responds";
         harness.with_script(what, [Act::Close, Act::Reset, Act::Silence], |run| {

@@ -8,7 +8,7 @@ use rustls::ServerConfig;
 
 use crate::authority::Authority;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::script::Act;
 use crate::server::Security;
@@ -21,7 +21,7 @@ use crate::{AnyStack, Verdict};
 /// The call must be `NotProcessed`. With `Unknown`, every outage of the service leaves a pile of payments that a person has
 /// to look up.
 pub fn refused_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::scripted("refused_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+    Contract::scripted(own_name!(), NOTHING_SENT).check(stack, |harness| {
         harness.with_script("does not listen on its port", [Act::Refuse], |run| {
             run.send(run.charge())?.must_be_not_processed()
         })
@@ -32,7 +32,7 @@ pub fn refused_is_not_processed(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The call must be `NotProcessed`, within its connect deadline.
 pub fn an_unknown_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::new("an_unknown_host_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+    Contract::new(own_name!(), NOTHING_SENT).check(stack, |harness| {
         harness.with_server("has a name that does not exist", Connection::serve, |run| {
             let uri = format!("{}://no-such-host.invalid/transaction", harness.scheme);
             let charge = run.charge().uri(&uri).connect(Duration::from_secs(5));
@@ -45,7 +45,7 @@ pub fn an_unknown_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
 ///
 /// It may be anyone. The call must be `NotProcessed`, and neither API key nor card are sent.
 pub fn an_untrusted_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("an_untrusted_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), NOTHING_SENT).check(stack, |harness| {
         let other_authority = Authority::new().server();
         is_refused(harness, "presents a certificate from an unknown authority", other_authority)
     })
@@ -55,8 +55,7 @@ pub fn an_untrusted_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdic
 ///
 /// The call must be `NotProcessed`. Otherwise anyone with any valid certificate could take the card.
 pub fn a_certificate_for_another_host_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_certificate_for_another_host_is_not_processed";
-    Contract::over_tls(name, NOTHING_SENT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), NOTHING_SENT).check(stack, |harness| {
         let other = harness.authority.server_named("elsewhere.example");
         is_refused(harness, "presents a trusted certificate for elsewhere.example", other)
     })
@@ -66,7 +65,7 @@ pub fn a_certificate_for_another_host_is_not_processed(stack: &dyn AnyStack) -> 
 ///
 /// The call must be `NotProcessed`.
 pub fn an_expired_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("an_expired_certificate_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), NOTHING_SENT).check(stack, |harness| {
         let expired = harness.authority.expired_server();
         is_refused(harness, "presents a trusted certificate that has expired", expired)
     })
@@ -76,7 +75,7 @@ pub fn an_expired_certificate_is_not_processed(stack: &dyn AnyStack) -> Verdict 
 ///
 /// The call must be `NotProcessed`, and no part of the request is sent unencrypted.
 pub fn a_server_without_tls_is_sent_nothing(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("a_server_without_tls_is_sent_nothing", NOTHING_SENT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), NOTHING_SENT).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             connection.read_at_least(1);
             connection.write("HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
@@ -95,7 +94,7 @@ pub fn a_server_without_tls_is_sent_nothing(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The call must be `NotProcessed`: no request can have been read before the handshake is complete.
 pub fn a_broken_handshake_is_not_processed(stack: &dyn AnyStack) -> Verdict {
-    Contract::over_tls("a_broken_handshake_is_not_processed", NOTHING_SENT).check(stack, |harness| {
+    Contract::over_tls(own_name!(), NOTHING_SENT).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
             let script = move |connection: &mut Connection| {
                 connection.read_at_least(1);
@@ -115,10 +114,9 @@ pub fn a_broken_handshake_is_not_processed(stack: &dyn AnyStack) -> Verdict {
 /// The call must end at its connect deadline, which covers name resolution, connecting and the handshake together. It must
 /// not be `Answered`. Ideally it is `NotProcessed`; the figure shows what was reported.
 pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &dyn AnyStack) -> Verdict {
-    let name = "a_stalled_handshake_ends_with_the_connect_deadline";
     let why = "if the connect timeout does not cover TLS, one dead load balancer delays every payment until its total \
                deadline";
-    Contract::over_tls(name, why).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).check(stack, |harness| {
         let deadline = Duration::from_millis(300);
         let script = |connection: &mut Connection| {
             connection.wait_for_close();
@@ -149,13 +147,8 @@ fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> R
 }
 
 fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violation> {
-    if run.journal.requests() == 0 { Ok(()) } else { Err(Violation::general(found, NOT_THE_SERVICE)) }
+    if run.journal.requests() == 0 { Ok(()) } else { Err(Violation::general(found, Rule::NotTheService)) }
 }
 
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \
      the payment as possibly charged, and a person has to look it up";
-
-const NOT_THE_SERVICE: Rule = Rule::dangerous(
-    "that server is not the service, and now it has the API key and the card. Verify certificates and never fall back to plain \
-     http",
-);

@@ -5,7 +5,7 @@ use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 use http::{StatusCode, Uri};
 
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::situations::{MEDIUM, own_response_and_once, unknown_and_once};
@@ -19,7 +19,7 @@ use crate::{AnyStack, Verdict};
 pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
     let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
                one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
-    Contract::new("an_alternative_service_is_not_used", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         let other = harness.another_server(Connection::serve);
         // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
         let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
@@ -68,7 +68,7 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
 pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> Verdict {
     let why = "both addresses lead to the same service: a payment lost at the first is charged again at the \
                second";
-    Contract::new("the_next_address_is_not_tried_after_the_request", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
             let script = move |connection: &mut Connection| {
                 if connection.read_request().is_some() {
@@ -104,7 +104,7 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> 
 pub fn http2_is_not_spoken_unasked(stack: &dyn AnyStack) -> Verdict {
     let why = "over HTTP/2 many payments share a connection, and one failure makes all of them unknown. Offer only \
                `http/1.1` in the TLS handshake unless HTTP/2 is chosen";
-    Contract::over_tls("http2_is_not_spoken_unasked", why).check(stack, |harness| {
+    Contract::over_tls(own_name!(), why).check(stack, |harness| {
         let script = |connection: &mut Connection| {
             if connection.speaks_http2() {
                 connection.note("HTTP/2 was chosen");

@@ -2,7 +2,7 @@
 
 use http::{HeaderValue, StatusCode};
 
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::own_response_and_once;
@@ -17,7 +17,7 @@ use crate::{AnyStack, Verdict};
 /// There is exactly one correct `Content-Length`, and the body is not chunked.
 pub fn a_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a changed target, header or body is a different request from the one that was validated and authorized";
-    Contract::scripted("a_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let uri = format!("{}/transaction/a%2Fb%20c:d~e;f=g,h?x=y%26z&&q=%C3%A9", run.base_url);
             let charge = run.charge().header("x-twice", "one").header("x-twice", "two").uri(&uri);
@@ -32,7 +32,7 @@ pub fn a_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
 pub fn a_look_up_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a lookup is how the outcome of an unknown payment is found. A proxy or server that misreads it finds \
                nothing, and the caller may charge again";
-    Contract::scripted("a_look_up_arrives_byte_for_byte", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url);
             must_arrive_unchanged(run, &run.lookup().uri(&uri), false)?;
@@ -54,7 +54,7 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
 /// It must arrive whole, byte for byte, in one request.
 pub fn a_large_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
     let why = "a truncated body, or one sent in two attempts, is a different payment";
-    Contract::scripted("a_large_payment_arrives_byte_for_byte", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let charge = run.charge().padded_to(3 * 1024 * 1024);
             must_arrive_unchanged(run, &charge, harness.speaks_http1())
@@ -70,7 +70,7 @@ pub fn a_large_payment_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
 /// payment to another's.
 pub fn nothing_else_is_added_to_a_request(stack: &dyn AnyStack) -> Verdict {
     let why = "the service acts on every header, and nobody reviewed the ones that the transport adds";
-    Contract::scripted("nothing_else_is_added_to_a_request", why).check(stack, |harness| {
+    Contract::scripted(own_name!(), why).check(stack, |harness| {
         let mut browser_headers = response(StatusCode::OK, "{}");
         for (name, value) in [
             ("set-cookie", "session=1; Path=/"),

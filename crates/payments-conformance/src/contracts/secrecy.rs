@@ -6,13 +6,13 @@ use http::StatusCode;
 
 use crate::child::Child;
 use crate::connection::Connection;
-use crate::contract::Contract;
+use crate::contract::{Contract, own_name};
 use crate::logs::write_logs_to_stderr;
 use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
-use crate::violation::{SHOWS_A_SECRET, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Verdict};
 
 /// The server puts the card number into every part of a response, and breaks the response.
@@ -22,7 +22,7 @@ use crate::{Ability, AnyStack, Verdict};
 /// provides it.
 pub fn what_comes_back_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
     let why = "errors are logged, and a log with a card number is a leak that must be reported";
-    Contract::new("what_comes_back_shows_no_secret", why).check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         for response in [
             format!("{CARD_NUMBER}\r\n\r\n"),
             format!("HTTP/1.1 {CARD_NUMBER}\r\n\r\n"),
@@ -55,7 +55,7 @@ pub fn what_comes_back_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
 /// Like [`the_proxy_of_the_environment_is_ignored`](crate::contracts::environment::the_proxy_of_the_environment_is_ignored)
 /// this applies only in a test created by [`contract_tests!`](crate::contract_tests).
 pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
-    let name = "what_is_logged_shows_no_secret";
+    let name = own_name!();
     if let Some(child) = Child::of_this_process(name) {
         return make_logged_calls(name, stack, &child);
     }
@@ -97,7 +97,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             if !keys.is_empty() {
                 let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must \
                              ignore that variable";
-                return Err(Violation::general(found, SHOWS_A_SECRET));
+                return Err(Violation::general(found, Rule::ShowsASecret));
             }
             let arrived = run.journal.requests();
             if arrived == 0 {

@@ -4,7 +4,8 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use h2::Reason;
 
-use super::{contract, new_and_reused};
+use super::new_and_reused;
+use crate::contract::{Contract, own_name};
 use crate::contracts::connections::{pay, seed, tally};
 use crate::http2::{Peer, Request};
 use crate::situations::{pause, unknown_and_once};
@@ -18,7 +19,7 @@ use crate::{AnyStack, Verdict};
 pub fn goaway_is_no_proof(stack: &dyn AnyStack) -> Verdict {
     let why = "real servers process requests that their GOAWAY excludes. A client that trusts it and sends again charges \
                twice, and several well-known clients do so by default";
-    contract("goaway_is_no_proof", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", Reason::NO_ERROR),
             ("ENHANCE_YOUR_CALM", Reason::ENHANCE_YOUR_CALM),
@@ -47,7 +48,7 @@ pub fn goaway_is_no_proof(stack: &dyn AnyStack) -> Verdict {
 /// `NotProcessed`, and a later one must succeed.
 pub fn a_goaway_that_spares_a_request_lets_it_be_answered(stack: &dyn AnyStack) -> Verdict {
     let why = "otherwise each deployment of the service leaves every payment in progress to be looked up by a person";
-    contract("a_goaway_that_spares_a_request_lets_it_be_answered", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let script = |peer: &mut Peer<'_>| {
             let Some(request) = peer.next_request() else { return };
             peer.goaway(u32::MAX >> 1, Reason::NO_ERROR);
@@ -90,7 +91,7 @@ const MOST_NOTICED: usize = 10;
 pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &dyn AnyStack) -> Verdict {
     let why = "a server that is overloaded or redeployed does this constantly, and one payment in thousands that is sent \
                twice is enough to charge somebody twice";
-    contract("goaways_at_random_moments_repeat_and_hide_no_payment", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let seed = seed();
         let what = format!("sends GOAWAY at random moments on every connection, with the seed {seed}");
         let script = move |peer: &mut Peer<'_>| send_goaway_at_random(peer, seed);

@@ -1,7 +1,8 @@
 use h2::Reason;
 use http::{Response, StatusCode};
 
-use super::{contract, new_and_reused};
+use super::new_and_reused;
+use crate::contract::{Contract, own_name};
 use crate::http2::{Event, Peer, Request};
 use crate::situations::unknown_and_once;
 use crate::test_request::AMPLE;
@@ -16,7 +17,7 @@ pub fn refused_stream_is_not_processed(stack: &dyn AnyStack) -> Verdict {
     let why = "REFUSED_STREAM is the only proof a server gives that no money moved. Without it a person has to look up a \
                payment that does not exist. A transport that retries on its own makes a decision that belongs to the \
                caller";
-    contract("refused_stream_is_not_processed", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let action = |peer: &mut Peer<'_>, request: &Request| peer.refuse(request);
         let what = "reads the whole request, then resets its stream with REFUSED_STREAM";
         new_and_reused(harness, what, AMPLE, action, |run, call| {
@@ -45,7 +46,7 @@ pub fn refused_stream_is_not_processed(stack: &dyn AnyStack) -> Verdict {
 /// transaction id.
 pub fn refused_stream_after_the_head_is_answered(stack: &dyn AnyStack) -> Verdict {
     let why = "a request that got a response was processed, whatever the server sends afterwards";
-    contract("refused_stream_after_the_head_is_answered", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let action = |peer: &mut Peer<'_>, request: &Request| {
             peer.head(request.stream, &Response::new("{\"TransactionId\":\"txn_1\"}"));
             peer.data(request.stream, b"{\"Tran", false);
@@ -67,7 +68,7 @@ pub fn refused_stream_after_the_head_is_answered(stack: &dyn AnyStack) -> Verdic
 pub fn any_other_reset_of_the_stream_is_unknown(stack: &dyn AnyStack) -> Verdict {
     let why =
         "none of these codes proves that nothing was charged. Treating one as REFUSED_STREAM charges twice";
-    contract("any_other_reset_of_the_stream_is_unknown", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         for (name, code) in [
             ("NO_ERROR", Reason::NO_ERROR),
             ("PROTOCOL_ERROR", Reason::PROTOCOL_ERROR),
@@ -91,7 +92,7 @@ pub fn any_other_reset_of_the_stream_is_unknown(stack: &dyn AnyStack) -> Verdict
 /// The call must fail with `Answered` and the status, and keep what arrived. It must not return a response.
 pub fn a_body_that_breaks_off_is_answered_over_http2(stack: &dyn AnyStack) -> Verdict {
     let why = "part of a body can be valid JSON with a different meaning";
-    contract("a_body_that_breaks_off_is_answered_over_http2", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let fates: [(&str, End); 6] = [
             ("closes the connection", |peer, _| peer.connection().close()),
             ("resets the connection", |peer, _| peer.connection().reset()),

@@ -3,9 +3,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use super::{contract, new_and_reused};
+use super::new_and_reused;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
+use crate::contract::{Contract, own_name};
 use crate::contracts::lost_answers::MAY_BE_CHARGED;
 use crate::http2::{Event, Peer, Request};
 use crate::signal::{Signal, cancel_on, join_all};
@@ -18,7 +19,7 @@ use crate::{Ability, AnyStack, Verdict};
 ///
 /// The call must be `Unknown`, on a new and on a reused connection, and the request arrives once.
 pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &dyn AnyStack) -> Verdict {
-    contract("the_end_of_the_connection_is_unknown_over_http2", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::over_http2(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let action = move |peer: &mut Peer<'_>, _: &Request| end(&mut peer.connection());
             let what = format!("reads the whole request, then {how}");
@@ -32,7 +33,7 @@ pub fn the_end_of_the_connection_is_unknown_over_http2(stack: &dyn AnyStack) -> 
 ///
 /// Every call must be `Unknown`, and every request arrives once, all on that connection.
 pub fn all_streams_of_a_lost_connection_are_unknown(stack: &dyn AnyStack) -> Verdict {
-    contract("all_streams_of_a_lost_connection_are_unknown", MAY_BE_CHARGED).check(stack, |harness| {
+    Contract::over_http2(own_name!(), MAY_BE_CHARGED).check(stack, |harness| {
         for (how, end) in ENDS {
             let script = move |peer: &mut Peer<'_>| {
                 peer.serve_one();
@@ -67,7 +68,7 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &dyn AnyStack) -> Ver
 pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &dyn AnyStack) -> Verdict {
     let why = "a live connection says nothing about a stalled request on it. Without its own deadline the call waits forever, \
                and its caller gives up without knowing that there is something to look up";
-    contract("silence_on_a_stream_ends_with_the_total_deadline", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         let number = AtomicUsize::new(0);
         let script = move |peer: &mut Peer<'_>| {
             while let Some(request) = peer.next_request() {
@@ -94,7 +95,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &dyn AnyStack) ->
 /// The server must see that stream reset with `CANCEL` and get no more of it. All other calls must succeed.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &dyn AnyStack) -> Verdict {
     let why = "one customer closing a payment page must not affect other customers' payments";
-    let contract = contract("a_cancelled_stream_is_reset_and_harms_no_other", why).tests(Ability::Cancel);
+    let contract = Contract::over_http2(own_name!(), why).tests(Ability::Cancel);
     contract.check(stack, |harness| {
         let all_arrived = Signal::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
@@ -154,7 +155,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &dyn AnyStack) -> V
 pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &dyn AnyStack) -> Verdict {
     let why = "a NAT or a firewall can drop a connection silently. Without pings every payment is sent into it and becomes \
                unknown, until the kernel gives up after a quarter of an hour";
-    let contract = contract("a_connection_that_the_network_dropped_is_not_used_again", why);
+    let contract = Contract::over_http2(own_name!(), why);
     contract.tests(Ability::Http2Pings).check(stack, |harness| {
         let closed = Signal::default();
         let is_closed = closed.clone();

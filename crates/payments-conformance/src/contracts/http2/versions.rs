@@ -1,7 +1,7 @@
 use h2::Reason;
 
-use super::contract;
 use crate::connection::Connection;
+use crate::contract::{Contract, own_name};
 use crate::http2::{Peer, Request};
 use crate::server::Security;
 use crate::situations::unknown_and_once;
@@ -14,7 +14,7 @@ use crate::{AnyStack, Verdict};
 /// other version, but does not prove that nothing was processed.
 pub fn another_http_version_is_not_tried_after_a_failure(stack: &dyn AnyStack) -> Verdict {
     let why = "a request that fails in one version and is sent again in the other can be charged twice";
-    contract("another_http_version_is_not_tried_after_a_failure", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         for (how, fail) in FAILURES {
             let script = move |connection: &mut Connection| {
                 if !connection.speaks_http2() {
@@ -44,7 +44,7 @@ pub fn another_http_version_is_not_tried_after_a_failure(stack: &dyn AnyStack) -
 /// The call must succeed over HTTP/1.1.
 pub fn http1_is_spoken_to_a_server_that_knows_no_other(stack: &dyn AnyStack) -> Verdict {
     let why = "a server cannot read a request in a protocol that it does not speak, and the payment becomes unknown";
-    contract("http1_is_spoken_to_a_server_that_knows_no_other", why).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).check(stack, |harness| {
         for (protocols, what) in
             [(&["http/1.1"][..], "offers only HTTP/1.1"), (&[][..], "does not negotiate a protocol")]
         {
