@@ -37,9 +37,9 @@ impl Stack for TranscribingStack {
     type Transport = NeverSends;
 
     fn transport(&self, setup: &Setup) -> NeverSends {
-        setup.journal().record(&self.request);
+        setup.arrivals().record(&self.request);
         transcribe!(&self.transcript, *setup);
-        transcribe!(&self.transcript, *setup.journal());
+        transcribe!(&self.transcript, *setup.arrivals());
         let script = setup.script().unwrap();
         transcribe!(&self.transcript, *script);
         transcribe!(&self.transcript, *script.act(0));

@@ -1,14 +1,14 @@
-use crate::Journal;
+use crate::Arrivals;
 
 /// The id and the result of every call in a run.
 pub(crate) struct CallLog(pub(crate) Vec<(String, String)>);
 
 impl CallLog {
     /// Lists the calls that `found` names, with their connections, then the most recent others.
-    pub(crate) fn about(&self, found: &str, journal: &Journal) -> String {
+    pub(crate) fn about(&self, found: &str, arrivals: &Arrivals) -> String {
         let (named, others): (Vec<_>, Vec<_>) =
             self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
-        let transmissions = journal.transmissions();
+        let transmissions = arrivals.transmissions();
         let with_connections = |(id, summary): &(String, String)| {
             let mut connections = transmissions.get(id).cloned().unwrap_or_default();
             connections.sort_unstable();

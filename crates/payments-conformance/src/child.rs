@@ -12,7 +12,7 @@ use rustls::pki_types::pem::PemObject;
 use crate::contract_list::names;
 use crate::test_request::TestRequest;
 use crate::violation::{Rule, Violation};
-use crate::{AnyStack, Journal, Setup, Verdict};
+use crate::{AnyStack, Arrivals, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
 pub(crate) struct Child {
@@ -49,7 +49,8 @@ impl Child {
         let der = CertificateDer::from_pem_slice(authority_pem.as_bytes());
         let authority_der = der.expect("the parent's certificate").to_vec();
         let http2 = env::var_os(HTTP2).is_some();
-        let setup = Setup { authority_pem, authority_der, http2, script: None, journal: Journal::default() };
+        let setup =
+            Setup { authority_pem, authority_der, http2, script: None, arrivals: Arrivals::default() };
         Some(Self { base_url, setup })
     }
 

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use http::Response;
 
-use crate::Journal;
-use crate::journal::Received;
+use crate::Arrivals;
+use crate::arrivals::Received;
 use crate::script::Act;
 use crate::server::Security;
 use crate::signal::Signal;
@@ -22,7 +22,7 @@ pub(crate) struct Connection {
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
     unread: Vec<u8>,
-    pub(crate) journal: Journal,
+    pub(crate) arrivals: Arrivals,
     /// Set when the server stops.
     pub(crate) server_stopped: Signal,
 }
@@ -32,7 +32,7 @@ impl Connection {
         index: usize,
         tcp: Arc<TcpStream>,
         security: &Security,
-        journal: Journal,
+        arrivals: Arrivals,
         server_stopped: Signal,
     ) -> Self {
         // Without delay, so that written bytes have arrived when the write returns. Setting an option fails if the client
@@ -47,7 +47,7 @@ impl Connection {
                 Some(Box::new(tls.expect("the configuration is complete")))
             }
         };
-        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), journal, server_stopped }
+        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), arrivals, server_stopped }
     }
 
     /// Reads the next whole request and records it. `None` if the client closed the connection.
@@ -55,7 +55,7 @@ impl Connection {
         loop {
             if let Some((received, length)) = parse(self.index, &self.unread) {
                 self.unread.drain(..length);
-                self.journal.add(self.index, received.clone());
+                self.arrivals.add(self.index, received.clone());
                 return Some(received);
             }
             self.read_more()?;
@@ -87,7 +87,7 @@ impl Connection {
 
     /// Records an event.
     pub(crate) fn note(&self, event: &'static str) {
-        self.journal.note(self.index, event);
+        self.arrivals.note(self.index, event);
     }
 
     /// Waits until the client closes or resets the connection. Returns the number of unprocessed bytes.
@@ -221,7 +221,7 @@ impl Connection {
 
     fn read_more(&mut self) -> Option<()> {
         self.fill()?;
-        self.journal.set_unfinished(self.index, &self.unread);
+        self.arrivals.set_unfinished(self.index, &self.unread);
         Some(())
     }
 

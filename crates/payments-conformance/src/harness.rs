@@ -11,7 +11,7 @@ use crate::script::{Act, Script};
 use crate::server::{Security, Server};
 use crate::test_run::TestRun;
 use crate::violation::{Rule, Violation};
-use crate::{Ability, AnyStack, Journal, Setup};
+use crate::{Ability, AnyStack, Arrivals, Setup};
 
 /// Starts servers and test runs for one contract, stack and scheme.
 pub(crate) struct Harness<'a> {
@@ -37,7 +37,13 @@ impl Harness<'_> {
         let script = Script::in_turn(acts);
         if self.lacks(Ability::Sockets) {
             let url = "http://localhost:1/api/v1/public".to_owned();
-            return self.run_check(situation, None, &self.setup(Journal::default(), Some(script)), url, body);
+            return self.run_check(
+                situation,
+                None,
+                &self.setup(Arrivals::default(), Some(script)),
+                url,
+                body,
+            );
         }
         if script.refuses_all() {
             // Bound to reserve the port, but not listening, so that connections are refused.
@@ -47,7 +53,7 @@ impl Harness<'_> {
             bound.expect("loopback has a free port");
             let address = socket.local_addr().ok().and_then(|address| address.as_socket());
             let url = self.url(address.expect("a bound socket has an address"));
-            return self.run_check(situation, None, &self.setup(Journal::default(), None), url, body);
+            return self.run_check(situation, None, &self.setup(Arrivals::default(), None), url, body);
         }
         let number = AtomicUsize::new(0);
         if self.scheme == Scheme::Http2 {
@@ -91,7 +97,7 @@ impl Harness<'_> {
         body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
         let server = Server::start(security, script);
-        let setup = self.setup(server.journal.clone(), None);
+        let setup = self.setup(server.arrivals.clone(), None);
         self.run_check(situation, Some(&server), &setup, self.url(server.address), body)
     }
 
@@ -115,7 +121,7 @@ impl Harness<'_> {
         Security::Tls(self.authority.server_speaking(&["h2"]))
     }
 
-    /// A second server with its own record of journal.
+    /// A second server with its own record of arrivals.
     pub(crate) fn another_server(&self, script: impl Fn(&mut Connection) + Send + Sync + 'static) -> Server {
         Server::start(self.security(), script)
     }
@@ -128,13 +134,13 @@ impl Harness<'_> {
         }
     }
 
-    pub(crate) fn setup(&self, journal: Journal, script: Option<Script>) -> Setup {
+    pub(crate) fn setup(&self, arrivals: Arrivals, script: Option<Script>) -> Setup {
         Setup {
             authority_pem: self.authority.pem(),
             authority_der: self.authority.der(),
             http2: self.scheme == Scheme::Http2,
             script,
-            journal,
+            arrivals,
         }
     }
 
@@ -171,7 +177,7 @@ impl Harness<'_> {
         base_url: String,
         body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let journal = &setup.journal;
+        let arrivals = &setup.arrivals;
         let run = TestRun::new(self.stack, setup, server, base_url);
         let kept = catch_unwind(AssertUnwindSafe(|| body(&run)))
             .unwrap_or_else(|panic| Err(Violation::panicked(&*panic)));
@@ -183,8 +189,8 @@ impl Harness<'_> {
             (kept, finished) => kept.and(finished),
         };
         outcome.map_err(|violation| {
-            let calls = log.about(&violation.to_string(), journal);
-            self.in_situation(violation, situation, journal.to_string(), calls)
+            let calls = log.about(&violation.to_string(), arrivals);
+            self.in_situation(violation, situation, arrivals.to_string(), calls)
         })
     }
 
@@ -192,14 +198,14 @@ impl Harness<'_> {
         &self,
         violation: Violation,
         situation: &str,
-        journal: String,
+        arrivals: String,
         calls: String,
     ) -> Violation {
         let risk = violation.rule.map_or(self.why, Rule::risk).to_owned();
         let before = [
             ("contract", self.contract.to_owned()),
             ("the server", situation.to_owned()),
-            ("received", journal),
+            ("received", arrivals),
         ];
         let tested = self.tested.filter(|_| violation.rule.is_none());
         let declaration = tested.map(|ability| {

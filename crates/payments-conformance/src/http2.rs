@@ -16,8 +16,8 @@ use http::header::{CONTENT_LENGTH, HOST};
 use http::{HeaderValue, Request as HttpRequest, Response};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use crate::arrivals::Received;
 use crate::connection::Connection;
-use crate::journal::Received;
 use crate::script::Act;
 
 /// One HTTP/2 connection, from the server's side. It blocks its thread while it waits for the client.
@@ -248,7 +248,7 @@ impl<'a> Peer<'a> {
     pub(crate) fn refuse(&mut self, request: &Request) {
         {
             let connection = self.connection.borrow();
-            connection.journal.add_refused(connection.index, &request.received.id());
+            connection.arrivals.add_refused(connection.index, &request.received.id());
         }
         self.reset(request.stream, Reason::REFUSED_STREAM);
     }
@@ -293,7 +293,7 @@ impl<'a> Peer<'a> {
         }
         let stream = respond.stream_id().as_u32();
         if !body.is_end_stream() {
-            connection.journal.add_started(connection.index, &received.id());
+            connection.arrivals.add_started(connection.index, &received.id());
             self.events.push_back(Event::Begun(Request { stream, received: received.clone() }));
         }
         let begun = Stream { received, body: Some(body), respond, response: None, is_reset: false };
@@ -321,7 +321,7 @@ impl<'a> Peer<'a> {
                     None => {
                         stream.body = None;
                         let received = stream.received.clone();
-                        connection.journal.add(connection.index, received.clone());
+                        connection.arrivals.add(connection.index, received.clone());
                         self.events.push_back(Event::Request(Request { stream: number, received }));
                     }
                 }

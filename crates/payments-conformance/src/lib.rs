@@ -112,6 +112,7 @@
 
 mod abilities;
 mod any_stack;
+mod arrivals;
 mod authority;
 mod blocking;
 mod call_log;
@@ -124,7 +125,6 @@ mod contract_tests;
 pub mod contracts;
 mod harness;
 mod http2;
-mod journal;
 mod logs;
 mod report;
 mod scheme;
@@ -144,8 +144,8 @@ pub use child::run_as_test as __run_as_test;
 
 pub use abilities::{Abilities, Ability};
 pub use any_stack::AnyStack;
+pub use arrivals::Arrivals;
 pub use blocking::blocking;
-pub use journal::Journal;
 pub use report::{Report, Verdict, check, check_only};
 pub use script::{Act, Script};
 pub use signal::block_on;

@@ -6,7 +6,7 @@ use http::{Response, StatusCode};
 /// What a server does with each request, as data.
 ///
 /// The kit runs it on a real socket. A stack without [`Ability::Sockets`](crate::Ability::Sockets) runs it itself in place
-/// of a server, and records each request that it receives in [`Setup::journal`](crate::Setup::journal).
+/// of a server, and records each request that it receives in [`Setup::arrivals`](crate::Setup::arrivals).
 #[derive(Clone, Debug)]
 pub struct Script {
     acts: Vec<Act>,

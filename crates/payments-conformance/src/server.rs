@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_timer::Delay;
 use rustls::ServerConfig;
 
-use crate::Journal;
+use crate::Arrivals;
 use crate::connection::Connection;
 use crate::signal::Signal;
 
@@ -16,7 +16,7 @@ use crate::signal::Signal;
 /// Dropping it stops the server and closes its connections.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
-    pub(crate) journal: Journal,
+    pub(crate) arrivals: Arrivals,
     state: Arc<State>,
 }
 
@@ -45,19 +45,19 @@ impl Server {
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("loopback has a free port");
-        Self::start_on(listener, security, Journal::default(), script)
+        Self::start_on(listener, security, Arrivals::default(), script)
     }
 
     /// Starts a server on a socket that already listens.
     pub(crate) fn start_on(
         listener: TcpListener,
         security: Security,
-        journal: Journal,
+        arrivals: Arrivals,
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
     ) -> Self {
         let address = listener.local_addr().expect("a bound socket has an address");
         let state = Arc::new(State::default());
-        let server = Self { address, journal: journal.clone(), state: Arc::clone(&state) };
+        let server = Self { address, arrivals: arrivals.clone(), state: Arc::clone(&state) };
         let script = Arc::new(script);
         thread::spawn(move || {
             for tcp in listener.incoming() {
@@ -70,9 +70,9 @@ impl Server {
                 let tcp = Arc::new(tcp);
                 open.push(Arc::downgrade(&tcp));
                 drop(open);
-                let index = journal.open();
+                let index = arrivals.open();
                 let mut connection =
-                    Connection::new(index, tcp, &security, journal.clone(), state.stopped.clone());
+                    Connection::new(index, tcp, &security, arrivals.clone(), state.stopped.clone());
                 let (script, state) = (Arc::clone(&script), Arc::clone(&state));
                 state.running.fetch_add(1, Ordering::SeqCst);
                 thread::spawn(move || {

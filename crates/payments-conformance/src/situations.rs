@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use futures_timer::Delay;
 
+use crate::arrivals::Received;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::harness::Harness;
-use crate::journal::Received;
 use crate::signal::Signal;
 use crate::test_run::TestRun;
 use crate::violation::Violation;

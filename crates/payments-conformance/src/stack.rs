@@ -5,7 +5,7 @@ use std::time::Instant;
 use payments_core::Transport;
 
 use crate::any_stack::BoxFuture;
-use crate::{Abilities, Journal, Script};
+use crate::{Abilities, Arrivals, Script};
 
 /// An HTTP stack under test: how to create its transport, and how to run a future.
 ///
@@ -56,7 +56,7 @@ pub struct Setup {
     pub(crate) authority_der: Vec<u8>,
     pub(crate) http2: bool,
     pub(crate) script: Option<Script>,
-    pub(crate) journal: Journal,
+    pub(crate) arrivals: Arrivals,
 }
 
 impl Setup {
@@ -83,8 +83,8 @@ impl Setup {
 
     /// The record of the requests that arrived. A stack without [`Ability::Sockets`](crate::Ability::Sockets) must record each
     /// request here; for all other stacks the kit's server does.
-    pub fn journal(&self) -> &Journal {
-        &self.journal
+    pub fn arrivals(&self) -> &Arrivals {
+        &self.arrivals
     }
 }
 

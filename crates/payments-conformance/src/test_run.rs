@@ -6,9 +6,9 @@ use std::time::Duration;
 use payments_core::Delivery;
 
 use crate::any_stack::AnyTransport;
+use crate::arrivals::counted;
 use crate::call_log::CallLog;
 use crate::completed_call::CompletedCall;
-use crate::journal::counted;
 use crate::secrets;
 use crate::server::Server;
 use crate::signal::{Signal, cancel_on, join_all};
@@ -16,7 +16,7 @@ use crate::situations::{MEDIUM, pause};
 use crate::test_request::{AMPLE, TestRequest};
 use crate::violation::{Rule, Violation, ensure};
 use crate::watchdog::watched;
-use crate::{AnyStack, Journal, Setup};
+use crate::{AnyStack, Arrivals, Setup};
 
 /// One transport against one server, with a record of every call.
 pub(crate) struct TestRun<'a> {
@@ -24,7 +24,7 @@ pub(crate) struct TestRun<'a> {
     transport: Box<dyn AnyTransport + 'a>,
     /// `None` for a stack without sockets.
     server: Option<&'a Server>,
-    pub(crate) journal: Journal,
+    pub(crate) arrivals: Arrivals,
     pub(crate) base_url: String,
     next: AtomicUsize,
     calls: Mutex<Vec<CallRecord>>,
@@ -48,8 +48,8 @@ impl<'a> TestRun<'a> {
         base_url: String,
     ) -> Self {
         let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
-        let (transport, journal) = (stack.transport(setup), setup.journal.clone());
-        Self { stack, transport, server, journal, base_url, next, calls }
+        let (transport, arrivals) = (stack.transport(setup), setup.arrivals.clone());
+        Self { stack, transport, server, arrivals, base_url, next, calls }
     }
 
     /// A new payment with a unique id.
@@ -170,7 +170,7 @@ impl<'a> TestRun<'a> {
 
     /// Fails if the request reached the server more than once.
     pub(crate) fn must_have_arrived_at_most_once(&self, id: &str) -> Result<(), Violation> {
-        let copies = self.journal.carriers_of(id).len();
+        let copies = self.arrivals.carriers_of(id).len();
         if copies < 2 {
             return Ok(());
         }
@@ -183,13 +183,13 @@ impl<'a> TestRun<'a> {
     /// Fails unless the whole request reached the server exactly once.
     pub(crate) fn must_have_arrived_once(&self, id: &str) -> Result<(), Violation> {
         self.must_have_arrived_at_most_once(id)?;
-        ensure!(!self.journal.carriers_of(id).is_empty(), "{id} did not arrive; it must arrive once");
+        ensure!(!self.arrivals.carriers_of(id).is_empty(), "{id} did not arrive; it must arrive once");
         Ok(())
     }
 
     /// Fails unless the transport opened this many connections.
     pub(crate) fn must_have_connected(&self, times: usize, why: &str) -> Result<(), Violation> {
-        let connections = self.journal.connections();
+        let connections = self.arrivals.connections();
         let made = counted(connections, "connection");
         ensure!(connections == times, "the transport opened {made}; it must open {times}: {why}");
         Ok(())
@@ -201,7 +201,7 @@ impl<'a> TestRun<'a> {
         first: &str,
         second: &str,
     ) -> Result<(), Violation> {
-        let connection = |id| self.journal.carriers_of(id).first().copied();
+        let connection = |id| self.arrivals.carriers_of(id).first().copied();
         ensure!(
             connection(first).is_none() || connection(first) != connection(second),
             "{second} was sent on the connection of {first}; it must use another one, because the next response on \
@@ -219,7 +219,7 @@ impl<'a> TestRun<'a> {
         if let Some(debug) = self.transport.debug() {
             secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
-        let Self { stack, transport, server, journal, calls, .. } = self;
+        let Self { stack, transport, server, arrivals, calls, .. } = self;
         let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         if calls.iter().any(|call| !call.has_response) {
             stack.block_on(pause(WATCHED));
@@ -228,7 +228,7 @@ impl<'a> TestRun<'a> {
         if let Some(server) = server {
             stack.block_on(server.until_idle());
         }
-        let transmissions = journal.transmissions();
+        let transmissions = arrivals.transmissions();
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {
             let found = format!(
                 "{id} was sent {} times, on the connections {connections:?}; the transport must send a request only \
@@ -237,11 +237,11 @@ impl<'a> TestRun<'a> {
             );
             return Err(Violation::general(found, Rule::SentTwice));
         }
-        let only = only_sender(&calls, &journal.unfinished());
+        let only = only_sender(&calls, &arrivals.unfinished());
         let false_claim = calls.iter().find(|call| {
             call.delivery == Some(Delivery::NotProcessed)
                 && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
-                && !journal.was_refused(&call.id)
+                && !arrivals.was_refused(&call.id)
         });
         match false_claim {
             None => Ok(()),

@@ -6,16 +6,16 @@ use std::time::Duration;
 use http::header::{CONTENT_ENCODING, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 
+use crate::arrivals::Received;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
-use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::test_run::TestRun;
 use crate::violation::{Rule, Violation};
-use crate::{Ability, AnyStack, Journal, Verdict};
+use crate::{Ability, AnyStack, Arrivals, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
 ///
@@ -73,7 +73,7 @@ pub(super) fn follows_no_redirect(
             let id = request.id.clone();
             let call = run.send(request);
             // Checked first, because the result does not show where the card and the key were sent.
-            must_not_have_reached(&other.journal, &id)?;
+            must_not_have_reached(&other.arrivals, &id)?;
             let call = call?;
             run.must_have_arrived_at_most_once(&id)?;
             call.must_have_status(*status)?;
@@ -84,11 +84,11 @@ pub(super) fn follows_no_redirect(
 }
 
 /// Fails if anything reached the server that a redirect names.
-fn must_not_have_reached(other_journal: &Journal, id: &str) -> Result<(), Violation> {
-    if other_journal.connections() == 0 {
+fn must_not_have_reached(other_arrivals: &Arrivals, id: &str) -> Result<(), Violation> {
+    if other_arrivals.connections() == 0 {
         return Ok(());
     }
-    let found = match other_journal.received().first() {
+    let found = match other_arrivals.received().first() {
         None => {
             format!("{id} made the transport connect to the redirect's server; it must not follow redirects")
         }
@@ -106,7 +106,7 @@ fn must_not_have_reached(other_journal: &Journal, id: &str) -> Result<(), Violat
             )
         }
     };
-    Err(Violation::general(found, Rule::SentTwice).detail("other server", other_journal.to_string()))
+    Err(Violation::general(found, Rule::SentTwice).detail("other server", other_arrivals.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {

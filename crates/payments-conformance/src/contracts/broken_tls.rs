@@ -7,9 +7,9 @@ use std::time::Duration;
 use http::StatusCode;
 
 use super::broken_answers::HALF;
+use crate::arrivals::Received;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
-use crate::journal::Received;
 use crate::server::Security;
 use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
 use crate::violation::Violation;

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use fastrand::Rng;
 use payments_core::Delivery;
 
+use crate::arrivals::counted;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
-use crate::journal::counted;
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{End, LARGE, MEDIUM, Steps, echo_except, own_response_and_once, pause};
 use crate::test_request::TestRequest;
@@ -35,7 +35,7 @@ pub fn a_connection_is_used_again(stack: &dyn AnyStack) -> Verdict {
                 run.send(run.lookup())?.must_get_own_response()?;
             }
             harness.figure(format!("{:.2?} for a call on a warm connection", started.elapsed() / 20));
-            let connections = run.journal.connections();
+            let connections = run.arrivals.connections();
             ensure!(
                 connections <= 5,
                 "20 sequential calls used {connections} connections; reuse one or a few for all of them"
@@ -234,7 +234,7 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
                 call.must_get_own_response()?;
                 ids.push(call.id);
             }
-            if ids.iter().all(|id| other.journal.carriers_of(id).len() == 1) {
+            if ids.iter().all(|id| other.arrivals.carriers_of(id).len() == 1) {
                 return Ok(());
             }
             Err(Violation::dangerous(
@@ -335,7 +335,7 @@ pub fn sixty_four_at_once_get_their_own_answers(stack: &dyn AnyStack) -> Verdict
                 !cancels || calls[0].is_none(),
                 "the dropped call ended, although the server never responded to it"
             );
-            harness.figure(counted(run.journal.connections(), "connection"));
+            harness.figure(counted(run.arrivals.connections(), "connection"));
             Ok(())
         })
     })
@@ -359,7 +359,7 @@ pub fn five_thousand_payments_arrive_at_most_once(stack: &dyn AnyStack) -> Verdi
                 let made = AtomicUsize::new(0);
                 calls.extend(pay(run, || (made.fetch_add(1, Ordering::SeqCst) < 500).then(|| run.charge()))?);
             }
-            let connections = counted(run.journal.connections(), "connection");
+            let connections = counted(run.arrivals.connections(), "connection");
             harness.figure(format!("seed {seed}, {connections}, {}", tally(&calls)?));
             Ok(())
         })

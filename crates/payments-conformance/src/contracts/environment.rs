@@ -9,10 +9,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use std::{process, thread};
 
+use crate::arrivals::counted;
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
-use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::signal::Signal;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
@@ -39,7 +39,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             connection.close();
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
-            let setup = harness.setup(run.journal.clone(), None);
+            let setup = harness.setup(run.arrivals.clone(), None);
             let mut child = Child::command(name, &run.base_url, &setup)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
@@ -50,12 +50,12 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             }
             let child = child.spawn().map_err(|error| Child::cannot_start(&error))?;
             let said = Child::output(child)?.join("\n");
-            if proxy.journal.connections() > 0 {
+            if proxy.arrivals.connections() > 0 {
                 let found =
                     "the transport connected to the proxy in the environment; it must ignore those variables";
                 return Err(Violation::dangerous(found));
             }
-            let requests = run.journal.requests();
+            let requests = run.arrivals.requests();
             if requests != 1 {
                 let found = format!(
                     "with a proxy in its environment the transport sent {} to the server; it must send one",
@@ -99,7 +99,7 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             }
         };
         harness.with_server("responds while the process is stopped", script, |run| {
-            let setup = harness.setup(run.journal.clone(), None);
+            let setup = harness.setup(run.arrivals.clone(), None);
             let child = Child::command(name, &run.base_url, &setup)?.spawn();
             let child = child.map_err(|error| Child::cannot_start(&error))?;
             let has_arrived = arrived.wait(MEDIUM);
@@ -179,7 +179,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
             if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, Rule::Panics))? {
                 ended?;
             }
-            let setup = harness.setup(run.journal.clone(), None);
+            let setup = harness.setup(run.arrivals.clone(), None);
             let made_inside = async {
                 let transport = harness.stack.transport(&setup);
                 let response = transport.send(run.charge().into_transport_request()).await;

@@ -131,7 +131,7 @@ fn late_handshake(
         run.block_on(cancel_on(&late.handshaken, pause(2 * MEDIUM)))?;
         // A pending request needs only the handshake, so it would follow at once.
         run.block_on(cancel_on(&late.finished, pause(Duration::from_millis(500))))?;
-        if run.journal.requests() > 0 || !run.journal.unfinished().is_empty() {
+        if run.arrivals.requests() > 0 || !run.arrivals.unfinished().is_empty() {
             let found = "the request was sent after its call had ended; discard it when the call ends";
             return Err(Violation::dangerous(found));
         }

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use http::StatusCode;
 
+use crate::arrivals::Received;
 use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
-use crate::journal::Received;
 use crate::situations::{Counter, SHORT, after, echo_except, send_and};
 use crate::test_request::TestRequest;
 use crate::violation::{Violation, ensure};

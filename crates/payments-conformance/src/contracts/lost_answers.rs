@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use crate::arrivals::counted;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
-use crate::journal::counted;
 use crate::script::Act;
 use crate::situations::{LARGE, MEDIUM, SHORT_WITH_CONNECT, after, pause, send_and, unknown_and_once};
 use crate::violation::{Violation, ensure};
@@ -167,7 +167,7 @@ pub fn a_connection_closed_at_once_is_an_error(stack: &dyn AnyStack) -> Verdict 
         harness.with_server("closes every connection as soon as it is open", Connection::close, |run| {
             let call = run.send(run.charge())?;
             let delivery = call.must_fail()?.delivery();
-            let connections = run.journal.connections();
+            let connections = run.arrivals.connections();
             ensure!(
                 connections <= 3,
                 "one call tried {connections} connections; it must give up after the first"

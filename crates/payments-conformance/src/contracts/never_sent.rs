@@ -147,7 +147,7 @@ fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> R
 }
 
 fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violation> {
-    if run.journal.requests() == 0 { Ok(()) } else { Err(Violation::general(found, Rule::NotTheService)) }
+    if run.arrivals.requests() == 0 { Ok(()) } else { Err(Violation::general(found, Rule::NotTheService)) }
 }
 
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \

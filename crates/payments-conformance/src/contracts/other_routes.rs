@@ -4,9 +4,9 @@ use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 
 use http::{StatusCode, Uri};
 
+use crate::arrivals::counted;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
-use crate::journal::counted;
 use crate::server::{Security, Server};
 use crate::situations::{MEDIUM, own_response_and_once, unknown_and_once};
 use crate::violation::Violation;
@@ -42,10 +42,10 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
             let mut calls = Vec::new();
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
                 calls.push(run.send(charge)?);
-                if other.journal.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                if other.arrivals.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
                     let found = "the transport contacted the alternative service; it must contact only the server in the \
                                  URL";
-                    return Err(Violation::dangerous(found).detail("other server", other.journal.to_string()));
+                    return Err(Violation::dangerous(found).detail("other server", other.arrivals.to_string()));
                 }
             }
             let (ok, misdirected) = (StatusCode::OK, StatusCode::MISDIRECTED_REQUEST);
@@ -82,13 +82,13 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> 
                     harness.figure("not checked: this machine has only one loopback address");
                     return Ok(());
                 };
-                let second = Server::start_on(listener, harness.security(), run.journal.clone(), script);
+                let second = Server::start_on(listener, harness.security(), run.arrivals.clone(), script);
                 let charge = run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
                 let call = run.send(charge)?;
                 run.block_on(second.until_idle())?;
                 unknown_and_once(run, &call)?;
                 let addresses = ("localhost", port).to_socket_addrs().map_or(0, Iterator::count);
-                let connections = counted(run.journal.connections(), "connection");
+                let connections = counted(run.arrivals.connections(), "connection");
                 harness
                     .figure(format!("{connections}; the system resolves localhost to {addresses} addresses"));
                 Ok(())

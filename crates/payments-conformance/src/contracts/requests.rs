@@ -2,8 +2,8 @@
 
 use http::{HeaderValue, StatusCode};
 
+use crate::arrivals::Received;
 use crate::contract::{Contract, own_name};
-use crate::journal::Received;
 use crate::script::{Act, response};
 use crate::situations::own_response_and_once;
 use crate::test_request::TestRequest;
@@ -36,7 +36,7 @@ pub fn a_look_up_arrives_byte_for_byte(stack: &dyn AnyStack) -> Verdict {
         harness.with_script("responds to every request", [Act::Echo], |run| {
             let uri = format!("{}/transaction/a%2Fb:c~d?x=y%20z", run.base_url);
             must_arrive_unchanged(run, &run.lookup().uri(&uri), false)?;
-            for received in run.journal.received() {
+            for received in run.arrivals.received() {
                 let lengths = received.header("content-length");
                 let is_chunked = !received.header("transfer-encoding").is_empty();
                 ensure!(
@@ -92,7 +92,7 @@ pub fn nothing_else_is_added_to_a_request(stack: &dyn AnyStack) -> Verdict {
                     let call = run.send(charge.clone())?;
                     call.must_have_body(b"{}")?;
                     run.must_have_arrived_once(&call.id)?;
-                    let received = run.journal.received();
+                    let received = run.arrivals.received();
                     let received = received.iter().find(|received| received.has_id(&call.id));
                     received.map_or(Ok(()), |received| must_have_no_added_headers(&charge, received))?;
                 }
@@ -118,7 +118,7 @@ fn must_have_no_added_headers(sent: &TestRequest, received: &Received) -> Result
 fn must_arrive_unchanged(run: &TestRun<'_>, sent: &TestRequest, over_http1: bool) -> Result<(), Violation> {
     let call = run.send(sent.clone())?;
     own_response_and_once(run, &call)?;
-    run.journal.received().iter().try_for_each(|received| must_be_the_same(sent, received, over_http1))
+    run.arrivals.received().iter().try_for_each(|received| must_be_the_same(sent, received, over_http1))
 }
 
 fn must_be_the_same(sent: &TestRequest, received: &Received, over_http1: bool) -> Result<(), Violation> {

@@ -84,7 +84,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let port = run.base_url.split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let setup = harness.setup(run.journal.clone(), None);
+            let setup = harness.setup(run.arrivals.clone(), None);
             let mut child = Child::command(name, &run.base_url, &setup)?;
             let child = child.env("SSLKEYLOGFILE", &key_log).spawn();
             let [said, logged] = Child::output(child.map_err(|error| Child::cannot_start(&error))?)?;
@@ -99,7 +99,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
                              ignore that variable";
                 return Err(Violation::general(found, Rule::ShowsASecret));
             }
-            let arrived = run.journal.requests();
+            let arrived = run.arrivals.requests();
             if arrived == 0 {
                 let found = "not checked: no call of the child process arrived";
                 return Err(Violation::new(found).detail("the process", format!("{said}\n{logged}").trim()));

@@ -27,11 +27,11 @@ impl Stack for FakeStack {
 
     fn transport(&self, setup: &Setup) -> FakeTransport {
         let script = setup.script().expect("a stack without sockets gets a script").clone();
-        let (journal, number) = (setup.journal().clone(), AtomicUsize::new(0));
+        let (arrivals, number) = (setup.arrivals().clone(), AtomicUsize::new(0));
         let reply = move |request: Request<Bytes>| {
             let act = script.act(number.fetch_add(1, Ordering::SeqCst));
             if !matches!(act, Act::Refuse) {
-                journal.record(&request);
+                arrivals.record(&request);
             }
             reply(act, &request)
         };

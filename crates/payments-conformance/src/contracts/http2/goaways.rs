@@ -103,7 +103,7 @@ pub fn goaways_at_random_moments_repeat_and_hide_no_payment(stack: &dyn AnyStack
                 goes_on.then(|| run.charge().total(LONG))
             })?;
             let late = calls.iter().filter(|call| call.must_be_a_timeout().is_ok()).count();
-            let (connections, tally) = (run.journal.connections(), tally(&calls)?);
+            let (connections, tally) = (run.arrivals.connections(), tally(&calls)?);
             harness
                 .figure(format!("seed {seed}, {connections} connections, {tally}, {late} by their deadline"));
             Ok(())

@@ -49,7 +49,7 @@ pub fn all_streams_of_a_lost_connection_are_unknown(stack: &dyn AnyStack) -> Ver
                 run.round_trip()?;
                 let calls = run.send_all((0..MANY).map(|_| run.charge().total(LONG)))?;
                 calls.iter().try_for_each(|call| unknown_and_once(run, call))?;
-                let carriers = calls.iter().flat_map(|call| run.journal.carriers_of(&call.id));
+                let carriers = calls.iter().flat_map(|call| run.arrivals.carriers_of(&call.id));
                 let used = carriers.collect::<BTreeSet<_>>().len();
                 ensure!(
                     used == 1,

@@ -105,7 +105,7 @@ impl Stack for PlainStack {
             most_calls: AtomicUsize::default(),
             in_use: <(Mutex<usize>, Condvar)>::default(),
             alternative: Mutex::default(),
-            simulated: setup.script().map(|script| Simulated::new(script, setup.journal())),
+            simulated: setup.script().map(|script| Simulated::new(script, setup.arrivals())),
         };
         Plain { shared: Arc::new(shared) }
     }

@@ -4,19 +4,19 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::Response;
-use payments_conformance::{Act, ID_HEADER, Journal, Script};
+use payments_conformance::{Act, Arrivals, ID_HEADER, Script};
 use payments_core::{TransportError, TransportErrorKind as Kind, TransportRequest, TransportResponse};
 
 /// A transport without sockets. It waits in simulated time, at most thirty seconds for anything.
 pub(crate) struct Simulated {
     script: Script,
-    journal: Journal,
+    arrivals: Arrivals,
     requests: AtomicUsize,
 }
 
 impl Simulated {
-    pub(crate) fn new(script: &Script, journal: &Journal) -> Self {
-        Self { script: script.clone(), journal: journal.clone(), requests: AtomicUsize::new(0) }
+    pub(crate) fn new(script: &Script, arrivals: &Arrivals) -> Self {
+        Self { script: script.clone(), arrivals: arrivals.clone(), requests: AtomicUsize::new(0) }
     }
 
     pub(crate) fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
@@ -28,7 +28,7 @@ impl Simulated {
         if matches!(act, Act::Refuse) {
             return Err(TransportError::not_processed(Kind::Connect));
         }
-        self.journal.record(&request);
+        self.arrivals.record(&request);
         let truncated = |answer: &Response<Bytes>, length: usize| {
             let mut part = answer.clone();
             part.body_mut().truncate(length);

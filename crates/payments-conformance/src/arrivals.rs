@@ -10,7 +10,7 @@ use crate::test_request::ID_HEADER;
 ///
 /// Clones share their contents.
 #[derive(Clone, Default)]
-pub struct Journal(Arc<Mutex<Vec<ConnectionRecord>>>);
+pub struct Arrivals(Arc<Mutex<Vec<ConnectionRecord>>>);
 
 /// The record of one connection.
 #[derive(Default)]
@@ -27,7 +27,7 @@ struct ConnectionRecord {
     events: Vec<&'static str>,
 }
 
-impl Journal {
+impl Arrivals {
     /// Records a received request, on a new connection.
     ///
     /// Only for stacks without [`Ability::Sockets`](crate::Ability::Sockets). Otherwise the kit's server records the
@@ -129,7 +129,7 @@ impl Journal {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<ConnectionRecord>> {
-        // Each change is complete, so a poisoned journal can still be read.
+        // Each change is complete, so a poisoned arrivals can still be read.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -202,7 +202,7 @@ const SHOWN_REQUESTS: usize = 3;
 const BEGINNING: usize = 8 * 1024;
 
 /// One line for each of the first connections.
-impl fmt::Display for Journal {
+impl fmt::Display for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let connections = self.lock();
         if connections.is_empty() {
@@ -239,9 +239,9 @@ impl fmt::Display for Journal {
     }
 }
 
-impl fmt::Debug for Journal {
+impl fmt::Debug for Arrivals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Journal")
+        f.debug_struct("Arrivals")
             .field("connections", &self.connections())
             .field("requests", &self.requests())
             .finish_non_exhaustive()
