@@ -218,7 +218,7 @@ impl fmt::Debug for RecordedRequest {
 
 /// A recorded request that is not finished. Each holder can read what became of it, even if the gateway has removed it
 /// meanwhile.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct OpenRecord(Arc<Mutex<RecordedRequest>>);
 
 impl OpenRecord {
@@ -245,13 +245,6 @@ impl OpenRecord {
 
     fn lock(&self) -> MutexGuard<'_, RecordedRequest> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Shows only the request line.
-impl fmt::Debug for OpenRecord {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.lock().fmt(f)
     }
 }
 
