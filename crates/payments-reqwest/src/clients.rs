@@ -12,16 +12,9 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    /// For each runtime its clients, the most recently used first. The task of a connection belongs to the runtime that opened it;
-    /// no other runtime would drive it.
-    built: Mutex<Vec<(runtime::Id, ByScheme)>>,
-}
-
-/// The clients of one runtime, once built.
-#[derive(Default)]
-struct ByScheme {
-    http: Option<reqwest::Client>,
-    https: Option<reqwest::Client>,
+    /// For each runtime its client for plain http and the one for https, once built. The most recently used runtime is first. The
+    /// task of a connection belongs to the runtime that opened it; no other runtime would drive it.
+    built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
 }
 
 /// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number.
@@ -42,11 +35,10 @@ impl Clients {
         let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
         match built.iter().position(|(id, _)| *id == runtime) {
             Some(index) => built[..=index].rotate_right(1),
-            None => built.insert(0, (runtime, ByScheme::default())),
+            None => built.insert(0, (runtime, [None, None])),
         }
         built.truncate(MAX_RUNTIMES);
-        let ByScheme { http, https } = &mut built[0].1;
-        let client = if is_https { https } else { http };
+        let client = &mut built[0].1[usize::from(is_https)];
         match client {
             Some(client) => Ok(client.clone()),
             None => Ok(client.insert(self.build(is_https)?).clone()),
