@@ -69,24 +69,6 @@ enum Encryption {
     Generated,
 }
 
-impl Encryption {
-    /// The certificate, and the PEM of its authority if both are generated.
-    fn certificate(
-        self,
-        ip: IpAddr,
-        names: Vec<String>,
-    ) -> io::Result<(Option<Certificate>, Option<String>)> {
-        Ok(match self {
-            Self::None => (None, None),
-            Self::Provided(certificate) => (Some(certificate), None),
-            Self::Generated => {
-                let (certificate, authority) = Certificate::generate(ip, names)?;
-                (Some(certificate), Some(authority))
-            }
-        })
-    }
-}
-
 impl SandboxBuilder {
     pub(crate) fn new() -> Self {
         Self {
@@ -232,7 +214,14 @@ impl SandboxBuilder {
         // 32 bits, because people type the number, and some languages read JSON numbers exactly only up to 53 bits.
         let any_number = RandomState::new().hash_one("any number") >> 32;
         let (gateway, seed, clock) = self.gateway.build(any_number);
-        let (certificate, ca_certificate) = self.encryption.certificate(self.listen.ip(), self.tls_names)?;
+        let (certificate, ca_certificate) = match self.encryption {
+            Encryption::None => (None, None),
+            Encryption::Provided(certificate) => (Some(certificate), None),
+            Encryption::Generated => {
+                let (certificate, authority) = Certificate::generate(self.listen.ip(), self.tls_names)?;
+                (Some(certificate), Some(authority))
+            }
+        };
         let tls = certificate.map(|certificate| certificate.acceptor()).transpose()?;
         let listener = bind(self.listen).await?;
         let admin_listener = match self.admin_listen {
@@ -242,7 +231,12 @@ impl SandboxBuilder {
         let address = listener.local_addr()?;
         let admin_address = admin_listener.as_ref().unwrap_or(&listener).local_addr()?;
         let data_file = match self.data_file {
-            Some(path) => Some(open(path, gateway.uncounted()).await?),
+            Some(path) => {
+                let gateway = gateway.uncounted();
+                // Reading many transactions would delay other tasks of the runtime.
+                let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
+                Some(Arc::new(opened.map_err(io::Error::other)??))
+            }
             None => None,
         };
         gateway.load(&self.fixtures);
@@ -308,12 +302,6 @@ impl fmt::Debug for SandboxBuilder {
             .field("data_file", &self.data_file)
             .finish_non_exhaustive()
     }
-}
-
-/// Reading many transactions would delay other tasks of the runtime.
-async fn open(path: PathBuf, gateway: FakeGateway) -> io::Result<Arc<DataFile>> {
-    let opened = spawn_blocking(move || DataFile::open(&path, &gateway)).await;
-    Ok(Arc::new(opened.map_err(io::Error::other)??))
 }
 
 async fn bind(address: SocketAddr) -> io::Result<TcpListener> {

@@ -65,7 +65,9 @@ pub(crate) async fn run(
                 () = serving => {}
                 (idle, needs_room) = activity.idle_for_too_long() => {
                     let reached_limit = needs_room.then_some(max_connections);
-                    site.report_idle_close(&IdleClose { client, idle, reached_limit });
+                    if let Some(tell) = &site.on_idle_close {
+                        tell(&IdleClose { client, idle, reached_limit });
+                    }
                 }
             }
         });

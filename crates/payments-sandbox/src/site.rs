@@ -56,12 +56,6 @@ pub(crate) type OnExchange = Arc<dyn Fn(&Exchange) + Send + Sync>;
 pub(crate) type OnIdleClose = Arc<dyn Fn(&IdleClose) + Send + Sync>;
 
 impl Site {
-    pub(crate) fn report_idle_close(&self, closed: &IdleClose) {
-        if let Some(tell) = &self.on_idle_close {
-            tell(closed);
-        }
-    }
-
     /// The admin interface, if a request to this path is for it. On its own port every request is.
     pub(crate) fn admin_at(&self, path: &str) -> Option<&Arc<Admin>> {
         match &self.port {
