@@ -209,28 +209,23 @@ impl fmt::Display for Arrivals {
             return f.write_str("nothing: no connection was opened");
         }
         for (index, connection) in connections.iter().enumerate().take(SHOWN_CONNECTIONS) {
-            let separator = if index == 0 { "" } else { "\n" };
-            write!(f, "{separator}connection {}:", index + 1)?;
-            for request in connection.requests.iter().take(SHOWN_REQUESTS) {
-                write!(f, " {request};")?;
-            }
+            let mut seen: Vec<String> =
+                connection.requests.iter().take(SHOWN_REQUESTS).map(ToString::to_string).collect();
             if connection.requests.len() > SHOWN_REQUESTS {
-                write!(f, " and {} more complete requests;", connection.requests.len() - SHOWN_REQUESTS)?;
+                let more = connection.requests.len() - SHOWN_REQUESTS;
+                seen.push(format!("and {more} more complete requests"));
             }
-            for id in connection.started.iter().take(5) {
-                write!(f, " part of {id};")?;
-            }
+            seen.extend(connection.started.iter().take(5).map(|id| format!("part of {id}")));
             if connection.unfinished > 0 {
-                write!(f, " {} bytes of an incomplete request;", connection.unfinished)?;
-            } else if connection.requests.is_empty() && connection.started.is_empty() {
-                f.write_str(" no part of a request;")?;
+                seen.push(format!("{} bytes of an incomplete request", connection.unfinished));
+            } else if seen.is_empty() {
+                seen.push("no part of a request".to_owned());
             }
-            for id in connection.refused.iter().take(5) {
-                write!(f, " {id} refused without being processed;")?;
-            }
-            for event in &connection.events {
-                write!(f, " {event};")?;
-            }
+            let refused = connection.refused.iter().take(5);
+            seen.extend(refused.map(|id| format!("{id} refused without being processed")));
+            seen.extend(connection.events.iter().map(ToString::to_string));
+            let separator = if index == 0 { "" } else { "\n" };
+            write!(f, "{separator}connection {}: {};", index + 1, seen.join("; "))?;
         }
         if connections.len() > SHOWN_CONNECTIONS {
             write!(f, "\nand {}", counted(connections.len() - SHOWN_CONNECTIONS, "more connection"))?;

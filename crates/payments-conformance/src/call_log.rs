@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use crate::Arrivals;
 
 /// The id and the result of every call in a run.
@@ -10,16 +12,12 @@ impl CallLog {
             self.0.iter().partition(|(id, _)| found.contains(id.as_str()));
         let transmissions = arrivals.transmissions();
         let with_connections = |(id, summary): &(String, String)| {
-            let mut connections = transmissions.get(id).cloned().unwrap_or_default();
-            connections.sort_unstable();
-            connections.dedup();
+            let connections: BTreeSet<_> = transmissions.get(id).into_iter().flatten().collect();
+            let connections: Vec<_> = connections.into_iter().map(ToString::to_string).collect();
             match connections.as_slice() {
                 [] => summary.to_owned(),
                 [one] => format!("{summary} (on connection {one})"),
-                many => {
-                    let many: Vec<_> = many.iter().map(usize::to_string).collect();
-                    format!("{summary} (on connections {})", many.join(", "))
-                }
+                many => format!("{summary} (on connections {})", many.join(", ")),
             }
         };
         let mut lines: Vec<_> = named.into_iter().map(with_connections).collect();

@@ -10,8 +10,10 @@ use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
 use crate::contract_list::names;
+use crate::harness::Harness;
+use crate::scheme::Scheme;
 use crate::test_request::TestRequest;
-use crate::violation::{Rule, Violation};
+use crate::violation::{HANGS, Violation};
 use crate::{AnyStack, Arrivals, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
@@ -69,14 +71,14 @@ impl Child {
         Self::test().is_none().then_some(reason)
     }
 
-    /// The command that runs only the test of this thread, for this contract, in another process.
-    pub(crate) fn command(contract: &str, base_url: &str, setup: &Setup) -> Result<Command, Violation> {
+    /// The command that runs only the test of this thread, for its contract, in another process.
+    pub(crate) fn command(harness: &Harness<'_>, base_url: &str) -> Result<Command, Violation> {
         let test = Self::test().expect("the contract applies only in a test");
         let mut child = Command::new(env::current_exe().map_err(|error| Self::cannot_start(&error))?);
         // The test may be marked `#[ignore]`.
         child.args([&*test, "--exact", "--nocapture", "--include-ignored"]);
-        child.env(CONTRACT, contract).env(BASE_URL, base_url).env(AUTHORITY, setup.authority_pem());
-        if setup.wants_http2() {
+        child.env(CONTRACT, harness.contract).env(BASE_URL, base_url).env(AUTHORITY, harness.authority.pem());
+        if harness.scheme == Scheme::Http2 {
             child.env(HTTP2, "1");
         }
         child.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -85,7 +87,9 @@ impl Child {
 
     /// Waits for the end of a process, and returns what it wrote to stdout and to stderr. A process that hangs is killed.
     pub(crate) fn output(mut child: process::Child) -> Result<[String; 2], Violation> {
-        let read = |pipe: Option<Box<dyn Read + Send>>| {
+        let stdout = child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+        let stderr = child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>);
+        let written = [stdout, stderr].map(|pipe| {
             let (sender, written) = mpsc::channel();
             thread::spawn(move || {
                 let mut bytes = Vec::new();
@@ -94,24 +98,20 @@ impl Child {
                 let _ = sender.send(String::from_utf8_lossy(&bytes).into_owned());
             });
             written
-        };
-        let stdout = read(child.stdout.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
-        let stderr = read(child.stderr.take().map(|pipe| Box::new(pipe) as Box<dyn Read + Send>));
+        });
+        // A process that it has started may still hold the pipes.
+        let texts = |longest| written.each_ref().map(|text| text.recv_timeout(longest).unwrap_or_default());
         let started = Instant::now();
         while child.try_wait().map_err(|error| Self::cannot_start(&error))?.is_none() {
             if started.elapsed() > LONGEST {
                 let _ = child.kill().and_then(|()| child.wait());
                 let found = format!("the process of the call had not ended after {LONGEST:.0?}");
-                let text = |written: &mpsc::Receiver<String>| {
-                    written.recv_timeout(Duration::from_secs(1)).unwrap_or_default()
-                };
-                let said = format!("{}\n{}", text(&stdout), text(&stderr));
-                return Err(Violation::general(found, Rule::Hangs).detail("the process", said.trim()));
+                let said = texts(Duration::from_secs(1)).join("\n");
+                return Err(Violation::general(found, HANGS).detail("the process", said.trim()));
             }
             thread::sleep(Duration::from_millis(5));
         }
-        // A process that it has started may still hold the pipes.
-        Ok([stdout, stderr].map(|written| written.recv_timeout(LONGEST).unwrap_or_default()))
+        Ok(texts(LONGEST))
     }
 
     /// What the child process prints. Its exit code says nothing: the test may expect that the contract is broken.

@@ -220,15 +220,10 @@ impl Connection {
     }
 
     fn read_more(&mut self) -> Option<()> {
-        self.fill()?;
-        self.arrivals.set_unfinished(self.index, &self.unread);
-        Some(())
-    }
-
-    fn fill(&mut self) -> Option<()> {
         let mut buffer = [0; 16 * 1024];
         let length = self.read(&mut buffer).ok().filter(|length| *length > 0)?;
         self.unread.extend_from_slice(&buffer[..length]);
+        self.arrivals.set_unfinished(self.index, &self.unread);
         Some(())
     }
 

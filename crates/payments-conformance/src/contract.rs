@@ -9,6 +9,7 @@ use crate::violation::Violation;
 use crate::{Ability, AnyStack, Verdict};
 
 /// One contract: its name, why it matters for money, and which abilities it needs.
+#[derive(Default)]
 pub(crate) struct Contract {
     name: &'static str,
     why: &'static str,
@@ -46,15 +47,7 @@ impl Contract {
 
     /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
     pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
-        Self {
-            name,
-            why,
-            needs: Vec::new(),
-            tested: None,
-            exclusive: false,
-            inapplicable: None,
-            starts_a_child: false,
-        }
+        Self { name, why, ..Self::default() }
     }
 
     /// A contract that needs a real server with TLS.

@@ -214,14 +214,10 @@ pub(crate) struct Theme {
 }
 
 impl Theme {
-    fn all() -> impl Iterator<Item = Self> {
+    pub(crate) fn all() -> impl Iterator<Item = Self> {
         let mut themes: Vec<_> = names().into_iter().map(|(theme, _)| theme).collect();
         themes.dedup();
         (1..).zip(themes).map(|(number, name)| Self { number, name })
-    }
-
-    pub(crate) fn count() -> usize {
-        Self::all().count()
     }
 }
 

@@ -196,12 +196,12 @@ impl Harness<'_> {
 
     pub(crate) fn in_situation(
         &self,
-        violation: Violation,
+        mut violation: Violation,
         situation: &str,
         arrivals: String,
         calls: String,
     ) -> Violation {
-        let risk = violation.rule.map_or(self.why, Rule::risk).to_owned();
+        let risk = violation.rule.map_or(self.why, |Rule(risk)| risk).to_owned();
         let before = [
             ("contract", self.contract.to_owned()),
             ("the server", situation.to_owned()),
@@ -216,6 +216,9 @@ impl Harness<'_> {
             ("otherwise", declaration)
         });
         let after = [("returned", calls), ("risk", risk)].into_iter().chain(declaration);
-        violation.in_situation(self.scheme, before, after)
+        violation.details.splice(0..0, before);
+        violation.details.extend(after);
+        violation.scheme = Some(self.scheme);
+        violation
     }
 }

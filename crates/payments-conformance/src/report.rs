@@ -3,7 +3,8 @@ use std::fmt;
 
 use crate::AnyStack;
 use crate::contract_list::{Theme, theme_of};
-use crate::violation::{Rule, Violation};
+use crate::scheme::Scheme;
+use crate::violation::{HANGS, PANICS, Violation};
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -60,7 +61,7 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
         verdicts.push(Verdict::broken("check_only", Violation::new(message), Vec::new()));
     }
     // The sort is stable, so that the themes stay in order.
-    verdicts.sort_by_key(|verdict| !verdict.is_dangerous());
+    verdicts.sort_by_key(|verdict| !verdict.violation().is_some_and(|broken| broken.is_dangerous));
     Report { verdicts }
 }
 
@@ -116,7 +117,7 @@ impl fmt::Display for Report {
             f.write_str("\n")?;
         }
         for group in [broken, deviations, not_applicable, kept].iter().flat_map(|part| by_cause(part)) {
-            write!(f, "\n{}", group[0].cause())?;
+            write!(f, "\n{}", group[0].cause().lines().next().unwrap_or_default())?;
             let mut above = None;
             for verdict in group {
                 let theme = theme_of(verdict.contract);
@@ -124,7 +125,7 @@ impl fmt::Display for Report {
                     write!(f, "\n  {theme}")?;
                 }
                 write!(f, "\n     {}", verdict.contract_and_figures())?;
-                if let Some(wanted) = verdict.violation().and_then(Violation::wanted) {
+                if let Some(wanted) = verdict.violation().and_then(|violation| violation.wanted.as_ref()) {
                     write!(f, ": must {wanted}")?;
                 }
                 above = theme;
@@ -167,19 +168,14 @@ enum Status {
     Deviates { reason: String, message: String },
 }
 
-impl Status {
-    fn broken(violation: Violation) -> Self {
-        Self::Broken { message: violation.message(), violation: Box::new(violation) }
-    }
-}
-
 impl Verdict {
     pub(crate) fn kept(contract: &'static str, figures: Vec<String>) -> Self {
         Self { contract, status: Status::Kept, figures }
     }
 
     pub(crate) fn broken(contract: &'static str, violation: Violation, figures: Vec<String>) -> Self {
-        Self { contract, status: Status::broken(violation), figures }
+        let (message, violation) = (violation.message(), Box::new(violation));
+        Self { contract, status: Status::Broken { violation, message }, figures }
     }
 
     pub(crate) fn not_applicable(contract: &'static str, reason: String) -> Self {
@@ -189,20 +185,21 @@ impl Verdict {
     /// The verdict for a stack that may have declared, with this reason, that it breaks the contract.
     pub(crate) fn with_deviation(self, declared: Option<&str>) -> Self {
         let Some(reason) = declared else { return self };
-        let status = match self.status {
-            Status::Broken { message, .. } => Status::Deviates { reason: reason.to_owned(), message },
-            Status::Kept => Status::broken(Violation::new(format!(
-                "the stack declares a deviation from `{}` (\"{reason}\") but keeps the contract: remove the declaration",
-                self.contract
-            ))),
-            Status::NotApplicable { reason: missing } => Status::broken(Violation::new(format!(
-                "the stack declares a deviation from `{}` (\"{reason}\"), which does not apply ({missing}): \
-                 remove one of the two declarations",
-                self.contract
-            ))),
-            deviates @ Status::Deviates { .. } => deviates,
+        let Self { contract, status, figures } = self;
+        let found = match status {
+            Status::Broken { message, .. } | Status::Deviates { message, .. } => {
+                let status = Status::Deviates { reason: reason.to_owned(), message };
+                return Self { contract, status, figures };
+            }
+            Status::Kept => format!(
+                "the stack declares a deviation from `{contract}` (\"{reason}\") but keeps the contract: remove the declaration"
+            ),
+            Status::NotApplicable { reason: missing } => format!(
+                "the stack declares a deviation from `{contract}` (\"{reason}\"), which does not apply ({missing}): remove one of \
+                 the two declarations"
+            ),
         };
-        Self { status, ..self }
+        Self::broken(contract, Violation::new(found), figures)
     }
 
     /// The name of the contract, which is also the name of its function.
@@ -214,22 +211,21 @@ impl Verdict {
     fn cause(&self) -> String {
         match &self.status {
             Status::Kept => "kept".to_owned(),
-            Status::Broken { violation, .. } => format!("BROKEN {}", first_line(&violation.cause())),
+            Status::Broken { violation, .. } => format!("BROKEN {}", violation.cause()),
             Status::NotApplicable { reason } => format!("not applicable: {reason}"),
             Status::Deviates { reason, .. } => format!("DEVIATES: {reason}"),
         }
     }
 
     fn violation(&self) -> Option<&Violation> {
-        match &self.status {
-            Status::Broken { violation, .. } => Some(violation),
-            Status::Kept | Status::NotApplicable { .. } | Status::Deviates { .. } => None,
-        }
+        let Status::Broken { violation, .. } = &self.status else { return None };
+        Some(violation)
     }
 
     /// What to look at if this is the first broken contract.
     fn advice(&self) -> Option<&'static str> {
         let violation = self.violation()?;
+        let wanted = violation.wanted.as_deref().unwrap_or_default();
         Some(match (self.contract, violation.rule) {
             ("an_ambiguous_length_is_refused", _) => {
                 "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a second \
@@ -242,13 +238,13 @@ impl Verdict {
                 "ask `payments_core::transport::grace_after_stop` before a deadline ends the call"
             }
             ("no_runtime_is_no_panic", _) => return None,
-            (_, Some(Rule::Panics)) => {
+            (_, Some(PANICS)) => {
                 "a transport that needs a runtime panics without one: add `.block_on(..)` to the stack"
             }
-            (_, Some(Rule::Hangs)) => {
+            (_, Some(HANGS)) => {
                 "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says"
             }
-            _ if violation.has_no_response_over_tls() => {
+            _ if violation.scheme == Some(Scheme::Https) && wanted.starts_with("return a response") => {
                 "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
                  `Abilities::default().without(Ability::Https, \"the reason\")`"
             }
@@ -257,12 +253,8 @@ impl Verdict {
     }
 
     fn contract_and_figures(&self) -> String {
-        let Self { contract, figures, .. } = self;
-        if figures.is_empty() {
-            (*contract).to_owned()
-        } else {
-            format!("{contract} ({})", figures.join("; "))
-        }
+        let figures = self.figures.join("; ");
+        if figures.is_empty() { self.contract.to_owned() } else { format!("{} ({figures})", self.contract) }
     }
 
     /// Whether the stack keeps the contract.
@@ -273,11 +265,6 @@ impl Verdict {
     /// Whether the stack breaks the contract without having declared it. Do not send payments through such a stack.
     pub fn is_broken(&self) -> bool {
         matches!(self.status, Status::Broken { .. })
-    }
-
-    /// Whether money can move twice, or the API key or the card is given away.
-    fn is_dangerous(&self) -> bool {
-        self.violation().is_some_and(|violation| violation.is_dangerous)
     }
 
     /// Whether the stack breaks the contract and has [declared](crate::Abilities::deviation) it.
@@ -319,7 +306,7 @@ impl Verdict {
             } else {
                 "fix failures of earlier themes first, and those that can move money twice or give the API key away"
             };
-            let count = Theme::count();
+            let count = Theme::all().count();
             let theme = theme_of(self.contract)
                 .map(|theme| format!("\n  theme:          {theme} (of {count}); {order}"));
             panic!("\n\n{message}{}\n", theme.unwrap_or_default());
@@ -331,17 +318,11 @@ impl Verdict {
 /// One line: the contract with the measured figures, the verdict and its reason.
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.violation() {
-            Some(violation) => {
-                let line = violation.to_string();
-                write!(f, "{}: BROKEN {}", self.contract_and_figures(), first_line(&line))
-            }
-            None => write!(f, "{}: {}", self.contract_and_figures(), self.cause()),
-        }
+        let verdict = match self.violation() {
+            Some(violation) => format!("BROKEN {violation}"),
+            None => self.cause(),
+        };
+        // A panic's message may have several lines.
+        write!(f, "{}: {}", self.contract_and_figures(), verdict.lines().next().unwrap_or_default())
     }
-}
-
-/// A panic's message may have several lines.
-fn first_line(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
 }

@@ -1,5 +1,5 @@
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 use std::time::Duration;
@@ -26,8 +26,8 @@ struct State {
     stopping: AtomicBool,
     /// Weak, because a connection is reset only when its last handle is dropped.
     open: Mutex<Vec<Weak<TcpStream>>>,
-    /// The number of connections whose script is still running.
-    running: AtomicUsize,
+    /// Each connection whose script is still running has a clone.
+    running: Arc<()>,
     /// Set when the server stops, for scripts that wait for something other than their client.
     stopped: Signal,
 }
@@ -73,10 +73,8 @@ impl Server {
                 let index = arrivals.open();
                 let mut connection =
                     Connection::new(index, tcp, &security, arrivals.clone(), state.stopped.clone());
-                let (script, state) = (Arc::clone(&script), Arc::clone(&state));
-                state.running.fetch_add(1, Ordering::SeqCst);
+                let (script, running) = (Arc::clone(&script), Arc::clone(&state.running));
                 thread::spawn(move || {
-                    let running = Running(state);
                     script(&mut connection);
                     drop(connection);
                     drop(running);
@@ -89,7 +87,7 @@ impl Server {
     /// Waits briefly until every script has ended. A connection that the client keeps open is not an error.
     pub(crate) async fn until_idle(&self) {
         for _ in 0..100 {
-            if self.state.running.load(Ordering::SeqCst) == 0 {
+            if Arc::strong_count(&self.state.running) == 1 {
                 return;
             }
             Delay::new(Duration::from_millis(2)).await;
@@ -115,14 +113,5 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.stop();
-    }
-}
-
-/// Counts a running script, even if it panics.
-struct Running(Arc<State>);
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.0.running.fetch_sub(1, Ordering::SeqCst);
     }
 }

@@ -14,7 +14,7 @@ use crate::server::Server;
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{MEDIUM, pause};
 use crate::test_request::{AMPLE, TestRequest};
-use crate::violation::{Rule, Violation, ensure};
+use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
 use crate::watchdog::watched;
 use crate::{AnyStack, Arrivals, Setup};
 
@@ -54,7 +54,7 @@ impl<'a> TestRun<'a> {
 
     /// A new payment with a unique id.
     pub(crate) fn charge(&self) -> TestRequest {
-        TestRequest::charge(&self.base_url, self.next_id("charge"))
+        self.charge_at(&self.base_url)
     }
 
     /// A new payment to another server.
@@ -140,7 +140,7 @@ impl<'a> TestRun<'a> {
         };
         let output = watched(timeout, ended_calls, abort, || self.stack.block_on(cancel_on(&hung, future)));
         output.ok_or_else(|| {
-            Violation::general(format!("{found}; a call must end no later than its deadline"), Rule::Hangs)
+            Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
         })
     }
 
@@ -174,10 +174,7 @@ impl<'a> TestRun<'a> {
         if copies < 2 {
             return Ok(());
         }
-        Err(Violation::general(
-            format!("{id} arrived {copies} times; it must be sent only once"),
-            Rule::SentTwice,
-        ))
+        Err(Violation::general(format!("{id} arrived {copies} times; it must be sent only once"), SENT_TWICE))
     }
 
     /// Fails unless the whole request reached the server exactly once.
@@ -235,7 +232,7 @@ impl<'a> TestRun<'a> {
                  once, whatever happens to it",
                 connections.len()
             );
-            return Err(Violation::general(found, Rule::SentTwice));
+            return Err(Violation::general(found, SENT_TWICE));
         }
         let only = only_sender(&calls, &arrivals.unfinished());
         let false_claim = calls.iter().find(|call| {
@@ -251,7 +248,7 @@ impl<'a> TestRun<'a> {
                      request was written to a connection",
                     call.summary.as_deref().unwrap_or(&call.id)
                 );
-                Err(Violation::general(found, Rule::FalseNotProcessed))
+                Err(Violation::general(found, FALSE_NOT_PROCESSED))
             }
         }
     }

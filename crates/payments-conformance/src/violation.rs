@@ -4,71 +4,29 @@ use std::fmt;
 use crate::scheme::Scheme;
 
 /// How a transport broke a contract: what it did, and what it must do instead.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Violation {
     found: String,
     /// "return an error", for example, unless `found` says it.
-    wanted: Option<String>,
-    /// The general rule that it breaks; `None` if it breaks the contract's own requirement.
+    pub(crate) wanted: Option<String>,
+    /// `None` if it breaks the contract's own requirement.
     pub(crate) rule: Option<Rule>,
     /// Whether it must be fixed before anything else: money can move twice, or the API key or the card is given away.
     pub(crate) is_dangerous: bool,
     /// Over which scheme, once it is known.
-    scheme: Option<Scheme>,
-    /// The labeled lines of the failure message.
-    details: Vec<(&'static str, String)>,
+    pub(crate) scheme: Option<Scheme>,
+    /// The labeled lines of the failure message. A label has at most thirteen characters.
+    pub(crate) details: Vec<(&'static str, String)>,
 }
 
-/// A rule that every contract checks.
+/// A rule that every contract checks, and what a transport that breaks it can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rule {
-    SentTwice,
-    FalseNotProcessed,
-    NotTheService,
-    ShowsASecret,
-    Hangs,
-    Panics,
-}
-
-impl Rule {
-    /// What a transport that breaks it can do.
-    pub(crate) const fn risk(self) -> &'static str {
-        match self {
-            Self::SentTwice => {
-                "a payment that is sent twice can be charged twice, and a request sent to another server exposes its contents \
-                 there"
-            }
-            Self::FalseNotProcessed => {
-                "after NotProcessed the caller may charge again, although this charge may still succeed"
-            }
-            Self::NotTheService => {
-                "that server is not the service, and now it has the API key and the card. Verify certificates and never fall \
-                 back to plain http"
-            }
-            Self::ShowsASecret => {
-                "programs log what they can print, and a log with a card number or an API key is a leak that must be reported"
-            }
-            Self::Hangs => {
-                "while a call hangs, its caller does not know that the payment is unresolved and cannot look it up"
-            }
-            Self::Panics => {
-                "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it"
-            }
-        }
-    }
-}
+pub(crate) struct Rule(pub(crate) &'static str);
 
 impl Violation {
     /// Breaks the contract's own requirement. `found` says what the transport did and what it must do.
     pub(crate) fn new(found: impl Into<String>) -> Self {
-        Self {
-            found: found.into(),
-            wanted: None,
-            rule: None,
-            is_dangerous: false,
-            scheme: None,
-            details: Vec::new(),
-        }
+        Self { found: found.into(), ..Self::default() }
     }
 
     /// Breaks the contract's own requirement: the transport must do what is `wanted`.
@@ -83,33 +41,19 @@ impl Violation {
 
     /// Breaks a rule that every contract checks. No declared deviation covers it.
     pub(crate) fn general(found: impl Into<String>, rule: Rule) -> Self {
-        let is_dangerous = !matches!(rule, Rule::Hangs | Rule::Panics);
-        Self { rule: Some(rule), is_dangerous, ..Self::new(found) }
+        Self { rule: Some(rule), is_dangerous: ![HANGS, PANICS].contains(&rule), ..Self::new(found) }
     }
 
     /// The transport or a contract panicked with this.
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
         let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self::general(format!("a panic occurred: {}", text.unwrap_or("no message")), Rule::Panics)
+        Self::general(format!("a panic occurred: {}", text.unwrap_or("no message")), PANICS)
     }
 
-    /// Adds a labeled line to the failure message. A label has at most thirteen characters.
+    /// Adds a labeled line to the failure message.
     pub(crate) fn detail(mut self, name: &'static str, text: impl Into<String>) -> Self {
         self.details.push((name, text.into()));
-        self
-    }
-
-    /// Adds the situation in which it happened, as labeled lines around its own.
-    pub(crate) fn in_situation(
-        mut self,
-        scheme: Scheme,
-        before: impl IntoIterator<Item = (&'static str, String)>,
-        after: impl IntoIterator<Item = (&'static str, String)>,
-    ) -> Self {
-        self.scheme = Some(scheme);
-        self.details.splice(0..0, before);
-        self.details.extend(after);
         self
     }
 
@@ -126,36 +70,20 @@ impl Violation {
         (self.rule.is_some(), self.is_dangerous)
     }
 
-    /// Whether the server's response was lost although it speaks TLS.
-    pub(crate) fn has_no_response_over_tls(&self) -> bool {
-        let wants_response =
-            self.wanted.as_ref().is_some_and(|wanted| wanted.starts_with("return a response"));
-        self.scheme == Some(Scheme::Https) && wants_response
-    }
-
     /// What the transport did.
     pub(crate) fn cause(&self) -> String {
-        match self.scheme {
-            Some(scheme) => format!("over {scheme}: {}", self.found),
-            None => self.found.clone(),
-        }
-    }
-
-    /// What the transport must do, if the cause does not say it.
-    pub(crate) fn wanted(&self) -> Option<&str> {
-        self.wanted.as_deref()
+        let over = self.scheme.map(|scheme| format!("over {scheme}: "));
+        over.unwrap_or_default() + &self.found
     }
 
     /// The whole failure message.
     pub(crate) fn message(&self) -> String {
         let mut message = self.to_string();
-        if self.scheme.is_some() {
-            message.push('\n');
-        }
+        message.push_str(if self.scheme.is_some() { "\n" } else { "" });
         for (name, text) in &self.details {
-            let name = format!("{name}:");
-            message.extend(["\n  ", &name, &" ".repeat(16_usize.saturating_sub(name.len()))]);
-            message.push_str(&text.replace('\n', "\n                  "));
+            let text = text.replace('\n', "\n                  ");
+            let label = format!("{name}:");
+            message.extend([format!("\n  {label:16}"), text]);
         }
         message
     }
@@ -165,19 +93,44 @@ impl Violation {
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.cause())?;
-        match &self.wanted {
-            Some(wanted) => write!(f, "; the transport must {wanted}"),
-            None => Ok(()),
-        }
+        self.wanted.iter().try_for_each(|wanted| write!(f, "; the transport must {wanted}"))
     }
 }
 
-/// Returns a violation with this text from the function, unless the condition is true.
+/// Returns a violation with this text from the function, unless the condition is true. With `safe`, the violation is dangerous.
 macro_rules! ensure {
-    ($condition:expr, $($text:tt)+) => {
+    (safe $($ensured:tt)+) => {
+        ensure!(@dangerous $($ensured)+)
+    };
+    (@$kind:ident $condition:expr, $($text:tt)+) => {
         if !$condition {
-            return Err($crate::violation::Violation::new(format!($($text)+)));
+            return Err($crate::violation::Violation::$kind(format!($($text)+)));
         }
+    };
+    ($($ensured:tt)+) => {
+        ensure!(@new $($ensured)+)
     };
 }
 pub(crate) use ensure;
+
+pub(crate) const SENT_TWICE: Rule = Rule(
+    "a payment that is sent twice can be charged twice, and a request sent to another server exposes its contents there",
+);
+
+pub(crate) const FALSE_NOT_PROCESSED: Rule =
+    Rule("after NotProcessed the caller may charge again, although this charge may still succeed");
+
+pub(crate) const NOT_THE_SERVICE: Rule = Rule(
+    "that server is not the service, and now it has the API key and the card. Verify certificates and never fall back \
+          to plain http",
+);
+
+pub(crate) const SHOWS_A_SECRET: Rule = Rule(
+    "programs log what they can print, and a log with a card number or an API key is a leak that must be reported",
+);
+
+pub(crate) const HANGS: Rule =
+    Rule("while a call hangs, its caller does not know that the payment is unresolved and cannot look it up");
+
+pub(crate) const PANICS: Rule =
+    Rule("a panic in the middle of a payment leaves its outcome unknown and can take other payments with it");

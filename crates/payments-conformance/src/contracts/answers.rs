@@ -14,7 +14,7 @@ use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::test_run::TestRun;
-use crate::violation::{Rule, Violation};
+use crate::violation::{SENT_TWICE, Violation};
 use crate::{Ability, AnyStack, Arrivals, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
@@ -48,8 +48,7 @@ pub fn every_status_from_200_to_599_is_an_answer(stack: &dyn AnyStack) -> Verdic
 pub fn redirects_are_not_followed(stack: &dyn AnyStack) -> Verdict {
     let why = "following a redirect sends the payment a second time. 307 and 308 send the card, and with many clients also \
                the API key, to an unverified host. Disable redirects in the HTTP client";
-    let contract = Contract::new(own_name!(), why);
-    contract.check(stack, |harness| {
+    Contract::new(own_name!(), why).check(stack, |harness| {
         follows_no_redirect(harness, |run| run.charge(), [300, 301, 302, 303, 305, 307, 308])
     })
 }
@@ -106,7 +105,7 @@ fn must_not_have_reached(other_arrivals: &Arrivals, id: &str) -> Result<(), Viol
             )
         }
     };
-    Err(Violation::general(found, Rule::SentTwice).detail("other server", other_arrivals.to_string()))
+    Err(Violation::general(found, SENT_TWICE).detail("other server", other_arrivals.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {
@@ -215,16 +214,16 @@ pub fn repeated_and_unreadable_headers_survive(stack: &dyn AnyStack) -> Verdict 
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
 pub fn a_hundred_and_ten_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), MUST_BE_READ);
-    contract.check(stack, |harness| has_headers(harness, 110))
+    Contract::new(own_name!(), MUST_BE_READ).check(stack, |harness| has_headers(harness, 110))
 }
 
 /// The server responds with 1 000 headers, in 23 KiB.
 ///
 /// The transport must return the response with all of them, and the connection carries the next call.
 pub fn a_thousand_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), MUST_BE_READ).tests(Ability::ManyHeaders);
-    contract.check(stack, |harness| has_headers(harness, 1000))
+    Contract::new(own_name!(), MUST_BE_READ)
+        .tests(Ability::ManyHeaders)
+        .check(stack, |harness| has_headers(harness, 1000))
 }
 
 /// The last of the headers is `Content-Length`, so the count includes it.
@@ -247,8 +246,7 @@ fn has_headers(harness: &Harness<'_>, count: usize) -> Result<(), Violation> {
 /// that is no number, the response is refused: see
 /// [`an_ambiguous_length_is_refused`](super::broken_answers::an_ambiguous_length_is_refused).
 pub fn folded_headers_are_an_answer(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), MUST_BE_READ).tests(Ability::FoldedHeaders);
-    contract.check(stack, |harness| {
+    Contract::new(own_name!(), MUST_BE_READ).tests(Ability::FoldedHeaders).check(stack, |harness| {
         let head =
             "HTTP/1.1 200 OK\r\nX-Folded: one\r\n two\r\n\t three\r\nContent-Length:\r\n 2\r\nX-Last: four";
         harness.respond_to_first("folds its headers", format!("{head}\r\n\r\n{{}}"), |run, call| {

@@ -12,7 +12,7 @@ use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::server::Security;
 use crate::situations::{Counter, End, own_response_and_once, send_and, unknown_and_once};
-use crate::violation::Violation;
+use crate::violation::ensure;
 use crate::{AnyStack, Verdict};
 
 /// The server reads the whole request, sends a fatal TLS alert and closes. Among the alert codes are those that usually mean
@@ -133,12 +133,11 @@ pub fn early_data_is_never_sent(stack: &dyn AnyStack) -> Verdict {
         harness.with_server_over(Security::Tls(Arc::new(config)), what, script, |run| {
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.lookup()] {
                 let call = run.send(charge)?;
-                if early.get() > 0 {
-                    return Err(Violation::dangerous(format!(
-                        "{} was sent as early data, which can be replayed; send requests only after the handshake completes",
-                        call.id
-                    )));
-                }
+                ensure!(
+                    safe early.get() == 0,
+                    "{} was sent as early data, which can be replayed; send requests only after the handshake completes",
+                    call.id
+                );
                 own_response_and_once(run, &call)?;
             }
             harness.figure(format!("{} of 5 sessions were resumed, without early data", resumed.get()));

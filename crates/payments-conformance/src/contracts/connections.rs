@@ -234,12 +234,11 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
                 call.must_get_own_response()?;
                 ids.push(call.id);
             }
-            if ids.iter().all(|id| other.arrivals.carriers_of(id).len() == 1) {
-                return Ok(());
-            }
-            Err(Violation::dangerous(
-                "a request for one server reached the other; pool connections by server",
-            ))
+            ensure!(
+                safe ids.iter().all(|id| other.arrivals.carriers_of(id).len() == 1),
+                "a request for one server reached the other; pool connections by server"
+            );
+            Ok(())
         })
     })
 }
@@ -248,8 +247,7 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The connection must close, and nothing more is sent, on it or elsewhere. The next call succeeds.
 pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), SENT_AFTER_DROP);
-    contract.tests(Ability::Cancel).check(stack, |harness| {
+    Contract::new(own_name!(), SENT_AFTER_DROP).tests(Ability::Cancel).check(stack, |harness| {
         let steps = Steps::default();
         let server = steps.clone();
         let script = echo_except(0, move |connection, _| {
@@ -261,10 +259,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
             drop_when(run, &steps.arrived, run.charge())?;
             must_see_the_close(run, &steps.closed)?;
             let rest = steps.read.get();
-            if rest > 0 {
-                let found = format!("{rest} more bytes were sent after the call was dropped");
-                return Err(Violation::dangerous(found));
-            }
+            ensure!(safe rest == 0, "{rest} more bytes were sent after the call was dropped");
             run.must_have_connected(1, "a dropped call must not be retried")?;
             run.round_trip()
         })
@@ -275,19 +270,17 @@ pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
 ///
 /// The rest must not be sent: the connection closes before the server has the whole request.
 pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), SENT_AFTER_DROP);
-    contract.tests(Ability::Cancel).check(stack, |harness| {
+    Contract::new(own_name!(), SENT_AFTER_DROP).tests(Ability::Cancel).check(stack, |harness| {
         let steps = Steps::default();
         let what = "reads the beginning of a request, which its caller then drops";
         harness.with_server(what, steps.stop_reading(), |run| {
             drop_when(run, &steps.arrived, run.charge().padded_to(LARGE))?;
             steps.go.set();
             must_see_the_close(run, &steps.closed)?;
-            if steps.read.get() >= LARGE {
-                return Err(Violation::dangerous(
-                    "the whole request was sent although the caller had dropped the call; stop writing when it is dropped",
-                ));
-            }
+            ensure!(
+                safe steps.read.get() < LARGE,
+                "the whole request was sent although the caller had dropped the call; stop writing when it is dropped"
+            );
             run.round_trip()
         })
     })

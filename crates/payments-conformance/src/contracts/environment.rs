@@ -17,7 +17,7 @@ use crate::server::{Security, Server};
 use crate::signal::Signal;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
 use crate::test_request::AMPLE;
-use crate::violation::{Rule, Violation, ensure};
+use crate::violation::{PANICS, Violation, ensure};
 use crate::{AnyStack, Verdict};
 
 /// The environment names a proxy for every scheme, in upper and lower case.
@@ -39,8 +39,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             connection.close();
         });
         harness.with_server("is not the proxy in the environment", Connection::serve, |run| {
-            let setup = harness.setup(run.arrivals.clone(), None);
-            let mut child = Child::command(name, &run.base_url, &setup)?;
+            let mut child = Child::command(harness, &run.base_url)?;
             for name in ["http_proxy", "https_proxy", "all_proxy"] {
                 let address = format!("http://{}", proxy.address);
                 child.env(name, &address).env(name.to_ascii_uppercase(), address);
@@ -50,11 +49,10 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             }
             let child = child.spawn().map_err(|error| Child::cannot_start(&error))?;
             let said = Child::output(child)?.join("\n");
-            if proxy.arrivals.connections() > 0 {
-                let found =
-                    "the transport connected to the proxy in the environment; it must ignore those variables";
-                return Err(Violation::dangerous(found));
-            }
+            ensure!(
+                safe proxy.arrivals.connections() == 0,
+                "the transport connected to the proxy in the environment; it must ignore those variables"
+            );
             let requests = run.arrivals.requests();
             if requests != 1 {
                 let found = format!(
@@ -99,8 +97,7 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             }
         };
         harness.with_server("responds while the process is stopped", script, |run| {
-            let setup = harness.setup(run.arrivals.clone(), None);
-            let child = Child::command(name, &run.base_url, &setup)?.spawn();
+            let child = Child::command(harness, &run.base_url)?.spawn();
             let child = child.map_err(|error| Child::cannot_start(&error))?;
             let has_arrived = arrived.wait(MEDIUM);
             let stopped_process = StoppedProcess::stop(&child);
@@ -167,7 +164,7 @@ impl StoppedProcess {
 ///
 /// It may work or return an error. It must not panic when it is created, used or dropped.
 pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
-    Contract::new(own_name!(), Rule::Panics.risk()).check(stack, |harness| {
+    Contract::new(own_name!(), PANICS.0).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
             // This transport was created outside the runtime, like in every run, and is used inside.
             run.round_trip()?;
@@ -176,7 +173,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
             let found = "a call that was polled outside the runtime panicked; return an error instead";
-            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, Rule::Panics))? {
+            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, PANICS))? {
                 ended?;
             }
             let setup = harness.setup(run.arrivals.clone(), None);
@@ -188,7 +185,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
             };
             let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
             let found = "a transport that was created, used and dropped in its runtime panicked";
-            let works = inside.map_err(|_| Violation::general(found, Rule::Panics))??;
+            let works = inside.map_err(|_| Violation::general(found, PANICS))??;
             ensure!(works, "a transport created in its runtime did not work");
             Ok(())
         })

@@ -75,11 +75,10 @@ pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &dyn AnyStack) ->
                 steps.closed.is_set(),
                 "the connection was still open long after the call had ended; close it when the call ends"
             );
-            if steps.read.get() >= LARGE {
-                return Err(Violation::dangerous(
-                    "the whole request was sent, most of it after the call's deadline; stop writing when the call ends",
-                ));
-            }
+            ensure!(
+                safe steps.read.get() < LARGE,
+                "the whole request was sent, most of it after the call's deadline; stop writing when the call ends"
+            );
             run.round_trip()
         })
     })
@@ -131,10 +130,10 @@ fn late_handshake(
         run.block_on(cancel_on(&late.handshaken, pause(2 * MEDIUM)))?;
         // A pending request needs only the handshake, so it would follow at once.
         run.block_on(cancel_on(&late.finished, pause(Duration::from_millis(500))))?;
-        if run.arrivals.requests() > 0 || !run.arrivals.unfinished().is_empty() {
-            let found = "the request was sent after its call had ended; discard it when the call ends";
-            return Err(Violation::dangerous(found));
-        }
+        ensure!(
+            safe run.arrivals.requests() == 0 && run.arrivals.unfinished().is_empty(),
+            "the request was sent after its call had ended; discard it when the call ends"
+        );
         run.round_trip()
     })
 }

@@ -80,8 +80,7 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &dyn AnyStack
 /// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
 /// something to read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), UNBOUNDED_MEMORY);
-    contract.exclusive().check(stack, |harness| {
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
         // are cheap to send and slow to parse, and three attempts make that unlikely.
@@ -110,8 +109,7 @@ pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Ve
 /// The transport must not reserve memory for it, and no sum may overflow. The call must fail with `Answered`, no later than
 /// its deadline.
 pub fn an_absurd_length_reserves_no_memory(stack: &dyn AnyStack) -> Verdict {
-    let contract = Contract::new(own_name!(), UNBOUNDED_MEMORY);
-    contract.exclusive().check(stack, |harness| {
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         for head in [
             "Content-Length: 9300000000000000000\r\n\r\nabc",

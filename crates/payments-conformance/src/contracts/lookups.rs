@@ -17,8 +17,8 @@ use super::answers::{follows_no_redirect, statuses, with_retry_headers};
 pub fn a_lookup_follows_no_redirect(stack: &dyn AnyStack) -> Verdict {
     let why = "a redirected lookup gives the API key, and with it every payment of the account, to an unverified host. That \
                host's response is then trusted as the outcome of a payment. Disable redirects in the HTTP client";
-    let contract = Contract::new(own_name!(), why);
-    contract.check(stack, |harness| follows_no_redirect(harness, |run| run.lookup(), 300..=308))
+    Contract::new(own_name!(), why)
+        .check(stack, |harness| follows_no_redirect(harness, |run| run.lookup(), 300..=308))
 }
 
 /// The server reads a lookup and closes or resets the connection, sends bytes that are not HTTP, sends half a response, or

@@ -12,7 +12,7 @@ use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
-use crate::violation::{Rule, Violation};
+use crate::violation::{SHOWS_A_SECRET, Violation};
 use crate::{Ability, AnyStack, Verdict};
 
 /// The server puts the card number into every part of a response, and breaks the response.
@@ -84,8 +84,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let port = run.base_url.split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let setup = harness.setup(run.arrivals.clone(), None);
-            let mut child = Child::command(name, &run.base_url, &setup)?;
+            let mut child = Child::command(harness, &run.base_url)?;
             let child = child.env("SSLKEYLOGFILE", &key_log).spawn();
             let [said, logged] = Child::output(child.map_err(|error| Child::cannot_start(&error))?)?;
             let keys = fs::read(&key_log).unwrap_or_default();
@@ -97,7 +96,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             if !keys.is_empty() {
                 let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must \
                              ignore that variable";
-                return Err(Violation::general(found, Rule::ShowsASecret));
+                return Err(Violation::general(found, SHOWS_A_SECRET));
             }
             let arrived = run.arrivals.requests();
             if arrived == 0 {

@@ -95,8 +95,7 @@ pub fn silence_on_a_stream_ends_with_the_total_deadline(stack: &dyn AnyStack) ->
 /// The server must see that stream reset with `CANCEL` and get no more of it. All other calls must succeed.
 pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &dyn AnyStack) -> Verdict {
     let why = "one customer closing a payment page must not affect other customers' payments";
-    let contract = Contract::over_http2(own_name!(), why).tests(Ability::Cancel);
-    contract.check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).tests(Ability::Cancel).check(stack, |harness| {
         let all_arrived = Signal::default();
         let reset_with = Arc::new(AtomicU32::new(NOT_RESET));
         let (arrived, code_of_reset) = (all_arrived.clone(), Arc::clone(&reset_with));
@@ -155,8 +154,7 @@ pub fn a_cancelled_stream_is_reset_and_harms_no_other(stack: &dyn AnyStack) -> V
 pub fn a_connection_that_the_network_dropped_is_not_used_again(stack: &dyn AnyStack) -> Verdict {
     let why = "a NAT or a firewall can drop a connection silently. Without pings every payment is sent into it and becomes \
                unknown, until the kernel gives up after a quarter of an hour";
-    let contract = Contract::over_http2(own_name!(), why);
-    contract.tests(Ability::Http2Pings).check(stack, |harness| {
+    Contract::over_http2(own_name!(), why).tests(Ability::Http2Pings).check(stack, |harness| {
         let closed = Signal::default();
         let is_closed = closed.clone();
         let script = move |peer: &mut Peer<'_>| {
