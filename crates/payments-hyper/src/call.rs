@@ -12,7 +12,7 @@ use crate::socket::Closer;
 /// One call whose caller still waits. If it is dropped before it is complete, nothing more of its request is written, and its
 /// HTTP/1.1 connection is not reused, because more could arrive on it. Over HTTP/2 hyper resets the call's stream.
 pub(crate) struct Call {
-    /// The connection that the request is assigned to, once there is one.
+    /// The connection that the request is assigned to, once there is one. Until then nothing was sent.
     pub(crate) connection: CaptureConnection,
     /// The request's body ends when this is dropped.
     caller: Arc<()>,
@@ -36,11 +36,6 @@ impl Call {
         let connection = capture_connection(&mut request);
         (Self { connection, caller, response: Arrived::Nothing }, request)
     }
-}
-
-/// Whether hyper-util has assigned the request to a connection. Until then nothing was sent.
-pub(crate) fn is_assigned(connection: &CaptureConnection) -> bool {
-    connection.connection_metadata().is_some()
 }
 
 impl Drop for Call {

@@ -21,7 +21,6 @@ use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
 use tower_service::Service;
 
-use crate::call::is_assigned;
 use crate::proxy::Proxy;
 use crate::socket::Socket;
 use crate::tls::NoTls;
@@ -45,7 +44,7 @@ pub(crate) struct Tls {
 pub(crate) struct Needed {
     server: ServerAddress,
     tls: Option<Tls>,
-    by: Instant,
+    pub(crate) by: Instant,
     /// The connection that the request is assigned to, opened for it or pooled.
     assigned: CaptureConnection,
     /// Whether the request still waited for a new connection when it was polled last.
@@ -76,7 +75,7 @@ impl Needed {
     ///
     /// hyper-util polls the connector within the request's future only as long as the request has no connection.
     pub(crate) fn may_be_sent(&self) -> bool {
-        is_assigned(&self.assigned) && !self.is_opening.load(Ordering::Relaxed)
+        self.assigned.connection_metadata().is_some() && !self.is_opening.load(Ordering::Relaxed)
     }
 
     /// The connector of this request is pending.

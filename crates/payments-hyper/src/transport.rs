@@ -12,18 +12,16 @@ use http::{HeaderValue, Request, Response, Version};
 use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
 use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length};
-use payments_core::{
-    Deadlines, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
-};
+use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::task::coop::{Unconstrained, unconstrained};
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::builder::HyperTransportBuilder;
-use crate::call::{Arrived, Call, CallBody, is_assigned};
+use crate::call::{Arrived, Call, CallBody};
 use crate::clients::{Clients, Limits};
-use crate::connector::{BoxError, Connector, Needed, Tls};
+use crate::connector::{BoxError, Connector, Needed};
 use crate::evidence::transport_error;
 
 /// HTTP/1.1, or HTTP/2 if it is allowed, over TCP and TLS, with hyper-util's client and rustls.
@@ -66,18 +64,15 @@ impl fmt::Debug for HyperTransport {
 
 impl Transport for HyperTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let started = Instant::now();
+        let (deadlines, cap) = (request.deadlines(), request.response_cap());
         let server = request.server()?.clone();
-        let target = Target {
-            tls: self.shared.connector.tls_with(&server).map_err(misconfigured)?,
-            server,
-            deadlines: request.deadlines(),
-            cap: request.response_cap(),
-        };
-        let (call, request) = self.shared.prepare(&target.server, request)?;
-        let connection = call.connection.clone();
-        let run = AssertUnwindSafe(self.shared.run(target, call, request));
-        run.catch_unwind().await.unwrap_or_else(|_panic| {
-            Err(if is_assigned(&connection) {
+        let tls = self.shared.connector.tls_with(&server).map_err(misconfigured)?;
+        let (call, request) = self.shared.prepare(&server, request)?;
+        let needed = Needed::new(server, tls, started + deadlines.connect(), call.connection.clone());
+        let run = self.shared.run(&needed, started + deadlines.total(), cap, call, request);
+        AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|_panic| {
+            Err(if needed.may_be_sent() {
                 TransportError::unknown(TransportErrorKind::Other).with_source("the transport panicked")
             } else {
                 misconfigured(
@@ -87,14 +82,6 @@ impl Transport for HyperTransport {
             })
         })
     }
-}
-
-/// Where a request goes, and what limits its response.
-struct Target {
-    server: ServerAddress,
-    tls: Option<Tls>,
-    deadlines: Deadlines,
-    cap: usize,
 }
 
 impl Shared {
@@ -125,17 +112,14 @@ impl Shared {
 
     async fn run(
         &self,
-        target: Target,
+        needed: &Arc<Needed>,
+        total_ends: Instant,
+        cap: usize,
         call: Call,
         request: Request<CallBody>,
     ) -> Result<TransportResponse, TransportError> {
-        let Target { server, tls, deadlines, cap } = target;
         // Before the timers, which panic without one. After the wait for a permit, the call may be polled by another.
         runtime()?;
-        let started = Instant::now();
-        let connect_by = started + deadlines.connect();
-        let total_ends = started + deadlines.total();
-        let needed = Needed::new(server, tls, connect_by, call.connection.clone());
         let on_time = deadline(total_ends);
         let total = async {
             on_time.await;
@@ -147,7 +131,7 @@ impl Shared {
             }
         };
         let mut total = pin!(total);
-        let _permit = self.permit(connect_by).await?;
+        let _permit = self.permit(needed.by).await?;
         if Instant::now() >= total_ends {
             return Err(TransportError::not_processed(TransportErrorKind::Timeout));
         }
