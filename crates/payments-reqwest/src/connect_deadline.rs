@@ -12,49 +12,47 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 tokio::task_local! {
-    /// The current request.
+    /// The connection that the current call waits for.
     ///
     /// reqwest passes only the address of a request to a connector. But it calls the connector within the future of the request
     /// that needs a connection.
-    static CURRENT: Connecting;
+    static NEEDED: Arc<Needed>;
 }
 
-/// A request's deadline for a new connection: name resolution, TCP and TLS together.
-#[derive(Clone)]
-pub(crate) struct Connecting {
-    deadline: Instant,
-    is_waiting: Arc<AtomicBool>,
+/// When the connection that a call needs must be open: name resolution, TCP and TLS together.
+pub(crate) struct Needed {
+    by: Instant,
+    /// Whether the request still waited for its connection when it was polled last, or was never polled.
+    is_opening: AtomicBool,
 }
 
-impl Connecting {
-    pub(crate) fn until(deadline: Instant) -> Self {
-        Self { deadline, is_waiting: Arc::new(AtomicBool::new(true)) }
+impl Needed {
+    pub(crate) fn new(by: Instant) -> Arc<Self> {
+        Arc::new(Self { by, is_opening: AtomicBool::new(true) })
     }
 
     /// Sends. A connection that this opens has the deadline.
-    pub(crate) async fn during<F: Future>(&self, send: F) -> F::Output {
+    pub(crate) async fn during<F: Future>(self: &Arc<Self>, send: F) -> F::Output {
         let mut send = pin!(send);
         let polled = poll_fn(|context| {
-            self.is_waiting.store(false, Ordering::Relaxed);
+            self.is_opening.store(false, Ordering::Relaxed);
             send.as_mut().poll(context)
         });
-        CURRENT.scope(self.clone(), polled).await
+        NEEDED.scope(Arc::clone(self), polled).await
     }
 
-    /// Whether the request was still waiting for its connection when `send` was polled last, or `send` was never polled. Then
-    /// nothing was sent.
+    /// Whether the request is on a connection. Until then nothing was sent.
     ///
     /// hyper-util polls the connector within the request's future only as long as the request has no connection. Once it has
     /// another one from the pool, the connector goes on in the background.
-    pub(crate) fn is_waiting(&self) -> bool {
-        self.is_waiting.load(Ordering::Relaxed)
+    pub(crate) fn may_be_sent(&self) -> bool {
+        !self.is_opening.load(Ordering::Relaxed)
     }
 
     /// The connector of this request is pending.
-    fn pending(&self) {
-        let is_this = |current: &Self| Arc::ptr_eq(&current.is_waiting, &self.is_waiting);
-        if CURRENT.try_with(is_this).unwrap_or(false) {
-            self.is_waiting.store(true, Ordering::Relaxed);
+    fn pending(self: &Arc<Self>) {
+        if NEEDED.try_with(|current| Arc::ptr_eq(current, self)).unwrap_or(false) {
+            self.is_opening.store(true, Ordering::Relaxed);
         }
     }
 }
@@ -101,24 +99,24 @@ where
     }
 
     fn call(&mut self, address: Address) -> Self::Future {
-        let current = CURRENT.try_with(Connecting::clone);
+        let needed = NEEDED.try_with(Arc::clone);
         let connecting = self.0.call(address);
         // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
         let connected = async move {
-            let current = current?;
+            let needed = needed?;
             let connecting = async {
                 let connected = connecting.await;
-                if connected.is_ok() && Instant::now() >= current.deadline {
+                if connected.is_ok() && Instant::now() >= needed.by {
                     // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
                     pending::<()>().await;
                 }
                 connected
             };
-            let mut connecting = pin!(timeout_at(current.deadline, connecting));
+            let mut connecting = pin!(timeout_at(needed.by, connecting));
             let polled = poll_fn(|context| {
                 let polled = connecting.as_mut().poll(context);
                 if polled.is_pending() {
-                    current.pending();
+                    needed.pending();
                 }
                 polled
             });
@@ -163,29 +161,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_opens_after_its_deadline_is_not_used_d23() {
-        let connecting = Connecting::until(Instant::now());
-        let opened = connecting.during(async { ConnectDeadline.layer(Open(true)).call(()).await });
+        let needed = Needed::new(Instant::now());
+        let opened = needed.during(async { ConnectDeadline.layer(Open(true)).call(()).await });
         assert!(opened.await.unwrap_err().is::<Elapsed>());
     }
 
     #[tokio::test]
     async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
-        let connecting = Connecting::until(Instant::now() + Duration::from_mins(1));
-        let limited = connecting.during(async { ConnectDeadline.layer(Open(false)).call(()).await });
+        let needed = Needed::new(Instant::now() + Duration::from_mins(1));
+        let limited = needed.during(async { ConnectDeadline.layer(Open(false)).call(()).await });
         poll(pin!(limited));
-        assert!(connecting.is_waiting());
+        assert!(!needed.may_be_sent());
 
-        let sent = connecting.during(async {
+        let sent = needed.during(async {
             ConnectDeadline.layer(Open(true)).call(()).await.unwrap();
             pending::<()>().await;
         });
         poll(pin!(sent));
-        assert!(!connecting.is_waiting(), "it has its connection");
+        assert!(needed.may_be_sent(), "it has its connection");
 
         #[expect(clippy::async_yields_async, reason = "it is polled after the request has left it")]
-        let in_background = connecting.during(async { ConnectDeadline.layer(Open(false)).call(()) });
+        let in_background = needed.during(async { ConnectDeadline.layer(Open(false)).call(()) });
         let mut in_background = in_background.await;
         poll(in_background.as_mut());
-        assert!(!connecting.is_waiting(), "it took a connection of the pool");
+        assert!(needed.may_be_sent(), "it took a connection of the pool");
     }
 }

@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::builder::ReqwestTransportBuilder;
 use crate::call::Call;
 use crate::clients::Clients;
-use crate::connect_deadline::{Connecting, Panicked};
+use crate::connect_deadline::{Needed, Panicked};
 use crate::evidence::{misconfigured, transport_error};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
@@ -63,13 +63,13 @@ impl ReqwestTransport {
     async fn run(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         let is_https = request.server()?.is_https();
         let (deadlines, cap) = (request.deadlines(), request.response_cap());
-        let connecting = Connecting::until(Instant::now() + deadlines.connect());
+        let needed = Needed::new(Instant::now() + deadlines.connect());
         // Not tokio's timer, which does not run while hyper reads a flood of interim responses.
         let timer = SystemTimer::new();
         let (ends, on_time) = (timer.now() + deadlines.total(), timer.sleep(deadlines.total()));
         let total = async {
             on_time.await;
-            if !connecting.is_waiting()
+            if needed.may_be_sent()
                 && let Some(grace) = grace_after_stop(ends, timer.now())
             {
                 timer.sleep(grace).await;
@@ -85,10 +85,10 @@ impl ReqwestTransport {
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
             .map_err(|_panic| misconfigured(Panicked))?;
-        let mut response = InRuntime { runtime, future: Some(Box::pin(connecting.during(response))) };
+        let mut response = InRuntime { runtime, future: Some(Box::pin(needed.during(response))) };
         let in_time = poll_fn(|context| {
             // After a stop, another call may have returned a connection, on which this request would be sent too late.
-            if connecting.is_waiting() && timer.now() >= ends {
+            if !needed.may_be_sent() && timer.now() >= ends {
                 return Poll::Pending;
             }
             Pin::new(&mut response).poll(context)
@@ -96,10 +96,8 @@ impl ReqwestTransport {
         match before(total.as_mut(), in_time).await {
             Some(Ok(response)) => self.read(response, cap, total).await,
             Some(Err(error)) => Err(transport_error(error)),
-            None if connecting.is_waiting() => {
-                Err(TransportError::not_processed(TransportErrorKind::Timeout))
-            }
-            None => Err(TransportError::unknown(TransportErrorKind::Timeout)),
+            None if needed.may_be_sent() => Err(TransportError::unknown(TransportErrorKind::Timeout)),
+            None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
         }
     }
 
