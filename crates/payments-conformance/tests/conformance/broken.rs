@@ -315,6 +315,7 @@ flaws! {
         sixty_four_at_once_get_their_own_answers,
         a_close_that_crosses_a_request_is_told_honestly,
         five_thousand_payments_arrive_at_most_once,
+        a_deadline_of_zero_ends_the_call,
     ],
     /// Makes the call on the thread that polls it.
     BlocksTheThread breaks [a_call_does_not_block_its_thread],
