@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::args::OutputShape;
 use crate::failure::Failure;
+use crate::report::run::Phase;
 use crate::report::{Effect, ExitCode, Processed, Report, text};
 use crate::style::{self, Style};
 use crate::wrap::wrapped;
@@ -111,7 +112,7 @@ pub(crate) fn not_written(report: &Report, error: &io::Error) -> Option<String> 
         }
         Report::Processed(_) => "found",
         Report::DryRun(_) => "nothing was sent, as requested",
-        Report::Batch(summary) if summary.is_dry_run => "nothing was sent, as requested",
+        Report::Batch(summary) if summary.phase == Phase::DryRun => "nothing was sent, as requested",
         // It has only looked, so a reader that has seen enough, such as `head`, is not told anything.
         Report::Check(checked) if checked.failure.is_none() && stdout::is_closed(error) => {
             return Some(String::new());

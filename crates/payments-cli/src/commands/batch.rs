@@ -44,7 +44,7 @@ use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::advice::{EARLIER_RUNS, run_lost};
-use crate::report::run::{Stop, Summary};
+use crate::report::run::{Phase, Stop, Summary};
 use crate::report::{ExitCode, Processed, Report};
 use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::stderr;
@@ -127,8 +127,9 @@ async fn charge_file(
     for warning in &inspected.warnings {
         stderr::warn(warning);
     }
-    let summary = Summary { is_dry_run, ..inspected.summary };
+    let mut summary = inspected.summary;
     if is_dry_run {
+        summary.phase = Phase::DryRun;
         match journal {
             // The run would be refused its first row.
             Some(journal) if summary.tallies.not_started().count > 0 => {

@@ -17,6 +17,7 @@ use tokio::time::sleep;
 use crate::failure::{Failure, Purpose};
 use crate::output::{Output, not_written};
 use crate::process::{Interrupt, spare};
+use crate::report::run::Phase;
 use crate::report::{Effect, ExitCode, Processed, Report};
 use crate::stderr;
 use crate::style::Style;
@@ -155,7 +156,7 @@ fn after_panic(report: &Report) -> ExitCode {
         Report::Processed(Processed { effect: Effect::Moved(_), .. }) => {
             (not_written(report, &error), ExitCode::Unknown)
         }
-        Report::Batch(summary) if summary.has_begun => {
+        Report::Batch(summary) if summary.phase == Phase::Charging => {
             let lines = catch_unwind(AssertUnwindSafe(|| summary.lines(Style::Plain))).ok();
             (lines, ExitCode::Unknown)
         }
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn panic_while_a_report_is_written_does_not_hide_an_outcome_d54() {
-        let mut summary = Summary { has_begun: true, ..Summary::default() };
+        let mut summary = Summary { phase: Phase::Charging, ..Summary::default() };
         for tally in [&mut summary.tallies.total, &mut summary.tallies.processed] {
             tally.add(Amount::from_cents(1));
         }

@@ -4,7 +4,7 @@
 use std::process;
 
 use crate::failure::{Done, FailedOutcome, Failure};
-use crate::report::run::{Stop, Summary};
+use crate::report::run::{RunOutcome, Summary};
 
 /// The exit code of the process. The numbers are fixed: other programs depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,31 +52,15 @@ impl ExitCode {
 
     /// Of a billing run. A run whose file is refused ends with 2 before it begins.
     pub(crate) fn of_run(run: &Summary) -> Self {
-        match Self::of_run_without_second_charges(run) {
-            Self::Unknown => Self::Unknown,
-            _ if !run.is_dry_run && !run.second_charges.is_empty() => Self::SecondCharge,
-            code => code,
-        }
-    }
-
-    /// The same if nothing was charged twice: the first that applies. The order makes sure that no other code hides an unknown
-    /// outcome.
-    pub(crate) fn of_run_without_second_charges(run: &Summary) -> Self {
-        let (tallies, stop) = (&run.tallies, run.stop.as_ref());
-        if run.is_dry_run {
-            Self::Processed
-        } else if tallies.all_unknown().count > 0 || run.not_recorded.count > 0 || run.is_in_doubt() {
-            Self::Unknown
-        } else if stop.is_some_and(Stop::is_unauthorized) {
-            Self::Unauthorized
-        } else if tallies.unfinished().count > 0 || stop.is_some_and(Stop::is_internal) {
-            Self::NotProcessed
-        } else if tallies.all_rejected().count > 0 {
-            Self::Rejected
-        } else if run.incomplete_results.is_some() {
-            Self::Other
-        } else {
-            Self::Processed
+        match run.outcome() {
+            RunOutcome::DryRun => Self::Processed,
+            RunOutcome::Unknown => Self::Unknown,
+            _ if !run.second_charges.is_empty() => Self::SecondCharge,
+            RunOutcome::Unauthorized => Self::Unauthorized,
+            RunOutcome::Unfinished => Self::NotProcessed,
+            RunOutcome::Rejected => Self::Rejected,
+            RunOutcome::WithoutResults => Self::Other,
+            RunOutcome::Processed => Self::Processed,
         }
     }
 
@@ -113,7 +97,7 @@ mod tests {
     use payments_tests::{ResponseBody, status_row};
 
     use super::*;
-    use crate::report::run::Tally;
+    use crate::report::run::{Phase, Stop, Tally};
 
     #[test]
     fn exit_code_is_the_first_that_applies() {
@@ -124,7 +108,7 @@ mod tests {
         };
         // Each summary also has everything that the summaries with a lower priority have.
         let mut summary = Summary::default();
-        let mut expects = |code: u8, outcome: &str, change: &dyn Fn(&mut Summary)| {
+        let mut expects = |code: u8, outcome: RunOutcome, change: &dyn Fn(&mut Summary)| {
             change(&mut summary);
             assert_eq!(
                 (ExitCode::of_run(&summary).number(), summary.outcome()),
@@ -133,16 +117,18 @@ mod tests {
             );
             summary.clone()
         };
-        expects(0, "processed", &|_| {});
+        expects(0, RunOutcome::Processed, &|_| {});
         let mut panicked = Summary { stop: Some(Stop::Internal), ..Summary::default() };
-        assert_eq!((ExitCode::of_run(&panicked).number(), panicked.outcome()), (3, "unfinished"));
-        panicked.has_begun = true;
-        assert_eq!((ExitCode::of_run(&panicked).number(), panicked.outcome()), (5, "unknown"));
-        expects(1, "processed", &|it| it.incomplete_results = Some("full".to_owned()));
-        expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
-        let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
-        let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized(Outcome::Rejected)));
-        let second_charge = expects(8, "rejected", &|it| it.second_charges = vec!["POSSIBLE".to_owned()]);
+        assert_eq!((ExitCode::of_run(&panicked).number(), panicked.outcome()), (3, RunOutcome::Unfinished));
+        panicked.phase = Phase::Charging;
+        assert_eq!((ExitCode::of_run(&panicked).number(), panicked.outcome()), (5, RunOutcome::Unknown));
+        expects(1, RunOutcome::WithoutResults, &|it| it.incomplete_results = Some("full".to_owned()));
+        expects(4, RunOutcome::Rejected, &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
+        let rejected = expects(3, RunOutcome::Unfinished, &|it| it.tallies.total.add(Amount::from_cents(1)));
+        let unfinished =
+            expects(6, RunOutcome::Unauthorized, &|it| it.stop = Some(Stop::Unauthorized(Outcome::Rejected)));
+        let second_charge =
+            expects(8, RunOutcome::Unauthorized, &|it| it.second_charges = vec!["POSSIBLE".to_owned()]);
         for change in [
             (|it| it.tallies.unknown.add(Amount::from_cents(1))) as fn(&mut Summary),
             |it| it.tallies.earlier.unknown.add(Amount::from_cents(1)),
@@ -153,7 +139,7 @@ mod tests {
                 change(&mut summary);
                 assert_eq!(
                     (ExitCode::of_run(&summary).number(), summary.outcome()),
-                    (5, "unknown"),
+                    (5, RunOutcome::Unknown),
                     "{summary:?}"
                 );
             }

@@ -15,7 +15,6 @@ use serde::{Serialize, Serializer};
 pub(crate) use self::stop::Stop;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::format::{entry, money};
-use crate::report::exit_code::ExitCode;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -38,10 +37,48 @@ pub(crate) struct Summary {
     pub(crate) incomplete_results: Option<String>,
     /// The whole place of the journal, if the run created it.
     pub(crate) created_journal: Option<String>,
+    pub(crate) phase: Phase,
+}
+
+/// How far a run got.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// `--dry-run`: nothing is sent.
+    DryRun,
+    /// No charge was started.
+    #[default]
+    Checked,
     /// A charge was started.
-    pub(crate) has_begun: bool,
-    /// `--dry-run`: nothing was sent.
-    pub(crate) is_dry_run: bool,
+    Charging,
+}
+
+/// How a run ended, whatever it may have charged twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunOutcome {
+    DryRun,
+    /// Some outcomes are unknown or not recorded, or the counts may be wrong.
+    Unknown,
+    /// The API key was refused.
+    Unauthorized,
+    /// The same command would send more.
+    Unfinished,
+    Rejected,
+    /// Every row is processed, and the file of `--results` lacks some.
+    WithoutResults,
+    Processed,
+}
+
+impl RunOutcome {
+    /// The member `outcome`.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::DryRun => "dry_run",
+            Self::Unknown => "unknown",
+            Self::Unfinished => "unfinished",
+            Self::Unauthorized | Self::Rejected => "rejected",
+            Self::WithoutResults | Self::Processed => "processed",
+        }
+    }
 }
 
 impl Summary {
@@ -70,19 +107,26 @@ impl Summary {
         ))
     }
 
-    /// Whether a panic, which may have damaged the counts, happened after the first charge began.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.has_begun && self.stop.as_ref().is_some_and(Stop::is_internal)
-    }
-
-    /// The member `outcome`.
-    pub(crate) fn outcome(&self) -> &'static str {
-        match ExitCode::of_run_without_second_charges(self) {
-            _ if self.is_dry_run => "dry_run",
-            ExitCode::Unauthorized | ExitCode::Rejected => "rejected",
-            ExitCode::Unknown => "unknown",
-            ExitCode::NotProcessed => "unfinished",
-            _ => "processed",
+    /// The first that applies. The order makes sure that nothing hides an unknown outcome.
+    pub(crate) fn outcome(&self) -> RunOutcome {
+        let tallies = &self.tallies;
+        let is_internal = self.stop.as_ref().is_some_and(Stop::is_internal);
+        // A panic may have damaged the counts.
+        let is_in_doubt = is_internal && self.phase == Phase::Charging;
+        if self.phase == Phase::DryRun {
+            RunOutcome::DryRun
+        } else if tallies.all_unknown().count > 0 || self.not_recorded.count > 0 || is_in_doubt {
+            RunOutcome::Unknown
+        } else if self.stop.as_ref().is_some_and(Stop::is_unauthorized) {
+            RunOutcome::Unauthorized
+        } else if tallies.unfinished().count > 0 || is_internal {
+            RunOutcome::Unfinished
+        } else if tallies.all_rejected().count > 0 {
+            RunOutcome::Rejected
+        } else if self.incomplete_results.is_some() {
+            RunOutcome::WithoutResults
+        } else {
+            RunOutcome::Processed
         }
     }
 }
@@ -99,7 +143,7 @@ impl Serialize for Summary {
         let stopped = self.stop.as_ref().zip(self.stop_message());
         let stopped = stopped.map(|(stop, message)| Stopped { reason: stop.reason(), message });
         let mut document = serializer.serialize_map(None)?;
-        document.serialize_entry("outcome", self.outcome())?;
+        document.serialize_entry("outcome", self.outcome().as_str())?;
         document.serialize_entry("stopped", &stopped)?;
         document.serialize_entry("rows", &self.tallies)?;
         document.serialize_entry("rejected_by_status", &self.tallies.rejected_by_status)?;

@@ -13,7 +13,9 @@ use super::charge_result::{ChargeResult, FinishedCharge};
 use super::results::Results;
 use crate::call::journaled::is_recorded;
 use crate::report::advice::second_charge;
-use crate::report::run::{DuplicateTransaction, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow};
+use crate::report::run::{
+    DuplicateTransaction, Phase, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow,
+};
 
 /// The summary so far, and what is needed to complete it.
 pub(super) struct Counting<'a> {
@@ -33,7 +35,7 @@ impl<'a> Counting<'a> {
 
     /// The row is about to be sent.
     pub(super) fn begin(&mut self, row: &Arc<BillingRow>) {
-        self.summary.has_begun = true;
+        self.summary.phase = Phase::Charging;
         self.in_flight.insert(row.number, Arc::clone(row));
     }
 

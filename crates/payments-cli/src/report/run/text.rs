@@ -7,7 +7,7 @@ use payments_journal::Failure;
 
 use super::stop::{NextRun, Stop};
 use super::tally::{RejectedByStatus, Tallies};
-use super::{RejectedRow, Summary};
+use super::{Phase, RejectedRow, RunOutcome, Summary};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
 use crate::settings::{of_journal, retry_command, service_options};
@@ -35,7 +35,7 @@ impl Summary {
             text += &line(heading);
         }
         text.extend(self.same_transaction.iter().map(|it| line(&format!("  {it}"))));
-        if !self.is_dry_run {
+        if self.phase != Phase::DryRun {
             text += &self.what_is_left();
         }
         text
@@ -63,15 +63,13 @@ impl Summary {
     }
 
     fn heading(&self) -> (Tone, String) {
-        if self.is_dry_run {
-            return (Tone::Heading, "DRY RUN, nothing was sent".to_owned());
-        }
-        match ExitCode::of_run_without_second_charges(self) {
-            ExitCode::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
-            ExitCode::Unknown => (Tone::Warning, self.unknown_heading()),
-            ExitCode::NotProcessed => (Tone::Error, format!("UNFINISHED, {}", self.next_run().headline)),
-            ExitCode::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
-            _ => (Tone::Success, "PROCESSED".to_owned()),
+        match self.outcome() {
+            RunOutcome::DryRun => (Tone::Heading, "DRY RUN, nothing was sent".to_owned()),
+            RunOutcome::Unknown => (Tone::Warning, self.unknown_heading()),
+            RunOutcome::Unauthorized => (Tone::Error, "STOPPED, the API key was refused".to_owned()),
+            RunOutcome::Unfinished => (Tone::Error, format!("UNFINISHED, {}", self.next_run().headline)),
+            RunOutcome::Rejected => (Tone::Error, "FINISHED, some were rejected".to_owned()),
+            RunOutcome::WithoutResults | RunOutcome::Processed => (Tone::Success, "PROCESSED".to_owned()),
         }
     }
 
@@ -97,7 +95,7 @@ impl Summary {
     fn table(&self) -> Vec<String> {
         let counted = self.tallies.named().filter(|(_, _, tally)| tally.count > 0);
         let counted = counted.map(|(name, label, tally)| match name {
-            "not_started" if self.is_dry_run => ("would be sent", tally),
+            "not_started" if self.phase == Phase::DryRun => ("would be sent", tally),
             _ => (label, tally),
         });
         let rows = counted.chain([("total", self.tallies.total)]);
