@@ -1,7 +1,9 @@
 //! Base URL, API key, merchant, deadline, certificate authority and proxy: each from its option, else from the environment.
 
 mod api_key;
+mod journal_address;
 mod journal_place;
+mod open_journals;
 mod proxy;
 mod repeated;
 mod source;
@@ -14,7 +16,9 @@ use serde_json::{Value, json};
 
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
-pub(crate) use self::journal_place::{JOURNAL, JournalPlace, MOST_PAGES, OpenFor, base_url, warn_of_a_loss};
+pub(crate) use self::journal_address::JOURNAL;
+pub(crate) use self::journal_place::{JournalPlace, MOST_PAGES, warn_of_a_loss};
+pub(crate) use self::open_journals::OpenFor;
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
 pub(crate) use self::repeated::{
@@ -27,6 +31,7 @@ use self::source::{
 use crate::args::{self, ClientOptions};
 use crate::failure::Failure;
 use crate::files::{self, FIX_THE_FILE};
+use crate::service::Service;
 
 /// The validated settings of a call. They hold secrets, so none of these types has `Debug`.
 pub(crate) struct Settings {
@@ -253,6 +258,12 @@ pub(crate) fn called_service(options: &ClientOptions) -> Result<Option<String>, 
         None => endpoint,
     };
     Ok(Some(KnownKeys::in_environment().mask(endpoint.service())))
+}
+
+/// The same if the options or the merchant's label name it: the base URL in a variable alone may be there for other commands.
+pub(crate) fn named_service(options: &ClientOptions) -> Result<Option<String>, Failure> {
+    let called = called_service(options)?;
+    Ok(called.filter(|called| options.base_url.is_some() || Service::of(called).merchant.is_some()))
 }
 
 /// The label of one of several merchants at the service.

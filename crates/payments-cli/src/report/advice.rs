@@ -6,6 +6,7 @@ use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
+use crate::service::Service;
 use crate::settings::{of_journal, service_options, shell_word};
 use crate::style::Tone;
 
@@ -181,9 +182,10 @@ pub(crate) const NEW_ATTEMPT: &str = "to make a new attempt with this key, give 
 
 /// What to do about a key of another service.
 pub(crate) fn of_other_service(recorded: &str, called: &str) -> String {
-    if recorded.split('#').next() == called.split('#').next() {
-        let merchant = match recorded.split_once('#') {
-            Some((_, label)) => format!("give --merchant {}", shell_word(label)),
+    let recorded = Service::of(recorded);
+    if recorded.base_url == Service::of(called).base_url {
+        let merchant = match recorded.merchant {
+            Some(label) => format!("give --merchant {}", shell_word(label)),
             None => "leave --merchant and PAYMENTS_MERCHANT out".to_owned(),
         };
         return format!("only the merchant differs: if it is a payment of the key's merchant, {merchant}");

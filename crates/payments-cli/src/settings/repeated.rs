@@ -10,10 +10,10 @@ use clap::parser::ValueSource;
 
 use super::api_key::KnownKeys;
 use super::called_service;
-use super::journal_place::JournalPlace;
+use super::journal_address::Database;
 use crate::args::{self, Arguments, ClientOptions};
-use crate::failure::Purpose;
 use crate::files::shown_name;
+use crate::service::Service;
 use crate::style::for_terminal;
 
 /// The options of this command line that are wanted, each as it was typed if it takes a value.
@@ -38,8 +38,7 @@ fn journal_options() -> String {
     let shown = typed.filter_map(|(name, value)| {
         let value = value?;
         let shown = if name == "journal" {
-            let place = JournalPlace::from_sources(Some(value.as_ref()), None, Purpose::KeepJournal);
-            place.ok()??.to_string()
+            Database::read(value.into()).ok()?.to_string()
         } else {
             shown_name(Path::new(&value))?
         };
@@ -53,27 +52,26 @@ pub(crate) fn service_options(service: Option<&str>) -> String {
     const OF_FILES: [&str; 2] = ["api-key-file", "ca-cert"];
 
     let is_of_files = |name: &str| OF_FILES.contains(&name);
-    let is_wanted = |name: &str| is_of_files(name) || (service.is_none() && SERVICE.contains(&name));
+    let is_wanted =
+        |name: &str| is_of_files(name) || (service.is_none() && ["base-url", "merchant"].contains(&name));
     let mut needed = typed_options(is_wanted);
     // A key given in place of a path is no file.
     needed.retain(|(name, value)| {
         !is_of_files(name) || value.as_ref().is_some_and(|it| Path::new(it).is_file())
     });
     let by_variables = called_service(&ClientOptions::default()).ok().flatten().unwrap_or_default();
-    let mut known = by_variables.split('#');
-    for (name, part) in SERVICE.into_iter().zip(service.unwrap_or_default().split('#')) {
-        if !part.is_empty() && known.next() != Some(part) {
-            needed.push((name.to_owned(), Some(part.to_owned())));
-        }
+    let (asked, known) = (Service::of(service.unwrap_or_default()), Service::of(&by_variables));
+    if asked.base_url != known.base_url && !asked.base_url.is_empty() {
+        needed.push(("base-url".to_owned(), Some(asked.base_url.to_owned())));
+    }
+    if let Some(label) = asked.merchant.filter(|label| known.merchant != Some(label)) {
+        needed.push(("merchant".to_owned(), Some(label.to_owned())));
     }
     let key_file = needed.iter().find(|(name, _)| name == "api-key-file").and_then(|(_, file)| file.clone());
     let shown: String =
         needed.iter().filter_map(|(name, value)| Some(option(name, value.as_ref()?))).collect();
     KnownKeys::new(key_file.as_ref().map(Path::new), None).mask(&shown)
 }
-
-/// The options that name a service.
-const SERVICE: [&str; 2] = ["base-url", "merchant"];
 
 fn option(name: &str, value: &str) -> String {
     format!(" --{name} {}", shell_word(&for_terminal(value)))

@@ -18,7 +18,8 @@ use crate::intent::{history, state};
 use crate::report::advice::{journal_command, of_other_service};
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{NO_API_KEY, Problems};
-use crate::settings::{KnownKeys, Settings, base_url};
+use crate::service::Service;
+use crate::settings::{KnownKeys, Settings};
 use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
@@ -193,8 +194,10 @@ impl Check<'_> {
     ) -> Result<(), CommandError> {
         let mut named: HashMap<(bool, &TransactionId), Vec<(&str, &ResolutionRow)>> = HashMap::new();
         // A key whose entry was lost may be of any service, and becomes one of the service that is asked.
-        let may_be_one =
-            |one: &str, other: &str| one.is_empty() || other.is_empty() || base_url(one) == base_url(other);
+        let may_be_one = |one: &str, other: &str| {
+            let [one, other] = [one, other].map(|name| Service::of(name).base_url);
+            one.is_empty() || other.is_empty() || one == other
+        };
         for CheckedRow { row, verdict, intent, .. } in rows {
             let Some(id) = verdict.transaction_id() else { continue };
             let service = intent.service.as_deref().or(self.service).unwrap_or_default();

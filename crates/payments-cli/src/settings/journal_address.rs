@@ -1,0 +1,231 @@
+//! Where the journal is, as it was given: `--journal` and `--witness`, else their variables.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::path::{self, Path, PathBuf};
+
+use payments_journal::SqliteStore;
+use payments_model::mask;
+use zeroize::Zeroizing;
+
+use super::source::{Source, chosen, seen_in_arguments};
+use crate::args::journal_place::PlaceOptions;
+use crate::failure::{Failure, Purpose};
+use crate::files::{self, FileIdentity};
+
+/// The address of a journal, which may or may not exist. `Display` shows it without a password.
+pub(super) struct JournalAddress {
+    pub(super) database: Database,
+    pub(super) source: Source,
+    /// A second witness of a journal in a file.
+    pub(super) witness: Option<PathBuf>,
+}
+
+pub(super) enum Database {
+    /// The absolute path of the file.
+    File(PathBuf),
+    /// The address of a server, which may hold a password.
+    Server(Zeroizing<String>),
+}
+
+/// The place of a witness on another disk.
+const WITNESS: &str = "PAYMENTS_JOURNAL_WITNESS";
+
+/// The place for an address with a password, because every user of a machine can read the arguments of its processes.
+pub(crate) const JOURNAL: &str = "PAYMENTS_JOURNAL";
+
+impl JournalAddress {
+    /// As the options say, else the variables; `None` if neither names a journal.
+    pub(super) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
+        let nothing_done = purpose.nothing_done();
+        let Some((text, source)) = journal(options.journal.as_deref(), env::var_os(JOURNAL)) else {
+            return Ok(None);
+        };
+        let database = Database::read(text)
+            .map_err(|why| Failure::usage(format!("the journal of {source} {why}; {nothing_done}")))?;
+        let Some((witness, of_witness)) = chosen(options.witness.clone(), "--witness", WITNESS) else {
+            return Ok(Some(Self { database, source, witness: None }));
+        };
+        let is_of_variable = matches!(of_witness, Source::Variable(_));
+        let is_asked_for = !is_of_variable || purpose == Purpose::MoveMoney;
+        if is_asked_for && matches!(database, Database::Server(_)) {
+            return Err(Failure::usage(format!(
+                "{of_witness} is for a journal in a file, and {source} names a database, which has no witness; {nothing_done}: leave \
+                 it out"
+            )));
+        }
+        if is_of_variable && matches!(database, Database::File(_)) && witness.is_relative() {
+            return Err(Failure::usage(format!(
+                "the path of {of_witness} is relative, so in another directory it is another file, and a lost journal is not noticed; \
+                 {nothing_done}: write the whole path"
+            )));
+        }
+        Ok(Some(Self { database, source, witness: Some(witness) }))
+    }
+
+    /// A warning to show before the journal is used.
+    pub(super) fn warning(&self) -> Option<String> {
+        let is_seen = self.database.may_hold_a_password() && self.source == Source::Flag("--journal");
+        is_seen.then(|| seen_in_arguments("--journal", JOURNAL))
+    }
+
+    /// The whole place of a journal that exists.
+    pub(super) fn whole(&self) -> String {
+        match &self.database {
+            // The file has this name already, so only a card number is hidden.
+            Database::File(path) => mask(&path.to_string_lossy(), &[]).into_owned(),
+            Database::Server(url) => without_secrets(url),
+        }
+    }
+
+    /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
+    ///
+    /// Such a file must not even be opened: closing it would release this process's locks on the journal.
+    pub(super) fn has(&self, path: &Path) -> bool {
+        let Database::File(journal) = &self.database else { return false };
+        let with = |end: &str| {
+            let mut file = journal.clone().into_os_string();
+            file.push(end);
+            FileIdentity::of(Path::new(&file))
+        };
+        let own = ["", "-wal", "-shm", "-journal", "-owners"].map(with);
+        let witness = self.witness.as_deref().map(FileIdentity::of);
+        let asked = FileIdentity::of(path);
+        own.contains(&asked)
+            || witness == Some(asked)
+            || path.parent().map(FileIdentity::of) == Some(with("-owners"))
+    }
+}
+
+/// The text that names the journal. An empty variable names none.
+fn journal(option: Option<&OsStr>, variable: Option<OsString>) -> Option<(OsString, Source)> {
+    let option = option.map(|text| (text.to_owned(), Source::Flag("--journal")));
+    let variable = variable.filter(|text| !text.is_empty());
+    option.or_else(|| variable.map(|text| (text, Source::Variable(JOURNAL))))
+}
+
+impl Database {
+    /// The error is why the text names no journal.
+    pub(super) fn read(text: OsString) -> Result<Self, &'static str> {
+        let scheme = text.to_str().and_then(|text| Some(text.split_once("://")?.0.to_ascii_lowercase()));
+        if let Some("postgres" | "postgresql") = scheme.as_deref() {
+            let url = text.into_string().expect("its scheme was read from a string");
+            return Ok(Self::Server(Zeroizing::new(url)));
+        }
+        if let Some(why) = SqliteStore::why_not_a_path(Path::new(&text)) {
+            return Err(why);
+        }
+        // Absolute: messages show the whole path.
+        path::absolute(&text).map(Self::File).map_err(|_| "is empty, or not a path")
+    }
+
+    /// Whether there is a colon before the at sign, or a password parameter.
+    fn may_hold_a_password(&self) -> bool {
+        let Self::Server(url) = self else { return false };
+        let (_, rest) = url.split_once("://").unwrap_or(("", url));
+        let user = rest.rsplit_once('@').map_or("", |(user, _)| user);
+        user.contains(':') || rest.contains("password=")
+    }
+}
+
+impl fmt::Display for Database {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => {
+                f.write_str(files::shown_name(path).as_deref().unwrap_or("a path that is not shown here"))
+            }
+            Self::Server(url) => f.write_str(&without_secrets(url)),
+        }
+    }
+}
+
+/// The host and the name of the database. Nothing of a malformed address is shown, because it is unclear where its password
+/// ends.
+fn without_secrets(url: &str) -> String {
+    let plain = |text: &str, more: &str| {
+        text.chars()
+            .all(|letter| letter.is_ascii_alphanumeric() || "-._~%".contains(letter) || more.contains(letter))
+    };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", ""));
+    let (address, parameters) = rest.split_once('?').unwrap_or((rest, ""));
+    let (user, address) = address.split_once('@').unwrap_or(("", address));
+    let (hosts, path) = address.split_once('/').unwrap_or((address, ""));
+    // A parameter counts before the path, and the last one of several.
+    let named = parameters.rsplit('&').find_map(|it| it.strip_prefix("dbname="));
+    let database = named.unwrap_or(path);
+    // Text after a colon where a port is expected may be a password, if the host was forgotten.
+    let has_only_ports =
+        hosts.split(',').all(|host| match host.rsplit_once(']').unwrap_or(("", host)).1.split_once(':') {
+            Some((_, port)) => port.bytes().all(|byte| byte.is_ascii_digit()),
+            None => true,
+        });
+    let is_plain = plain(user, ":!$&'()*+,;=")
+        && plain(hosts, ":[],")
+        && plain(path, "/:[],")
+        && plain(database, "/:[],");
+    if parameters.contains('@') || !has_only_ports || !is_plain {
+        return format!("{scheme}://…");
+    }
+    let slash = if database.is_empty() { "" } else { "/" };
+    format!("{scheme}://{hosts}{slash}{database}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Database {
+        Database::read(text.into()).expect("it names a journal")
+    }
+
+    #[test]
+    fn option_overrides_variable_and_empty_variable_is_none() {
+        let found = |option: Option<&str>, variable: Option<&str>| {
+            journal(option.map(OsStr::new), variable.map(OsString::from))
+        };
+        let (option, variable) = (Some("/a/journal.db"), Some("/b/journal.db"));
+        assert_eq!(found(option, variable), Some(("/a/journal.db".into(), Source::Flag("--journal"))));
+        assert_eq!(found(None, variable), Some(("/b/journal.db".into(), Source::Variable(JOURNAL))));
+        assert!(found(None, Some("")).is_none() && found(None, None).is_none());
+        assert!(Database::read(found(Some(""), None).unwrap().0).is_err());
+    }
+
+    #[test]
+    fn path_is_made_absolute() {
+        for name in ["journal.db", "postgres.db"] {
+            let shown = read(name).to_string();
+            assert!(shown.ends_with(&format!("/{name}")), "{shown}");
+        }
+        assert!(read("./a=b.db").to_string().ends_with("/a=b.db"));
+        assert!(Database::read("mysql://host/db".into()).err().unwrap().contains("postgres://"));
+    }
+
+    #[test]
+    fn password_is_not_shown() {
+        for (url, shown) in [
+            ("postgres://ada:hunter2@db.example.com:5432/books", "postgres://db.example.com:5432/books"),
+            ("postgresql://db.example.com/books?password=hunter2", "postgresql://db.example.com/books"),
+            ("postgres://ada@[::1]:5432,other/books", "postgres://[::1]:5432,other/books"),
+            ("postgres://db.example.com?dbname=books", "postgres://db.example.com/books"),
+            ("postgres:///books?host=db.example.com", "postgres:///books"),
+            ("postgres://db/books?dbname=a&password=hunter2&dbname=b", "postgres://db/b"),
+            ("postgres://db/books?password=hunter2&dbname=hun ter2", "postgres://…"),
+            ("postgres://ada:hunter2", "postgres://…"),
+            ("postgres://ada:hun/ter2@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hunter2?@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hun@ter2@db.example.com/books", "postgres://…"),
+            ("postgres://ada:hun ter2@db.example.com/books", "postgres://…"),
+            ("postgres://db.example.com/books?password=hunter2@", "postgres://…"),
+        ] {
+            let has_password = url.contains("ter2") && url != "postgres://ada:hunter2";
+            for (source, is_warned_of) in
+                [(Source::Flag("--journal"), has_password), (Source::Variable(JOURNAL), false)]
+            {
+                let address = JournalAddress { database: read(url), source, witness: None };
+                assert_eq!(address.warning().is_some(), is_warned_of, "{url}");
+                assert_eq!(address.database.to_string(), shown);
+            }
+        }
+    }
+}
