@@ -151,6 +151,18 @@ impl Error {
         matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
     }
 
+    /// The call panicked, or its runtime ended, and nothing says what became of it: it may have been sent, and
+    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`].
+    pub fn is_internal(&self) -> bool {
+        matches!(self.0.cause, Cause::Panicked(_) | Cause::Lost)
+    }
+
+    /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. Show no
+    /// [`key`](Self::key) then.
+    pub fn is_secret_in_key(&self) -> bool {
+        matches!(self.0.cause, Cause::SecretInKey)
+    }
+
     /// Whether the service declined the payment itself, in the response to this call or to an earlier one with the key, or as a
     /// person has found out: another card may help, with an explicit call
     /// [after the rejection](crate::JournaledClient::after_rejection). It is false for a rejection that is not
@@ -259,7 +271,7 @@ impl fmt::Debug for Error {
         let mut debug = f.debug_struct("Error");
         debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
         // A key that contains a secret is not shown.
-        if !matches!(cause, Cause::SecretInKey) {
+        if !self.is_secret_in_key() {
             debug.field("key", key);
         }
         debug.field("cause", cause).field("write_error", write_error).field("own", own).finish()

@@ -80,7 +80,7 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
 fn note(error: &Error) -> IntentNote {
     let own_failure = error.source().filter(|_| error.call_error().is_none());
     IntentNote {
-        key: (Situation::of(error) != Situation::SecretInKey).then(|| error.key().clone()),
+        key: (!error.is_secret_in_key()).then(|| error.key().clone()),
         is_recorded: error.is_from_the_journal(),
         may_have_been_sent: own_failure.is_some_and(<dyn StdError>::is::<payments_core::Error>),
         not_recorded: error.write_error().map(|error| format!("{error:#}")),

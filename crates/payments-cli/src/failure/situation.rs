@@ -1,6 +1,6 @@
 //! What decides the advice after a failure, beside its outcome and the purpose of the command.
 
-use payments_journal::{Error, FailureKind};
+use payments_journal::Error;
 
 /// What a failed call has met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,18 +19,13 @@ pub(crate) enum Situation {
     KeyReused,
     /// The key belongs to another service.
     OtherService,
-    /// The key contains an API key, so it is not shown.
-    SecretInKey,
     /// The report to reconcile with cannot be used.
     Report,
-    /// The call panicked, or its runtime ended, so nothing says what became of it.
-    Internal,
 }
 
 impl Situation {
     /// Of a call with a key.
     pub(crate) fn of(error: &Error) -> Self {
-        let is_internal = |kind: &FailureKind| kind.as_str() == error.kind();
         if error.is_in_progress() {
             Self::InProgress
         } else if error.is_key_reused() {
@@ -39,13 +34,6 @@ impl Situation {
             Self::OtherService
         } else if error.is_store() {
             Self::Journal
-        } else if error.kind() == "secret_in_key" {
-            Self::SecretInKey
-        } else if error.call_error().is_none()
-            && !error.is_from_the_journal()
-            && [FailureKind::PANIC, FailureKind::LOST].iter().any(is_internal)
-        {
-            Self::Internal
         } else {
             Self::Plain
         }

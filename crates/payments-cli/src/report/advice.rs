@@ -14,10 +14,7 @@ use crate::style::Tone;
 pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
     use FailedOutcome::{Invalid, NotProcessed, Rejected, Unknown};
     use Purpose::{FindCustomer, FindTransaction, KeepJournal, MoveMoney};
-    use Situation::{
-        InProgress, Internal, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, Report,
-        SecretInKey,
-    };
+    use Situation::{InProgress, Journal, KeyReused, NoJournal, NotFound, OtherService, Plain, Report};
 
     let needs_a_fix = failure.advice.needs_a_fix;
     let is_recorded = failure.note.as_ref().is_some_and(|note| note.is_recorded);
@@ -89,7 +86,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
         (Unknown, _, NoJournal) => {
             "NOT SENT NOW, and without its journal nothing tells whether an earlier call has paid: find it"
         }
-        (Unknown, _, Plain | NotFound | SecretInKey | Internal | Report) => {
+        (Unknown, _, Plain | NotFound | Report) => {
             let has_key = failure.note.is_some();
             let next_step = match &failure.advice.next_step {
                 // The command is below.

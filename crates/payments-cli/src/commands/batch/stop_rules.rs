@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::charge_result::ChargeResult;
 use super::throttle::{Throttle, Ticket};
 use crate::call::hints;
-use crate::failure::{Situation, chain};
+use crate::failure::chain;
 use crate::report::run::Stop;
 
 /// What happens after a charge.
@@ -75,11 +75,13 @@ impl StopRules {
             Err(error) => error,
         };
         let Some(call) = error.call_error() else {
-            return match Situation::of(error) {
-                Situation::InProgress => Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
-                Situation::Internal => Decision::stop(Stop::Internal),
+            return if error.is_in_progress() {
+                Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT }
+            } else if error.is_internal() {
+                Decision::stop(Stop::Internal)
+            } else {
                 // The journal had the outcome, or nothing was sent: the service has said nothing.
-                _ => Decision::COUNT,
+                Decision::COUNT
             };
         };
         let failed = call.failed_call();
