@@ -57,92 +57,25 @@ pub(super) fn inspect(
     rules: Rules<'_>,
     known: Option<KnownIntents>,
 ) -> Result<Inspected, Failure> {
-    let (rows, problems) = file.rows(rules.api_keys);
+    let (rows, of_header) = file.rows(rules.api_keys);
+    let mut problems = Problems::of(file.name().map(str::to_owned), Role::BillingRun);
+    problems.extend(of_header);
     let mut inspection = Inspection {
         rules,
         known,
-        marks: Hashes::default(),
-        keys: Hashes::default(),
-        marks_in_file: Hashes::default(),
-        payments: Hashes::default(),
-        left_out: 0,
-        new_left_out: Vec::new(),
         waiting: Vec::new(),
-        problems: Problems::of(file.name().map(str::to_owned), Role::BillingRun),
-        twice: Vec::new(),
+        problems,
+        hashes: RowHashes::default(),
+        left_out: LeftOut::default(),
+        charged_twice: Vec::new(),
         of_others: BTreeMap::new(),
         other_references: (0, String::new()),
+        without_reference: 0,
         inspected: Inspected::default(),
     };
-    inspection.problems.extend(problems);
-    let again = || file.rows(rules.api_keys).0.into_iter().flatten();
-    if let Some(mut rows) = rows {
-        rows.try_for_each(|row| inspection.take(row))?;
-        inspection.look_up_waiting()?;
-        inspection.refuse_other_keys(again)?;
-    }
-    let Inspection {
-        mut problems,
-        mut inspected,
-        known,
-        keys,
-        marks_in_file,
-        payments,
-        of_others,
-        other_references,
-        ..
-    } = inspection;
-    let (left_out, new_left_out, twice) = (inspection.left_out, inspection.new_left_out, inspection.twice);
-    if let [first, ..] = &twice[..] {
-        inspected.warnings.push(format!(
-            "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \
-             what was charged twice",
-            twice.len(),
-            journal_command("show", first, ""),
-        ));
-    }
-    if other_references.0 > 0 {
-        let (count, first) = other_references;
-        inspected.warnings.push(format!(
-            "keys that were used before with another ReferenceNo: {count}, the first is {first}; they are not charged again: if these \
-             are other payments, such as those of another month, give them keys of their own"
-        ));
-    }
-    // Names of orders may all begin with a sign.
-    if left_out < inspected.standings.len() as u64 {
-        problems.extend(new_left_out.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
-    }
-    inspected.keys = keys.clone();
-    for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
-        problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
-    }
-    let Inspected { standings, warnings, .. } = &mut inspected;
-    let rows = || {
-        let rows = again().zip(standings.iter());
-        rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
-    };
-    let (twice, charged) = charged_twice(marks_in_file, rows);
-    problems.extend(twice);
-    warnings.extend(charged.warning_of_charged());
-    if standings.is_empty() && problems.is_empty() {
-        // A billing run without rows is probably a failed export, and must not look like a success.
-        problems.push(Problem::new(1, "file", "has no rows"));
-    }
-    problems.refuse().map_err(|failure| about_other_services(failure, &of_others, rules.service))?;
-    let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
-    let without_reference = rows()
-        .filter(|(row, is_to_send)| {
-            *is_to_send && row.payment.reference_no().is_none_or(|it| it.trim().is_empty())
-        })
-        .count();
-    if without_reference > 0 {
-        warnings.push(format!(
-            "rows to send without a ReferenceNo: {without_reference}; if a response is lost, no report can tell them apart"
-        ));
-    }
-    warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
-    inspected.newer = known.map(KnownIntents::into_pages);
-    Ok(inspected)
+    rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
+    inspection.look_up_waiting()?;
+    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten())
 }
 
 /// Says once what helps if rows have keys of other services: the file may have no other problem.
@@ -169,30 +102,44 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
     Problem::new(line, field, card_like_ids::refusal(field))
 }
 
+/// The rows so far.
 struct Inspection<'a> {
     rules: Rules<'a>,
     known: Option<KnownIntents>,
-    /// What an earlier charge has in common with a row to send.
-    marks: Hashes,
-    keys: Hashes,
-    /// What a second charge of the file has in common with a valid row.
-    marks_in_file: Hashes,
-    /// The payment of each valid row that has a reference.
-    payments: Hashes,
-    /// How many keys look as if a sign left them out.
-    left_out: u64,
-    /// The lines of those that are new.
-    new_left_out: Vec<u64>,
     /// Valid rows that were not looked up in the journal yet.
     waiting: Vec<WaitingRow>,
     problems: Problems,
+    hashes: RowHashes,
+    left_out: LeftOut,
     /// The keys of which several attempts may have been charged, as the journal has recorded.
-    twice: Vec<IntentKey>,
+    charged_twice: Vec<IntentKey>,
     /// How many rows have keys of each other service; of lost keys the service is not known.
     of_others: BTreeMap<String, u64>,
     /// How many keys were used before with another reference, and the first of them.
     other_references: (u64, String),
+    /// How many rows to send have no reference.
+    without_reference: u64,
     inspected: Inspected,
+}
+
+/// By what rows are found that may be one charge with another row or with an earlier charge. Only then is the file read again.
+#[derive(Default)]
+struct RowHashes {
+    keys: Hashes,
+    /// What an earlier charge has in common with a row to send.
+    marks: Hashes,
+    /// What a second charge of the file has in common with a valid row.
+    marks_in_file: Hashes,
+    /// The payment of each valid row that has a reference.
+    payments: Hashes,
+}
+
+/// The rows whose keys look as if a sign left them out.
+#[derive(Default)]
+struct LeftOut {
+    count: u64,
+    /// The lines of those that are new.
+    new: Vec<u64>,
 }
 
 /// Whether a person may have meant to leave out the row with this key.
@@ -222,8 +169,8 @@ impl Inspection<'_> {
         let index = self.inspected.standings.len();
         self.inspected.standings.push(Standing::ToSend);
         if let Some(key) = &key {
-            self.keys.add(key);
-            self.left_out += u64::from(is_left_out(key));
+            self.hashes.keys.add(key);
+            self.left_out.count += u64::from(is_left_out(key));
         }
         if self.rules.ids_are_not_cards {
             self.inspected.like_cards +=
@@ -240,10 +187,10 @@ impl Inspection<'_> {
         };
         let forms = Forms::of(row.key.as_str());
         for mark in marks_in_file(&row, &forms) {
-            self.marks_in_file.add(&mark);
+            self.hashes.marks_in_file.add(&mark);
         }
         if let Some(payment) = payment_of_row(&row) {
-            self.payments.add(&payment);
+            self.hashes.payments.add(&payment);
         }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
@@ -252,14 +199,12 @@ impl Inspection<'_> {
             let rule = "makes the sum of the file too large to be exact";
             self.problems.push(Problem::new(line, "Amount", rule));
         }
+        let waiting = WaitingRow { row, forms, index, key_like_a_card };
         if self.known.is_none() {
-            if is_left_out(&row.key) {
-                self.new_left_out.push(line);
-            }
-            self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
+            self.decide(&waiting, None);
             return Ok(());
         }
-        self.waiting.push(WaitingRow { row, forms, index, key_like_a_card });
+        self.waiting.push(waiting);
         if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting() } else { Ok(()) }
     }
 
@@ -268,41 +213,105 @@ impl Inspection<'_> {
         let Some(known) = &self.known else { return Ok(()) };
         let waiting = mem::take(&mut self.waiting);
         let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
-        for (waiting, intent) in waiting.into_iter().zip(known.find(&keys)?) {
-            let WaitingRow { row, forms, index, key_like_a_card } = waiting;
-            // A key that is in the journal was accepted before.
-            let refused = key_like_a_card.filter(|_| intent.is_none());
-            if intent.is_none() && is_left_out(&row.key) {
-                self.new_left_out.push(row.line);
-            }
-            self.problems.extend(refused.map(|field| like_a_card(row.line, field)));
-            let standing = intent.map_or(Standing::ToSend, |intent| self.check_recorded(&row, &intent));
-            self.inspected.standings[index] = standing;
-            if standing == Standing::ToSend {
-                for mark in marks_of_payment(&IntentRequest::from(&row.payment), &forms) {
-                    self.marks.add(&mark);
-                }
-            }
+        for (waiting, intent) in waiting.iter().zip(known.find(&keys)?) {
+            self.decide(waiting, intent.as_ref());
         }
         Ok(())
     }
 
-    /// Refuses rows to send that the journal has as a charge under another key. `again` reads the file again.
-    fn refuse_other_keys<I: Iterator<Item = RowRead>>(
-        &mut self,
-        again: impl FnOnce() -> I,
-    ) -> Result<(), Failure> {
-        let Self { rules, known: Some(known), marks, keys, payments, inspected, .. } = self else {
-            return Ok(());
+    /// Decides what becomes of a valid row, of which the journal has this intent.
+    fn decide(&mut self, waiting: &WaitingRow, intent: Option<&Intent>) {
+        let WaitingRow { row, forms, index, key_like_a_card } = waiting;
+        let standing = if let Some(intent) = intent {
+            self.check_recorded(row, intent)
+        } else {
+            // A key that is in the journal was accepted before.
+            self.problems.extend(key_like_a_card.map(|field| like_a_card(row.line, field)));
+            if is_left_out(&row.key) {
+                self.left_out.new.push(row.line);
+            }
+            Standing::ToSend
         };
-        let to_send = || {
-            let rows = inspected.standings.iter().zip(again());
-            rows.filter_map(|(standing, row)| row.content.ok().filter(|_| *standing == Standing::ToSend))
+        self.inspected.standings[*index] = standing;
+        if standing == Standing::ToSend {
+            if self.known.is_some() {
+                for mark in marks_of_payment(&IntentRequest::from(&row.payment), forms) {
+                    self.hashes.marks.add(&mark);
+                }
+            }
+            let has_reference = row.payment.reference_no().is_some_and(|it| !it.trim().is_empty());
+            self.without_reference += u64::from(!has_reference);
+        }
+    }
+
+    /// Compares the rows with earlier charges and with each other. `again` reads the file again.
+    fn finish<I: Iterator<Item = RowRead>>(self, again: impl Fn() -> I) -> Result<Inspected, Failure> {
+        let Self {
+            rules,
+            mut known,
+            mut problems,
+            hashes,
+            left_out,
+            charged_twice: twice,
+            of_others,
+            other_references,
+            mut inspected,
+            ..
+        } = self;
+        let RowHashes { mut keys, mut marks, marks_in_file, mut payments } = hashes;
+        let Inspected { standings, warnings, .. } = &mut inspected;
+        let rows = || {
+            let rows = again().zip(standings.iter());
+            rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
         };
-        let (problems, repeats) = charged_before(known, rules.service, keys, [marks, payments], to_send)?;
-        self.problems.extend(problems);
-        inspected.warnings.extend(repeats.warning("a processed charge"));
-        Ok(())
+        if let Some(known) = &mut known {
+            let to_send = || rows().filter(|(_, it)| *it == Standing::ToSend).map(|(row, _)| row);
+            let marks = [&mut marks, &mut payments];
+            let (refused, repeats) = charged_before(known, rules.service, &mut keys, marks, to_send)?;
+            problems.extend(refused);
+            warnings.extend(repeats.warning("a processed charge"));
+        }
+        if let [first, ..] = &twice[..] {
+            warnings.push(format!(
+                "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \
+                 what was charged twice",
+                twice.len(),
+                journal_command("show", first, ""),
+            ));
+        }
+        if other_references.0 > 0 {
+            let (count, first) = other_references;
+            warnings.push(format!(
+                "keys that were used before with another ReferenceNo: {count}, the first is {first}; they are not charged again: if \
+                 these are other payments, such as those of another month, give them keys of their own"
+            ));
+        }
+        // Names of orders may all begin with a sign.
+        if left_out.count < standings.len() as u64 {
+            problems.extend(left_out.new.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
+        }
+        let all_keys = keys.clone();
+        for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
+            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
+        }
+        let (twice, charged) = charged_twice(marks_in_file, rows);
+        problems.extend(twice);
+        warnings.extend(charged.warning_of_charged());
+        if standings.is_empty() && problems.is_empty() {
+            // A billing run without rows is probably a failed export, and must not look like a success.
+            problems.push(Problem::new(1, "file", "has no rows"));
+        }
+        problems.refuse().map_err(|failure| about_other_services(failure, &of_others, rules.service))?;
+        if self.without_reference > 0 {
+            warnings.push(format!(
+                "rows to send without a ReferenceNo: {}; if a response is lost, no report can tell them apart",
+                self.without_reference
+            ));
+        }
+        let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
+        warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
+        (inspected.keys, inspected.newer) = (all_keys, known.map(KnownIntents::into_pages));
+        Ok(inspected)
     }
 
     /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
@@ -377,7 +386,7 @@ impl Inspection<'_> {
             }
         }
         if intent.second_charges().next().is_some() {
-            self.twice.push(intent.key.clone());
+            self.charged_twice.push(intent.key.clone());
         }
         if intent.moved_nothing() { Standing::Rejected } else { Standing::Charged }
     }
