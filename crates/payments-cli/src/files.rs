@@ -1,6 +1,6 @@
 //! Files that the user names: reading requests and secrets, and showing file names.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal as _, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -90,6 +90,18 @@ fn unbuffered_stdin() -> io::Result<impl Read> {
 #[allow(clippy::unnecessary_wraps, reason = "one signature for every platform")]
 fn unbuffered_stdin() -> io::Result<impl Read> {
     Ok(io::stdin())
+}
+
+/// Options of a file that only its owner can read, if it is created.
+pub(crate) fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+
+        options.mode(0o600);
+    }
+    options
 }
 
 /// ` (PATH)` for a message, or nothing if the path may hold a card number or a whole request.

@@ -128,8 +128,8 @@ pub(super) async fn open_to_find(
     interrupt: &mut Interrupt,
 ) -> Result<Option<(Journal, Option<Intent>)>, Failure> {
     let finding = async {
-        let purpose = if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing };
-        let Some(journal) = place.open_if_exists(purpose).await? else { return Ok(None) };
+        let open_for = if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing };
+        let Some(journal) = place.open_if_exists(open_for).await? else { return Ok(None) };
         if is_dry_run {
             warn_of_a_loss(&journal).await;
         }

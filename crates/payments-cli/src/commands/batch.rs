@@ -21,14 +21,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 
-use payments_journal::{JournaledClient, StateName};
+use payments_journal::{Journal, JournaledClient, StateName};
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
-use self::inspection::{Rules, inspect};
+use self::inspection::{Inspected, Rules, inspect};
 use self::known_intents::KnownIntents;
 use self::newcomers::Newcomers;
 use self::progress::Progress;
@@ -61,7 +61,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
             _ => failure,
         });
         // If it panics, the result of the run is still reported.
-        let _ = catch_panic(place.close(true)).await;
+        let _ = catch_panic(place.journals.close(true)).await;
         ended
     };
     let workers = thread::available_parallelism().map_or(1, Into::into);
@@ -97,56 +97,28 @@ async fn charge_file(
     };
     let Prepared { settings, client, call: file } = Prepared::new(options, interrupt, read).await?;
     settings.require_one_key()?;
-    let client = client.build();
     // A file with an error must leave nothing behind, so a missing journal is created only for a valid file.
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await?;
-    let known = match &journal {
-        Some(journal) => interrupt.unless_arrived(KnownIntents::of(journal)).await?,
-        None => None,
-    };
-    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
-    let ids_are_not_cards = arguments.ids_are_not_cards;
-    // On another thread, while signals are still handled.
-    let inspecting = spawn_blocking(move || {
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
-        inspect(&file, rules, known).map(|inspected| (file, inspected))
-    });
-    let inspecting = async { inspecting.await.map_err(|_| Abandoned::Panic.before_sending())? };
-    let (file, inspected) = interrupt.unless_arrived(inspecting).await?;
-    if inspected.like_cards > 0 {
-        let count = inspected.like_cards;
+    let inspecting = inspected(file, &settings, journal.as_ref(), arguments.ids_are_not_cards);
+    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer }) =
+        interrupt.unless_arrived(inspecting).await?;
+    if like_cards > 0 {
         stderr::warn(&format!(
-            "ids that look like card numbers: {count}; they are sent and stored as they are"
+            "ids that look like card numbers: {like_cards}; they are sent and stored as they are"
         ));
     }
     if let Some(journal) = &journal {
         let checking = place.check_first_use(journal, settings.endpoint.service(), u32::MAX);
         interrupt.unless_arrived(checking).await?;
     }
-    for warning in &inspected.warnings {
+    for warning in &warnings {
         stderr::warn(warning);
     }
-    let mut summary = inspected.summary;
     if is_dry_run {
-        summary.phase = Phase::DryRun;
-        match journal {
-            // The run would be refused its first row.
-            Some(journal) if summary.tallies.not_started().count > 0 => {
-                interrupt.unless_arrived(place.check_history(&journal)).await?;
-            }
-            Some(journal) => {
-                let warning = async {
-                    warn_of_a_loss(&journal).await;
-                    Ok(())
-                };
-                interrupt.unless_arrived(warning).await?;
-            }
-            None => stderr::warn(&format!(
-                "there is no journal at {place}: the run would create it, and every key is new to it"
-            )),
-        }
-        return Ok(Report::Batch(Box::new(summary)));
+        let has_more = summary.tallies.not_started().count > 0;
+        interrupt.unless_arrived(check_journal(place, journal.as_ref(), has_more)).await?;
+        return Ok(Report::Batch(Box::new(Summary { phase: Phase::DryRun, ..summary })));
     }
     let open = |path: &Path| Results::open(path, &arguments.file, place, |row| described(row, &settings));
     let results = arguments.results.as_deref().map(open).transpose()?;
@@ -158,16 +130,16 @@ async fn charge_file(
     if summary.tallies.earlier.rejected.count > 0 {
         warn_of_a_loss(&journal).await;
     }
-    let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
+    let summary = Summary { created_journal: place.journals.created().map(str::to_owned), ..summary };
     let progress = Progress::begin(&summary.tallies, Instant::now());
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Abandoned::Signal(signal).before_sending());
     }
-    let newer = inspected.newer.unwrap_or_else(|| journal.pages(StateName::ALL));
-    let newcomers = Newcomers::new(newer, inspected.keys, settings.endpoint.service().to_owned());
+    let newer = newer.unwrap_or_else(|| journal.pages(StateName::ALL));
+    let newcomers = Newcomers::new(newer, keys, settings.endpoint.service().to_owned());
     let run = Run::new(
-        JournaledClient::new(client, journal),
-        file.to_send(inspected.standings, &settings.keys),
+        JournaledClient::new(client.build(), journal),
+        file.to_send(standings, &settings.keys),
         Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         Counting::new(summary, results, arguments.max_rejected),
         progress,
@@ -178,10 +150,46 @@ async fn charge_file(
     Ok(Report::Batch(Box::new(summary)))
 }
 
+/// Checks the file on another thread, while signals are still handled.
+async fn inspected(
+    file: BillingFile,
+    settings: &Settings,
+    journal: Option<&Journal>,
+    ids_are_not_cards: bool,
+) -> Result<(BillingFile, Inspected), Failure> {
+    let known = match journal {
+        Some(journal) => KnownIntents::of(journal).await?,
+        None => None,
+    };
+    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
+    let inspecting = spawn_blocking(move || {
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
+        inspect(&file, rules, known).map(|inspected| (file, inspected))
+    });
+    inspecting.await.map_err(|_| Abandoned::Panic.before_sending())?
+}
+
+/// What a dry run says about the journal; `has_more` if rows would be sent.
+async fn check_journal(
+    place: &JournalPlace,
+    journal: Option<&Journal>,
+    has_more: bool,
+) -> Result<(), Failure> {
+    match journal {
+        // The run would be refused its first row.
+        Some(journal) if has_more => return place.check_history(journal).await,
+        Some(journal) => warn_of_a_loss(journal).await,
+        None => stderr::warn(&format!(
+            "there is no journal at {place}: the run would create it, and every key is new to it"
+        )),
+    }
+    Ok(())
+}
+
 /// Sends the rows, then closes the journal, which has everything that it could record.
 async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    let closing = place.close(summary.given_up.is_none());
+    let closing = place.journals.close(summary.given_up.is_none());
     if catch_panic(interrupt.or_signal(closing)).await.is_none() {
         summary.stop(Stop::Internal);
     }

@@ -15,9 +15,9 @@ use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 
 /// The address of a journal, which may or may not exist. `Display` shows it without a password.
-pub(super) struct JournalAddress {
+pub(crate) struct JournalAddress {
     pub(super) database: Database,
-    pub(super) source: Source,
+    pub(crate) source: Source,
     /// A second witness of a journal in a file.
     pub(super) witness: Option<PathBuf>,
 }
@@ -65,7 +65,7 @@ impl JournalAddress {
     }
 
     /// A warning to show before the journal is used.
-    pub(super) fn warning(&self) -> Option<String> {
+    pub(crate) fn warning(&self) -> Option<String> {
         let is_seen = self.database.may_hold_a_password() && self.source == Source::Flag("--journal");
         is_seen.then(|| seen_in_arguments("--journal", JOURNAL))
     }
@@ -82,7 +82,7 @@ impl JournalAddress {
     /// Whether the path, however it is spelled, is the journal or one of its files, or its witness.
     ///
     /// Such a file must not even be opened: closing it would release this process's locks on the journal.
-    pub(super) fn has(&self, path: &Path) -> bool {
+    pub(crate) fn has(&self, path: &Path) -> bool {
         let Database::File(journal) = &self.database else { return false };
         let with = |end: &str| {
             let mut file = journal.clone().into_os_string();

@@ -17,12 +17,12 @@ use crate::stderr;
 
 /// The place of a journal, which may or may not exist. `Display` shows it without a password.
 pub(crate) struct JournalPlace {
-    address: JournalAddress,
+    pub(crate) address: JournalAddress,
     /// Of the command that opens it.
     purpose: Purpose,
     /// What says that the journal must exist, if anything does.
     must_exist: Option<Source>,
-    journals: OpenJournals,
+    pub(crate) journals: OpenJournals,
 }
 
 /// Whether a missing journal is refused: `true` or `false`.
@@ -68,15 +68,15 @@ impl JournalPlace {
     }
 
     /// Opens the journal. Only [`OpenFor::Charging`] creates a missing one.
-    pub(crate) async fn open(&self, purpose: OpenFor) -> Result<Journal, Failure> {
-        self.open_if_exists(purpose).await?.ok_or_else(|| self.missing("", "check the place"))
+    pub(crate) async fn open(&self, open_for: OpenFor) -> Result<Journal, Failure> {
+        self.open_if_exists(open_for).await?.ok_or_else(|| self.missing("", "check the place"))
     }
 
     /// The same, but `None` for a missing journal that is not created, unless it must exist.
-    pub(crate) async fn open_if_exists(&self, purpose: OpenFor) -> Result<Option<Journal>, Failure> {
-        let purpose = match purpose {
+    pub(crate) async fn open_if_exists(&self, open_for: OpenFor) -> Result<Option<Journal>, Failure> {
+        let open_for = match open_for {
             OpenFor::Charging if self.must_exist.is_some() => OpenFor::Changing,
-            purpose => purpose,
+            open_for => open_for,
         };
         if self.lacks_its_folder().await {
             return Err(
@@ -84,18 +84,13 @@ impl JournalPlace {
             );
         }
         let opened =
-            self.journals.open(&self.address, purpose).await.map_err(|error| self.failure(&error))?;
+            self.journals.open(&self.address, open_for).await.map_err(|error| self.failure(&error))?;
         match &opened {
-            Some(journal) if purpose == OpenFor::Reading => warn_of_a_loss(journal).await,
+            Some(journal) if open_for == OpenFor::Reading => warn_of_a_loss(journal).await,
             None if self.must_exist.is_some() => return Err(self.missing("", "check the place")),
             _ => {}
         }
         Ok(opened)
-    }
-
-    /// Closes what was opened, and waits for that or not.
-    pub(crate) async fn close(&self, is_waited_for: bool) {
-        self.journals.close(is_waited_for).await;
     }
 
     /// Fails if nothing may begin, because the journal may lack its newest entries.
@@ -202,25 +197,6 @@ impl JournalPlace {
             Source::Variable(name) => failure.hint(format!("the journal comes from {name}: {self}")),
             _ => failure,
         }
-    }
-
-    /// The whole place of the journal, if this command created it.
-    pub(crate) fn created(&self) -> Option<&str> {
-        self.journals.created()
-    }
-
-    /// A warning to show before the journal is used.
-    pub(crate) fn warning(&self) -> Option<String> {
-        self.address.warning()
-    }
-
-    /// Whether the path is one of the journal's files, which must not even be opened.
-    pub(crate) fn has(&self, path: &Path) -> bool {
-        self.address.has(path)
-    }
-
-    pub(crate) const fn source(&self) -> Source {
-        self.address.source
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) enum OpenFor {
 
 /// The journals that were opened at one address.
 #[derive(Default)]
-pub(super) struct OpenJournals {
+pub(crate) struct OpenJournals {
     opened: Mutex<Vec<Journal>>,
     /// The whole place, if this command created the journal.
     created: OnceLock<String>,
@@ -42,62 +42,9 @@ impl OpenJournals {
     pub(super) async fn open(
         &self,
         address: &JournalAddress,
-        purpose: OpenFor,
+        open_for: OpenFor,
     ) -> Result<Option<Journal>, StoreError> {
-        let opened = match &address.database {
-            Database::File(path) => self.open_file(address, path.clone(), purpose).await?,
-            Database::Server(url) => self.connect(address, url, purpose).await?,
-        };
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).extend(opened.clone());
-        Ok(opened)
-    }
-
-    async fn open_file(
-        &self,
-        address: &JournalAddress,
-        path: PathBuf,
-        purpose: OpenFor,
-    ) -> Result<Option<Journal>, StoreError> {
-        let options = address.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
-        let store = match purpose {
-            OpenFor::Charging => Some(on_a_thread(move || options.open(path)).await?),
-            OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
-            OpenFor::Reading | OpenFor::DryRun => {
-                let reader = on_a_thread(move || {
-                    let Some(reader) = options.open_to_read(path)? else { return Ok(None) };
-                    let is_dry_run = purpose == OpenFor::DryRun;
-                    if is_dry_run { reader.with_checked_indexes() } else { Ok(reader) }.map(Some)
-                });
-                return Ok(reader.await?.map(Journal::read_only));
-            }
-        };
-        self.over(store, SqliteStore::was_created, address).await
-    }
-
-    async fn connect(
-        &self,
-        address: &JournalAddress,
-        url: &str,
-        purpose: OpenFor,
-    ) -> Result<Option<Journal>, StoreError> {
-        let store = match purpose {
-            OpenFor::Charging => Some(PostgresStore::connect(url).await?),
-            OpenFor::Changing => PostgresStore::options().connect_to_existing(url).await?,
-            OpenFor::Reading | OpenFor::DryRun => {
-                return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
-            }
-        };
-        self.over(store, PostgresStore::was_created, address).await
-    }
-
-    async fn over<S: Store>(
-        &self,
-        store: Option<S>,
-        was_created: fn(&S) -> bool,
-        address: &JournalAddress,
-    ) -> Result<Option<Journal>, StoreError> {
-        let Some(store) = store else { return Ok(None) };
-        if was_created(&store) {
+        let announce = || {
             let (whole, source) = (address.whole(), address.source);
             let shown = for_terminal(&whole);
             stderr::write_last(format!(
@@ -106,19 +53,27 @@ impl OpenJournals {
             ));
             // Only one of them can have created it.
             let _ = self.created.set(whole);
-        }
-        Journal::open(store).await.map(Some)
+        };
+        let opened = match &address.database {
+            Database::File(path) => {
+                let options = address.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
+                open_file(options, path.clone(), open_for, announce).await?
+            }
+            Database::Server(url) => connect(url, open_for, announce).await?,
+        };
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).extend(opened.clone());
+        Ok(opened)
     }
 
     /// The whole place of the journal, if this command created it.
-    pub(super) fn created(&self) -> Option<&str> {
+    pub(crate) fn created(&self) -> Option<&str> {
         self.created.get().map(String::as_str)
     }
 
     /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
     /// another process that has the file open, or not at all. After that the write-ahead log stays next to the file, and nothing is
     /// lost.
-    pub(super) async fn close(&self, is_waited_for: bool) {
+    pub(crate) async fn close(&self, is_waited_for: bool) {
         let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
         let runtime = Handle::current();
         // On another thread, because dropping a store may also wait for its database.
@@ -137,6 +92,54 @@ impl OpenJournals {
 
 /// Chosen by this command. A journal that was not closed is recovered when it is next opened, and nothing is lost.
 const LONGEST_CLOSING: Duration = Duration::from_secs(1);
+
+async fn open_file(
+    options: SqliteOptions,
+    path: PathBuf,
+    open_for: OpenFor,
+    announce: impl FnOnce(),
+) -> Result<Option<Journal>, StoreError> {
+    let store = match open_for {
+        OpenFor::Charging => Some(on_a_thread(move || options.open(path)).await?),
+        OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
+        OpenFor::Reading | OpenFor::DryRun => {
+            let reader = on_a_thread(move || {
+                let Some(reader) = options.open_to_read(path)? else { return Ok(None) };
+                let is_dry_run = open_for == OpenFor::DryRun;
+                if is_dry_run { reader.with_checked_indexes() } else { Ok(reader) }.map(Some)
+            });
+            return Ok(reader.await?.map(Journal::read_only));
+        }
+    };
+    over(store, SqliteStore::was_created, announce).await
+}
+
+async fn connect(
+    url: &str,
+    open_for: OpenFor,
+    announce: impl FnOnce(),
+) -> Result<Option<Journal>, StoreError> {
+    let store = match open_for {
+        OpenFor::Charging => Some(PostgresStore::connect(url).await?),
+        OpenFor::Changing => PostgresStore::options().connect_to_existing(url).await?,
+        OpenFor::Reading | OpenFor::DryRun => {
+            return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
+        }
+    };
+    over(store, PostgresStore::was_created, announce).await
+}
+
+async fn over<S: Store>(
+    store: Option<S>,
+    was_created: fn(&S) -> bool,
+    announce: impl FnOnce(),
+) -> Result<Option<Journal>, StoreError> {
+    let Some(store) = store else { return Ok(None) };
+    if was_created(&store) {
+        announce();
+    }
+    Journal::open(store).await.map(Some)
+}
 
 /// On another thread, because another process may hold the file for seconds.
 async fn on_a_thread<T: Send + 'static>(

@@ -1,6 +1,6 @@
 //! The file of `--results`, to which each result is appended.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 
@@ -65,10 +65,12 @@ impl<'a> Results<'a> {
             Ok(metadata) if !metadata.is_file() => return Err(refused("exists and is not a regular file")),
             _ => {}
         }
-        if journal.has(path) {
+        if journal.address.has(path) {
             return Err(refused("is the journal or belongs to it"));
         }
-        let mut opened = open(path).map_err(cannot_be_written)?;
+        let mut options = files::private();
+        let opened = options.read(true).append(true).create(true).open(path);
+        let mut opened = opened.map_err(cannot_be_written)?;
         if FileIdentity::of(path) == FileIdentity::of(billing_file) {
             return Err(refused("is the file of the billing run itself"));
         }
@@ -158,17 +160,6 @@ fn cells(report: &Report) -> (&str, &str, Option<u16>, &str, &str) {
         }
         _ => ("", "", None, "", ""),
     }
-}
-
-fn open(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).append(true).create(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt as _;
-        options.mode(0o600);
-    }
-    options.open(path)
 }
 
 /// Whether the file is empty or begins with results in this format. Removes what a killed run has left of their beginning, if the

@@ -21,8 +21,8 @@ pub(super) async fn run(
     to: Option<&str>,
     confirmed: &ServiceConfirmation,
 ) -> Result<(), CommandError> {
-    let purpose = if confirmed.count.is_some() { OpenFor::Changing } else { OpenFor::Reading };
-    let journal = place.open(purpose).await?;
+    let open_for = if confirmed.count.is_some() { OpenFor::Changing } else { OpenFor::Reading };
+    let journal = place.open(open_for).await?;
     let found = journal.intents_of_service(service).await.map_err(|error| failure(&error))?;
     let (Some(count), Some(by)) = (confirmed.count, &confirmed.by) else {
         return write(output, &found, to, None);

@@ -1,7 +1,7 @@
 //! The files of `--out` and `--rest`: what was found, and the unknown keys that were not.
 
 use std::collections::HashSet;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -137,7 +137,7 @@ impl NewFile<'_> {
     }
 
     fn check(&self, place: &JournalPlace, asked: &ReconcileArguments) -> Result<(), Failure> {
-        if place.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
+        if place.address.has(self.path) || FileIdentity::of(self.path) == FileIdentity::of(&asked.report) {
             return Err(self.refused("is the journal or the report", "name another one"));
         }
         if self.path.symlink_metadata().is_ok() && !self.may_be_replaced() {
@@ -170,14 +170,9 @@ impl NewFile<'_> {
     }
 
     fn create(&self) -> Result<File, Failure> {
-        let mut options = OpenOptions::new();
         let is_replaced = self.may_be_replaced();
+        let mut options = files::private();
         options.write(true).create_new(!is_replaced).truncate(is_replaced);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
         options.open(self.path).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 self.exists()
