@@ -47,7 +47,7 @@ pub(crate) struct Failure {
 }
 
 /// What to do next.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Advice {
     pub(crate) purpose: Purpose,
     /// The message without what to do, if the headline says that.
@@ -65,29 +65,15 @@ pub(crate) struct Advice {
 }
 
 /// How much of a command was completed before it failed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Done {
+    #[default]
     Nothing,
     Partly,
     /// The last write may have been done or not.
     InDoubt,
     /// A part, and that part shows that a key may have been charged twice.
     SecondCharge,
-}
-
-impl Advice {
-    /// None yet. The purpose is the one whose failures need most care, until [`Failure::for_purpose`] sets that of the command.
-    const fn none() -> Self {
-        Self {
-            purpose: Purpose::MoveMoney,
-            what_happened: None,
-            next_step: None,
-            hints: Vec::new(),
-            is_interrupted: false,
-            done: Done::Nothing,
-            needs_a_fix: false,
-        }
-    }
 }
 
 /// The kept parts of a response that was not a success.
@@ -269,7 +255,7 @@ impl Failure {
             advice: Box::new(Advice {
                 next_step: error.as_payment().and_then(Error::next_step).cloned(),
                 needs_a_fix: call.needs_a_fix(),
-                ..Advice::none()
+                ..Advice::default()
             }),
             cause: chain(error.source()),
             ..Self::new(
@@ -290,7 +276,7 @@ impl Failure {
         Self {
             situation: Situation::Journal,
             cause: chain(error.source()),
-            advice: Box::new(Advice { done, ..Advice::none() }),
+            advice: Box::new(Advice { done, ..Advice::default() }),
             ..Self::new(outcome, "journal", error.to_string())
         }
     }
@@ -317,7 +303,7 @@ impl Failure {
             response: None,
             sent: None,
             note: None,
-            advice: Box::new(Advice::none()),
+            advice: Box::default(),
         }
     }
 }

@@ -1,9 +1,10 @@
 //! The purpose of a command, which decides what its failure means.
 
 /// The purpose of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A payment or a void.
+    /// A payment or a void. The default, because its failures need most care.
+    #[default]
     MoveMoney,
     /// A lookup of a transaction. Its failure says nothing about the payment.
     FindTransaction,
