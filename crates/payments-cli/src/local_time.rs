@@ -13,14 +13,10 @@ pub(crate) fn time(text: &str) -> Result<SystemTime, &'static str> {
     if text.len() == "2026-11-01".len() {
         return humantime::parse_rfc3339(&format!("{text}T00:00:00Z")).map_err(|_| RULE);
     }
-    let (local, ahead) = if let Some(local) = text.strip_suffix('Z') {
-        (local, Some(0))
-    } else {
-        let at = text.len().saturating_sub("+01:00".len());
-        let (local, zone) = text.split_at_checked(at).ok_or(RULE)?;
-        let is_written_out = zone.as_bytes().get(3) == Some(&b':') && !zone.contains(char::is_whitespace);
-        (local, parse_zone(zone).filter(|_| is_written_out))
-    };
+    let zone = if text.ends_with('Z') { "Z" } else { "+01:00" };
+    let (local, zone) = text.split_at_checked(text.len().saturating_sub(zone.len())).ok_or(RULE)?;
+    let is_written_out = zone == "Z" || zone.as_bytes().get(3) == Some(&b':');
+    let ahead = parse_zone(zone).filter(|_| is_written_out && !zone.contains(char::is_whitespace));
     // A second Z would make any offset valid.
     let local = Some(local).filter(|local| !local.contains('Z')).ok_or(RULE)?;
     let local = humantime::parse_rfc3339(&format!("{local}Z")).map_err(|_| RULE)?;

@@ -69,7 +69,7 @@ async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoRe
     let sold = demo.call("card sale", &client, &sale).await?;
     let auth = card(25_00, TransactionType::Auth, test_values::MASTERCARD, PAYER)?;
     if let Some(id) = demo.call("card authorization", &client, &auth).await? {
-        demo.call("void of it", &client, &void(id)).await?;
+        demo.call("void of it", &client, &Void::new(id).with_reason("ordered twice")?).await?;
     }
     demo.call("ACH payment", &client, &ach()?).await?;
     demo.call("token payment", &client, &token(test_values::TOK_APPROVED)?).await?;
@@ -87,7 +87,7 @@ async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoRe
     demo.call("sale, bad postal code", &client, &bad_postal_code).await?;
     demo.call("payment, removed token", &client, &token(test_values::TOK_REMOVED)?).await?;
     let unknown = TransactionId::new("txn_unknown")?;
-    demo.call("void, unknown id", &client, &void(unknown.clone())).await?;
+    demo.call("void, unknown id", &client, &Void::new(unknown.clone())).await?;
     demo.call("lookup, unknown id", &client, &unknown).await?;
     demo.call("customer, unknown id", &client, &CustomerId::new("cus_unknown")?).await?;
     let declined = card(99_99, TransactionType::Sale, test_values::DECLINED, PAYER)?;
@@ -147,10 +147,6 @@ fn token(id: &str) -> Result<TokenTransaction, ValidationError> {
         .gateway_customer_id(test_values::GATEWAY_CUSTOMER)
         .reference_no("invoice 1843")
         .build()
-}
-
-fn void(id: TransactionId) -> Void {
-    Void::new(id).with_reason("ordered twice").expect("a short reason")
 }
 
 /// The outcome as the client returned it, without any information from the sandbox. After a failure also why, then what to do.

@@ -1,11 +1,13 @@
 //! Counts and sums of the rows of a billing run.
 
+use std::collections::BTreeMap;
+
 use payments_model::Amount;
 use payments_model::unversioned::as_number;
 use serde::{Serialize, Serializer};
 
 /// Counts and sums of the rows, by outcome.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tallies {
     /// Every row.
     pub(crate) total: Tally,
@@ -125,29 +127,15 @@ fn cents_as_amount<S: Serializer>(cents: &i64, serializer: S) -> Result<S::Ok, S
 
 /// Rejected rows by their HTTP status, if the rejection is not [about the payment](payments_journal::Failure::is_about_the_payment). A
 /// person may allow them to be sent again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RejectedByStatus([Tally; STATUSES.len()]);
-
-/// The statuses of a refusal, which may be that of an intermediary.
-const STATUSES: [u16; 14] = [400, 401, 403, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct RejectedByStatus(pub(super) BTreeMap<u16, Tally>);
 
 impl RejectedByStatus {
     /// Counts a rejected row if it has an unrelated status and the sum fits.
     pub(crate) fn add(&mut self, status: Option<u16>, amount: Amount) {
-        let Some(place) = STATUSES.iter().position(|it| Some(*it) == status) else { return };
-        let tally = &mut self.0[place];
+        let Some(status) = status else { return };
+        let tally = self.0.entry(status).or_default();
         *tally = tally.checked_with(amount).unwrap_or(*tally);
-    }
-
-    pub(super) fn each(&self) -> impl Iterator<Item = (u16, Tally)> {
-        STATUSES.into_iter().zip(self.0).filter(|(_, tally)| tally.count > 0)
-    }
-}
-
-/// Only the statuses that occur.
-impl Serialize for RejectedByStatus {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.each())
     }
 }
 

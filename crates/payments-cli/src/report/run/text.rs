@@ -6,7 +6,7 @@ use payments_core::{OperationName, Outcome};
 use payments_journal::Failure;
 
 use super::stop::{NextRun, Stop};
-use super::tally::{RejectedByStatus, Tallies};
+use super::tally::{RejectedByStatus, Tallies, Tally};
 use super::{Phase, RejectedRow, RunOutcome, Summary};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
@@ -181,21 +181,22 @@ const MOST_OF_ONE_REASON: usize = 5;
 
 /// What to do about them, for people. Empty if there are none.
 fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
-    if rejected.each().next().is_none() {
+    let RejectedByStatus(rejected) = rejected;
+    if rejected.is_empty() {
         return Vec::new();
     }
     let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
-    lines.extend(rejected.each().map(|(status, tally)| {
+    let shown = |(status, tally): (&u16, &Tally)| {
         format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), money(tally.sum()))
-    }));
+    };
+    lines.extend(rejected.iter().map(shown));
     // With such a status the service itself may have declined other payments, which must not be sent again together.
-    let (one_by_one, together): (Vec<_>, Vec<_>) =
-        rejected.each().map(|(status, _)| status).partition(|status| {
-            let mut by_the_service = Failure::of_kind("rejected");
-            by_the_service.http_status = Some(*status);
-            by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
-        });
-    let listed = |statuses: Vec<u16>| statuses.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+    let (one_by_one, together): (Vec<_>, Vec<_>) = rejected.keys().partition(|status| {
+        let mut by_the_service = Failure::of_kind("rejected");
+        by_the_service.http_status = Some(**status);
+        by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
+    });
+    let listed = |statuses: Vec<&u16>| statuses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     if !together.is_empty() {
         lines.push(format!(
             "fix the cause, then run `{}` so that the same command sends them again",
@@ -256,10 +257,10 @@ mod tests {
         let mut tallies = Tallies::default();
         tallies.total.add(Amount::from_cents(1));
         tallies.in_progress.add(Amount::from_cents(1));
-        let elsewhere = text(tallies);
+        let elsewhere = text(tallies.clone());
         assert!(!elsewhere.contains(sent_again) && elsewhere.contains(waited_for), "{elsewhere}");
         tallies.total.add(Amount::from_cents(1));
-        let both = text(tallies);
+        let both = text(tallies.clone());
         assert!(both.contains(sent_again) && both.contains(waited_for), "{both}");
         tallies.in_progress = Tally::default();
         let not_started = text(tallies);

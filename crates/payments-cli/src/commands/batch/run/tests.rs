@@ -690,7 +690,7 @@ async fn row_that_the_journal_cannot_record_is_not_started_d43() {
     run.counting.results = Some(results(&path, |_| {}));
     let summary = run.complete(never).await;
     assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
-    let tallies = summary.tallies;
+    let tallies = &summary.tallies;
     assert_eq!((tallies.processed.count, tallies.not_processed.count), (2, 0));
     assert_eq!((tallies.not_started().count, ExitCode::of_run(&summary)), (48, ExitCode::NotProcessed));
     assert_eq!(std::fs::read_to_string(&path).expect("results").lines().count(), 2);
