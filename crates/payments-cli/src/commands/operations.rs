@@ -3,8 +3,8 @@
 use payments_core::{Client, Error, Facts, LookupError, Operation, Success, VoidReceipt};
 use payments_journal::IntentRequest;
 use payments_model::{
-    CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
-    Void,
+    AchTransaction, CardTransaction, CustomerId, TokenTransaction, TransactionId, TransactionReceipt,
+    TransactionRecord, TransactionRequest, Void,
 };
 
 use crate::call::Call;
@@ -26,24 +26,64 @@ pub(super) fn void(id: String, reason: Option<String>, may_be_like_a_card: bool)
     })
 }
 
+/// A call for each operation that moves money; the function describes its response.
+macro_rules! charges {
+    ($($operation:ty => $moved:ident;)*) => {$(
+        impl Call for $operation {
+            type Error = Error;
+
+            const PURPOSE: Purpose = Purpose::MoveMoney;
+
+            fn facts(&self) -> Option<Facts<'_>> {
+                Some(Operation::facts(self))
+            }
+
+            fn id(&self) -> Option<&str> {
+                Operation::facts(self).transaction_id.map(TransactionId::as_str)
+            }
+
+            async fn send(&self, client: &Client) -> Result<Processed, Error> {
+                Ok($moved(&client.call(self).await?))
+            }
+        }
+
+        impl Charge for $operation {
+            fn request(&self) -> IntentRequest {
+                self.into()
+            }
+
+            async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
+                attempt.send(self, $moved).await
+            }
+        }
+    )*};
+}
+
+charges! {
+    CardTransaction => of_record;
+    AchTransaction => of_record;
+    TokenTransaction => of_receipt;
+    Void => of_void;
+}
+
+/// One of two operations, whichever the document is.
 impl Call for TransactionRequest {
     type Error = Error;
 
     const PURPOSE: Purpose = Purpose::MoveMoney;
 
     fn facts(&self) -> Option<Facts<'_>> {
-        Some(match self {
-            Self::Card(payment) => payment.facts(),
-            Self::Ach(payment) => payment.facts(),
-        })
+        match self {
+            Self::Card(payment) => Call::facts(payment),
+            Self::Ach(payment) => Call::facts(payment),
+        }
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        let success = match self {
-            Self::Card(payment) => client.process_card(payment).await,
-            Self::Ach(payment) => client.process_ach(payment).await,
-        }?;
-        Ok(of_record(&success))
+        match self {
+            Self::Card(payment) => payment.send(client).await,
+            Self::Ach(payment) => payment.send(client).await,
+        }
     }
 }
 
@@ -57,61 +97,9 @@ impl Charge for TransactionRequest {
 
     async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
         match self {
-            Self::Card(payment) => attempt.send(payment, of_record).await,
-            Self::Ach(payment) => attempt.send(payment, of_record).await,
+            Self::Card(payment) => payment.send_with(attempt).await,
+            Self::Ach(payment) => payment.send_with(attempt).await,
         }
-    }
-}
-
-impl Call for TokenTransaction {
-    type Error = Error;
-
-    const PURPOSE: Purpose = Purpose::MoveMoney;
-
-    fn facts(&self) -> Option<Facts<'_>> {
-        Some(Operation::facts(self))
-    }
-
-    async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        Ok(of_receipt(&client.process_token(self).await?))
-    }
-}
-
-impl Charge for TokenTransaction {
-    fn request(&self) -> IntentRequest {
-        self.into()
-    }
-
-    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        attempt.send(self, of_receipt).await
-    }
-}
-
-impl Call for Void {
-    type Error = Error;
-
-    const PURPOSE: Purpose = Purpose::MoveMoney;
-
-    fn facts(&self) -> Option<Facts<'_>> {
-        Some(Operation::facts(self))
-    }
-
-    fn id(&self) -> Option<&str> {
-        Some(self.transaction_id().as_str())
-    }
-
-    async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        Ok(of_void(&client.void(self).await?))
-    }
-}
-
-impl Charge for Void {
-    fn request(&self) -> IntentRequest {
-        self.into()
-    }
-
-    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        attempt.send(self, of_void).await
     }
 }
 
