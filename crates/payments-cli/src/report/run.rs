@@ -52,33 +52,23 @@ pub(crate) enum Phase {
     Charging,
 }
 
-/// How a run ended, whatever it may have charged twice.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a run ended, whatever it may have charged twice: the member `outcome`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum RunOutcome {
     DryRun,
     /// Some outcomes are unknown or not recorded, or the counts may be wrong.
     Unknown,
     /// The API key was refused.
+    #[serde(rename = "rejected")]
     Unauthorized,
     /// The same command would send more.
     Unfinished,
     Rejected,
     /// Every row is processed, and the file of `--results` lacks some.
+    #[serde(rename = "processed")]
     WithoutResults,
     Processed,
-}
-
-impl RunOutcome {
-    /// The member `outcome`.
-    const fn as_str(self) -> &'static str {
-        match self {
-            Self::DryRun => "dry_run",
-            Self::Unknown => "unknown",
-            Self::Unfinished => "unfinished",
-            Self::Unauthorized | Self::Rejected => "rejected",
-            Self::WithoutResults | Self::Processed => "processed",
-        }
-    }
 }
 
 impl Summary {
@@ -91,6 +81,22 @@ impl Summary {
             self.stop = Some(stop);
         }
         is_first
+    }
+
+    /// Lists a row that a person must look at, if there is room for it.
+    pub(crate) fn list_unresolved(&mut self, row: UnresolvedRow) {
+        let is_unknown = |row: &UnresolvedRow| row.outcome == Some(Outcome::Unknown);
+        let is_same_list = |listed: &&UnresolvedRow| is_unknown(listed) == is_unknown(&row);
+        if self.unresolved.iter().filter(is_same_list).count() < MOST_LISTED {
+            self.unresolved.push(row);
+        }
+    }
+
+    /// The same of a rejected row.
+    pub(crate) fn list_rejected(&mut self, row: RejectedRow) {
+        if self.rejected.len() < MOST_LISTED {
+            self.rejected.push(row);
+        }
     }
 
     /// Why the run stopped, for people.
@@ -143,7 +149,7 @@ impl Serialize for Summary {
         let stopped = self.stop.as_ref().zip(self.stop_message());
         let stopped = stopped.map(|(stop, message)| Stopped { reason: stop.reason(), message });
         let mut document = serializer.serialize_map(None)?;
-        document.serialize_entry("outcome", self.outcome().as_str())?;
+        document.serialize_entry("outcome", &self.outcome())?;
         document.serialize_entry("stopped", &stopped)?;
         document.serialize_entry("rows", &self.tallies)?;
         document.serialize_entry("rejected_by_status", &self.tallies.rejected_by_status)?;
@@ -213,11 +219,9 @@ impl fmt::Display for RejectedRow {
     }
 }
 
-impl UnresolvedRow {
-    /// Chosen by this command: how many are listed with a known outcome, how many without one, and how many that were rejected.
-    /// `payments journal list --unresolved` lists them all.
-    pub(crate) const MOST_LISTED: usize = 100;
-}
+/// Chosen by this command: how many rows are listed with a known outcome, how many without one, and how many that were rejected.
+/// `payments journal list --unresolved` lists them all.
+pub(crate) const MOST_LISTED: usize = 100;
 
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

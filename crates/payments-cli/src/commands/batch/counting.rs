@@ -14,7 +14,7 @@ use super::results::Results;
 use crate::call::journaled::is_recorded;
 use crate::report::advice::second_charge;
 use crate::report::run::{
-    DuplicateTransaction, Phase, RowOutcome, Stop, Summary, Tallies, Tally, UnresolvedRow,
+    DuplicateTransaction, MOST_LISTED, Phase, RowOutcome, Stop, Summary, Tallies, Tally,
 };
 
 /// The summary so far, and what is needed to complete it.
@@ -67,16 +67,14 @@ impl<'a> Counting<'a> {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.list_unresolved(row.unresolved(id, outcome, "not_recorded"));
+            self.summary.list_unresolved(row.unresolved(id, outcome, "not_recorded"));
         } else if let Some(error) = error.filter(|_| outcome == Some(Unknown)) {
-            self.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
+            self.summary.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
         }
-        let rejected = &mut self.summary.rejected;
         if outcome == Some(Rejected)
-            && rejected.len() < UnresolvedRow::MOST_LISTED
             && let Some(failure) = error.and_then(rejection)
         {
-            rejected.push(row.rejected(&failure));
+            self.summary.list_rejected(row.rejected(&failure));
         }
         // The journal failed before the row was sent, or afterwards.
         let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
@@ -135,7 +133,7 @@ impl<'a> Counting<'a> {
     pub(super) fn count_in_flight_as_unknown(&mut self) {
         for row in mem::take(&mut self.in_flight).into_values() {
             self.summary.tallies.unknown.add(row.payment.amount());
-            self.list_unresolved(row.unresolved(None, Some(Unknown), "in_flight"));
+            self.summary.list_unresolved(row.unresolved(None, Some(Unknown), "in_flight"));
         }
     }
 
@@ -148,7 +146,7 @@ impl<'a> Counting<'a> {
     fn list_duplicates(&mut self, row: &BillingRow, journaled: &Journaled<TransactionReceipt>) {
         self.summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
         if let Some(other) = &journaled.same_transaction_as
-            && self.summary.same_transaction.len() < UnresolvedRow::MOST_LISTED
+            && self.summary.same_transaction.len() < MOST_LISTED
         {
             self.summary.same_transaction.push(DuplicateTransaction {
                 line: row.line,
@@ -156,15 +154,6 @@ impl<'a> Counting<'a> {
                 transaction_id: journaled.transaction_id.to_string(),
                 same_transaction_as: other.to_string(),
             });
-        }
-    }
-
-    fn list_unresolved(&mut self, row: UnresolvedRow) {
-        let unresolved = &mut self.summary.unresolved;
-        let is_unknown = |row: &UnresolvedRow| row.outcome == Some(Unknown);
-        let is_same_list = |listed: &&UnresolvedRow| is_unknown(listed) == is_unknown(&row);
-        if unresolved.iter().filter(is_same_list).count() < UnresolvedRow::MOST_LISTED {
-            unresolved.push(row);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::{is_same_reference, marks_of_payment};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::{journal_command, of_other_service};
-use crate::report::run::{Summary, Tallies, UnresolvedRow};
+use crate::report::run::Summary;
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
@@ -343,34 +343,26 @@ impl Inspection<'_> {
             }));
             return Standing::ToSend;
         }
-        let Tallies { earlier, rejected_by_status, .. } = &mut self.inspected.summary.tallies;
+        let summary = &mut self.inspected.summary;
         let amount = row.payment.amount();
         // If the sum does not fit, the file is refused and no tally is shown.
         let tally = match &intent.state {
-            IntentState::Processed { .. } => &mut earlier.processed,
+            IntentState::Processed { .. } => &mut summary.tallies.earlier.processed,
             IntentState::Resolved { resolution, .. } => match &resolution.verdict {
-                Verdict::Processed(_) => &mut earlier.processed,
+                Verdict::Processed(_) => &mut summary.tallies.earlier.processed,
                 Verdict::Rejected(_) | Verdict::NotProcessed => return Standing::ToSend,
             },
             IntentState::Rejected(failure) => {
-                let rejected = &mut self.inspected.summary.rejected;
-                if rejected.len() < UnresolvedRow::MOST_LISTED {
-                    rejected.push(row.rejected(failure));
-                }
+                summary.list_rejected(row.rejected(failure));
                 let is_about_it = failure.is_about_the_payment(intent.request.operation());
-                rejected_by_status.add(failure.http_status.filter(|_| !is_about_it), amount);
-                &mut earlier.rejected
+                let status = failure.http_status.filter(|_| !is_about_it);
+                summary.tallies.rejected_by_status.add(status, amount);
+                &mut summary.tallies.earlier.rejected
             }
             IntentState::Unknown(failure) => {
-                if self.inspected.summary.unresolved.len() < UnresolvedRow::MOST_LISTED {
-                    let id = failure.transaction_id.as_ref();
-                    self.inspected.summary.unresolved.push(row.unresolved(
-                        id,
-                        Some(Outcome::Unknown),
-                        failure.kind.as_str(),
-                    ));
-                }
-                &mut earlier.unknown
+                let (id, kind) = (failure.transaction_id.as_ref(), failure.kind.as_str());
+                summary.list_unresolved(row.unresolved(id, Some(Outcome::Unknown), kind));
+                &mut summary.tallies.earlier.unknown
             }
             // A row that another process is sending may have ended by the time its turn comes.
             _ => return Standing::ToSend,

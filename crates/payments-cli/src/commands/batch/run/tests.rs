@@ -24,7 +24,7 @@ use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::hashes::Hashes;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
-use crate::report::run::{Tallies, Tally, UnresolvedRow};
+use crate::report::run::{MOST_LISTED, Tallies, Tally, UnresolvedRow};
 use crate::report::{ExitCode, Report};
 use crate::settings::JournalPlace;
 use crate::stderr::Item;
@@ -858,7 +858,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             outcome: Some(Outcome::Unknown),
             kind: "crash".to_owned(),
         };
-        run.counting.summary.unresolved = vec![earlier; UnresolvedRow::MOST_LISTED];
+        run.counting.summary.unresolved = vec![earlier; MOST_LISTED];
         let summary = run.complete(never).await;
         assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
         let text = summary.lines(Style::Plain);
