@@ -58,7 +58,8 @@ pub enum ReportCell<T> {
 }
 
 impl<T> ReportCell<T> {
-    pub(super) const fn value(&self) -> Option<&T> {
+    /// The value, if it was read.
+    pub const fn value(&self) -> Option<&T> {
         match self {
             Self::Read(value) => Some(value),
             Self::Empty | Self::Absent | Self::Unreadable => None,

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use payments_journal::{
-    IntentKey, OfAnotherMerchant, Proposal, ReconciledAttempt, Reconciliation, ReportCell, ReportRow,
-    UndecidedReason, Unexplained,
+    IntentKey, OfAnotherMerchant, Proposal, ReconciledAttempt, Reconciliation, ReportRow, UndecidedReason,
+    Unexplained,
 };
 use payments_model::{Amount, mask};
 use serde::Serialize;
@@ -16,7 +16,6 @@ use crate::commands::journal::status_words;
 use crate::format::{counted, exact, money, timestamp};
 use crate::intent::history::in_words;
 use crate::report::advice::journal_command;
-use crate::rows::card_like_ids::is_like_a_card;
 use crate::settings::{by_option, of_journal, service_options, shell_word};
 use crate::style::{Style, Tone, for_terminal};
 
@@ -165,20 +164,10 @@ impl<'a> Document<'a> {
             let masked = |text: &str| mask(text, &[]).into_owned();
             ShownRow {
                 lines: lines.to_vec(),
-                transaction_id: first.and_then(|row| match &row.id {
-                    // A person may have said that it is none.
-                    ReportCell::Read(id) if is_like_a_card(id.as_str()) => Some(masked(id.as_str())),
-                    ReportCell::Read(id) => Some(id.as_str().to_owned()),
-                    _ => None,
-                }),
-                reference: first.and_then(|row| match &row.reference {
-                    ReportCell::Read(reference) => Some(masked(reference)),
-                    _ => None,
-                }),
-                amount: first.and_then(|row| match row.amount {
-                    ReportCell::Read(amount) => Some(amount),
-                    _ => None,
-                }),
+                // A person may have said that it is no card number.
+                transaction_id: first.and_then(|row| Some(masked(row.id.value()?.as_str()))),
+                reference: first.and_then(|row| Some(masked(row.reference.value()?))),
+                amount: first.and_then(|row| row.amount.value().copied()),
                 status: lines.first().and_then(|line| report.statuses.get(line)).map(|word| masked(word)),
                 against: lines.iter().find_map(|line| report.against.get(line)).map(String::as_str),
                 other_keys: None,

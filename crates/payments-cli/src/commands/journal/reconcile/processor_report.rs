@@ -97,7 +97,7 @@ impl ProcessorReport {
                 // Nothing of the row is known, so it may be any payment.
                 (Some(_), Err(_)) => ReportCell::Unreadable,
             });
-            let word = columns[STATUS].map(|_| read_text(&cells[STATUS]).unwrap_or_default().to_owned());
+            let word = columns[STATUS].map(|_| cells[STATUS].value().cloned().unwrap_or_default());
             let (mut row, time) = report_row(line, cells, words);
             if let Err(problem) = read {
                 if table.may_hide_rows() {
@@ -120,7 +120,7 @@ impl ProcessorReport {
                     row.is_contradicted = true;
                     this.against.insert(line, format!("{}: {}", against.column, against.word));
                 }
-                if let ReportCell::Read(id) = &row.id
+                if let Some(id) = row.id.value()
                     && is_like_a_card(id.as_str())
                     && !asked.ids_are_not_cards
                 {
@@ -219,13 +219,6 @@ fn word_against(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Option<Again
     found.max_by_key(|against| against.is_whole_cell)
 }
 
-fn read_text(cell: &ReportCell<String>) -> Option<&str> {
-    match cell {
-        ReportCell::Read(text) => Some(text),
-        _ => None,
-    }
-}
-
 /// The row, and its time as it is written: which order its dates have is known only after the last row.
 fn report_row(
     line: u64,
@@ -238,14 +231,14 @@ fn report_row(
     row.reference = reference;
     row.last_four = parsed(&last_four, cells::last_four);
     row.time = ReportCell::Unreadable;
-    (row, read_text(&time).and_then(Written::parse))
+    (row, time.value().and_then(|text| Written::parse(text)))
 }
 
 /// The parts of the row that cannot be read, each with the place of its column in [`FIELDS`].
 fn unreadable_parts(row: &ReportRow, time: Option<&Written>) -> Vec<(&'static str, usize)> {
     let parts = [
-        ("id", 0, matches!(row.id, ReportCell::Read(_))),
-        ("amount", 1, matches!(row.amount, ReportCell::Read(_))),
+        ("id", 0, row.id.value().is_some()),
+        ("amount", 1, row.amount.value().is_some()),
         ("time", TIME, time.is_some()),
         ("reference", 2, row.reference != ReportCell::Unreadable),
         ("last four digits", 3, row.last_four != ReportCell::Unreadable),
