@@ -75,14 +75,6 @@ impl Settings {
         // Without a key a placeholder, so that a wrong address and a missing key are reported together.
         let api_key = key.as_ref().map_or_else(|_| ApiKey::new("any"), |(key, _)| Ok(key.clone()))?;
         let mut problems = Vec::new();
-        let settings = (
-            or_problem(endpoint(options, api_key), &mut problems),
-            or_problem(key, &mut problems),
-            or_problem(merchant(options), &mut problems),
-            or_problem(timeout(options), &mut problems),
-            or_problem(authority(options), &mut problems),
-            or_problem(Proxy::chosen(options), &mut problems),
-        );
         let (
             Some((endpoint, base_url_source)),
             Some((api_key, Key { source: key_source, warning, is_ambiguous: is_key_ambiguous, .. })),
@@ -90,7 +82,14 @@ impl Settings {
             Some((timeout, timeout_source)),
             Some(extra_ca),
             Some(mut proxy),
-        ) = settings
+        ) = (
+            or_problem(endpoint(options, api_key), &mut problems),
+            or_problem(key, &mut problems),
+            or_problem(merchant(options), &mut problems),
+            or_problem(timeout(options), &mut problems),
+            or_problem(authority(options), &mut problems),
+            or_problem(Proxy::chosen(options), &mut problems),
+        )
         else {
             return Err(problems.into_iter().reduce(Failure::and).expect("what is missing is a problem"));
         };

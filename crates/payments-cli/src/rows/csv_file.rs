@@ -65,12 +65,10 @@ impl<'a> Table<'a> {
             Some(Ok(())) if records.ends.len() == 1 => {
                 let name = records.cell(0).unwrap_or_default();
                 let others = [(';', "semicolons"), ('\t', "tabs")];
-                match others.iter().find(|(separator, _)| name.contains(*separator)) {
-                    Some((_, by)) => {
-                        Err(format!("has columns separated by {by}; they must be separated by commas"))
-                    }
-                    None => Ok(()),
-                }
+                let other = others.iter().find(|(separator, _)| name.contains(*separator));
+                other.map_or(Ok(()), |(_, by)| {
+                    Err(format!("has columns separated by {by}; they must be separated by commas"))
+                })
             }
             Some(read) => read,
         };

@@ -1,7 +1,6 @@
 //! Where the journal is, as it was given: `--journal` and `--witness`, else their variables.
 
-use std::env;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fmt;
 use std::path::{self, Path, PathBuf};
 
@@ -9,7 +8,7 @@ use payments_journal::SqliteStore;
 use payments_model::mask;
 use zeroize::Zeroizing;
 
-use super::source::{Source, chosen, seen_in_arguments};
+use super::source::{Source, chosen, password_in, seen_in_arguments};
 use crate::args::journal_place::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
@@ -39,7 +38,7 @@ impl JournalAddress {
     /// As the options say, else the variables; `None` if neither names a journal.
     pub(super) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
         let nothing_done = purpose.nothing_done();
-        let Some((text, source)) = journal(options.journal.as_deref(), env::var_os(JOURNAL)) else {
+        let Some((text, source)) = chosen(options.journal.clone(), "--journal", JOURNAL) else {
             return Ok(None);
         };
         let database = Database::read(text)
@@ -98,13 +97,6 @@ impl JournalAddress {
     }
 }
 
-/// The text that names the journal. An empty variable names none.
-fn journal(option: Option<&OsStr>, variable: Option<OsString>) -> Option<(OsString, Source)> {
-    let option = option.map(|text| (text.to_owned(), Source::Flag("--journal")));
-    let variable = variable.filter(|text| !text.is_empty());
-    option.or_else(|| variable.map(|text| (text, Source::Variable(JOURNAL))))
-}
-
 impl Database {
     /// The error is why the text names no journal.
     pub(super) fn read(text: OsString) -> Result<Self, &'static str> {
@@ -123,9 +115,7 @@ impl Database {
     /// Whether there is a colon before the at sign, or a password parameter.
     fn may_hold_a_password(&self) -> bool {
         let Self::Server(url) = self else { return false };
-        let (_, rest) = url.split_once("://").unwrap_or(("", url));
-        let user = rest.rsplit_once('@').map_or("", |(user, _)| user);
-        user.contains(':') || rest.contains("password=")
+        password_in(url).is_some() || url.contains("password=")
     }
 }
 
@@ -180,24 +170,13 @@ mod tests {
     }
 
     #[test]
-    fn option_overrides_variable_and_empty_variable_is_none() {
-        let found = |option: Option<&str>, variable: Option<&str>| {
-            journal(option.map(OsStr::new), variable.map(OsString::from))
-        };
-        let (option, variable) = (Some("/a/journal.db"), Some("/b/journal.db"));
-        assert_eq!(found(option, variable), Some(("/a/journal.db".into(), Source::Flag("--journal"))));
-        assert_eq!(found(None, variable), Some(("/b/journal.db".into(), Source::Variable(JOURNAL))));
-        assert!(found(None, Some("")).is_none() && found(None, None).is_none());
-        assert!(Database::read(found(Some(""), None).unwrap().0).is_err());
-    }
-
-    #[test]
     fn path_is_made_absolute() {
         for name in ["journal.db", "postgres.db"] {
             let shown = read(name).to_string();
             assert!(shown.ends_with(&format!("/{name}")), "{shown}");
         }
         assert!(read("./a=b.db").to_string().ends_with("/a=b.db"));
+        assert!(Database::read("".into()).is_err());
         assert!(Database::read("mysql://host/db".into()).err().unwrap().contains("postgres://"));
     }
 

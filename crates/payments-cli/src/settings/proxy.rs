@@ -7,7 +7,7 @@ use payments_core::{ApiKey, Endpoint};
 use payments_hyper::HyperTransport;
 use zeroize::Zeroizing;
 
-use super::source::{PROXY, Source, chosen_text, seen_in_arguments};
+use super::source::{PROXY, Source, chosen_text, password_in, seen_in_arguments};
 use crate::args::ClientOptions;
 use crate::failure::Failure;
 
@@ -65,12 +65,6 @@ impl Proxy {
 
 /// A warning if other users of this machine can see the proxy's password, whatever else is missing or wrong.
 pub(crate) fn warning_of_proxy(options: &ClientOptions) -> Option<String> {
-    let is_seen = options.proxy.as_deref().is_some_and(has_password);
+    let is_seen = options.proxy.as_deref().and_then(password_in).is_some_and(|password| !password.is_empty());
     is_seen.then(|| seen_in_arguments("--proxy", PROXY))
-}
-
-fn has_password(address: &str) -> bool {
-    let (_, rest) = address.split_once("://").unwrap_or(("", address));
-    let password = rest.rsplit_once('@').and_then(|(user, _)| user.split_once(':'));
-    password.is_some_and(|(_, password)| !password.is_empty())
 }

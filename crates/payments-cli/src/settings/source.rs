@@ -72,6 +72,12 @@ pub(super) fn text_variable(name: &str) -> Result<Option<String>, Failure> {
     })
 }
 
+/// What stands between a colon and the last at sign of an address.
+pub(super) fn password_in(address: &str) -> Option<&str> {
+    let (_, rest) = address.split_once("://").unwrap_or(("", address));
+    Some(rest.rsplit_once('@')?.0.split_once(':')?.1)
+}
+
 /// The warning about a password in an option. The variable is the place for it.
 pub(crate) fn seen_in_arguments(option: &str, variable: &str) -> String {
     format!(
