@@ -136,19 +136,8 @@ async fn send_once<C: Charge>(
         Ok(ended) => ended,
         Err(signal) => return abandoned(Abandoned::Signal(signal)),
     };
-    let Some(mut ended) = ended else { return abandoned(Abandoned::Panic) };
-    let is_unrecorded = match &ended {
-        Ok(processed) => processed.note.as_ref().is_some_and(|note| note.not_recorded.is_some()),
-        Err(error) => error.write_error().is_some(),
-    };
-    if is_unrecorded {
-        let outcome = ended.as_ref().err().map(Error::outcome);
-        let recording = timeout(LAST_WRITES, catch_panic(record_late(client.journal(), key, outcome)));
-        if let Ok(Ok(Some(true))) = interrupt.or_signal(recording).await {
-            ended = ended.map(Processed::recorded_late).map_err(Error::flushed);
-        }
-    }
-    match ended {
+    let Some(ended) = ended else { return abandoned(Abandoned::Panic) };
+    match recorded(ended, client.journal(), key, interrupt).await {
         Ok(mut processed) => {
             if let Some(note) = &mut processed.note {
                 note.may_have_been_sent = may_be_sent;
@@ -175,12 +164,32 @@ async fn until_second_signal<T>(
     interrupt.or_signal(sending).await
 }
 
-/// Lets the journal record what it could not record at first. Returns whether it then has this outcome of the key, or a success:
-/// another process or a person may have decided otherwise meanwhile.
-async fn record_late(journal: &Journal, key: &IntentKey, outcome: Option<Outcome>) -> bool {
-    // One that cannot be recorded does not keep the journal from recording others.
-    let _ = journal.flush().await;
-    journal.find(key).await.is_ok_and(|found| found.is_some_and(|intent| is_recorded(outcome, &intent.state)))
+/// The result after the journal got more time to record what it could not record at first. It must then have this outcome of the
+/// key, or a success: another process or a person may have decided otherwise meanwhile.
+async fn recorded(
+    ended: Result<Processed, Error>,
+    journal: &Journal,
+    key: &IntentKey,
+    interrupt: &mut Interrupt,
+) -> Result<Processed, Error> {
+    let is_recorded_already = match &ended {
+        Ok(processed) => processed.note.as_ref().is_none_or(|note| note.not_recorded.is_none()),
+        Err(error) => error.write_error().is_none(),
+    };
+    if is_recorded_already {
+        return ended;
+    }
+    let outcome = ended.as_ref().err().map(Error::outcome);
+    let recording = async {
+        // One that cannot be recorded does not keep the journal from recording others.
+        let _ = journal.flush().await;
+        let found = journal.find(key).await.ok().flatten();
+        found.is_some_and(|intent| is_recorded(outcome, &intent.state))
+    };
+    match interrupt.or_signal(timeout(LAST_WRITES, catch_panic(recording))).await {
+        Ok(Ok(Some(true))) => ended.map(Processed::recorded_late).map_err(Error::flushed),
+        _ => ended,
+    }
 }
 
 /// Whether this state is what a call with this outcome, or with a success, leaves behind.
