@@ -210,7 +210,7 @@ impl Place {
         let tally = match self {
             Self::Ended { outcome, status, is_earlier } => {
                 if outcome == Some(Rejected) {
-                    tallies.rejected_by_status.add(status, amount);
+                    tallies.add_rejected(status, amount);
                 }
                 match (outcome, is_earlier) {
                     (None, false) => &mut tallies.processed,

@@ -356,7 +356,7 @@ impl Inspection<'_> {
                 summary.list_rejected(row.rejected(failure));
                 let is_about_it = failure.is_about_the_payment(intent.request.operation());
                 let status = failure.http_status.filter(|_| !is_about_it);
-                summary.tallies.rejected_by_status.add(status, amount);
+                summary.tallies.add_rejected(status, amount);
                 &mut summary.tallies.earlier.rejected
             }
             IntentState::Unknown(failure) => {

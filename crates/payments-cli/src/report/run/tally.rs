@@ -20,8 +20,9 @@ pub(crate) struct Tallies {
     pub(crate) in_progress: Tally,
     /// Tried, and provably not acted upon.
     pub(crate) not_processed: Tally,
-    /// A part of the rejected rows, of this run and of earlier ones.
-    pub(crate) rejected_by_status: RejectedByStatus,
+    /// A part of the rejected rows, of this run and of earlier ones: those whose rejection is not
+    /// [about the payment](payments_journal::Failure::is_about_the_payment). A person may allow them to be sent again.
+    pub(super) rejected_by_status: BTreeMap<u16, Tally>,
 }
 
 /// Outcomes that the journal had before the run.
@@ -33,6 +34,13 @@ pub(crate) struct Earlier {
 }
 
 impl Tallies {
+    /// Counts a rejected row if it has an unrelated status and the sum fits.
+    pub(crate) fn add_rejected(&mut self, status: Option<u16>, amount: Amount) {
+        let Some(status) = status else { return };
+        let tally = self.rejected_by_status.entry(status).or_default();
+        *tally = tally.checked_with(amount).unwrap_or(*tally);
+    }
+
     /// Rows that were not started in this run, but could be.
     pub(crate) fn not_started(&self) -> Tally {
         self.counted().into_iter().fold(self.total, |left, (_, _, tally)| left.minus(tally))
@@ -123,20 +131,6 @@ impl Tally {
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a field by reference")]
 fn cents_as_amount<S: Serializer>(cents: &i64, serializer: S) -> Result<S::Ok, S::Error> {
     as_number(&Amount::from_cents(*cents), serializer)
-}
-
-/// Rejected rows by their HTTP status, if the rejection is not [about the payment](payments_journal::Failure::is_about_the_payment). A
-/// person may allow them to be sent again.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct RejectedByStatus(pub(super) BTreeMap<u16, Tally>);
-
-impl RejectedByStatus {
-    /// Counts a rejected row if it has an unrelated status and the sum fits.
-    pub(crate) fn add(&mut self, status: Option<u16>, amount: Amount) {
-        let Some(status) = status else { return };
-        let tally = self.0.entry(status).or_default();
-        *tally = tally.checked_with(amount).unwrap_or(*tally);
-    }
 }
 
 #[cfg(test)]

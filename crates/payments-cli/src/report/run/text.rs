@@ -1,12 +1,13 @@
 //! The text of a billing run's summary: a table, then what to do.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use payments_core::{OperationName, Outcome};
 use payments_journal::Failure;
 
 use super::stop::{NextRun, Stop};
-use super::tally::{RejectedByStatus, Tallies, Tally};
+use super::tally::{Tallies, Tally};
 use super::{Phase, RejectedRow, RunOutcome, Summary};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
@@ -180,8 +181,7 @@ impl Summary {
 const MOST_OF_ONE_REASON: usize = 5;
 
 /// What to do about them, for people. Empty if there are none.
-fn rejected_by_status(rejected: &RejectedByStatus) -> Vec<String> {
-    let RejectedByStatus(rejected) = rejected;
+fn rejected_by_status(rejected: &BTreeMap<u16, Tally>) -> Vec<String> {
     if rejected.is_empty() {
         return Vec::new();
     }
