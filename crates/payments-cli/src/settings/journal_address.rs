@@ -1,4 +1,4 @@
-//! Where the journal is, as it was given: `--journal` and `--witness`, else their variables.
+//! Where the journal is: `--journal` and `--witness`, else their variables.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -50,14 +50,14 @@ impl JournalAddress {
         let is_asked_for = !is_of_variable || purpose == Purpose::MoveMoney;
         if is_asked_for && matches!(database, Database::Server(_)) {
             return Err(Failure::usage(format!(
-                "{of_witness} is for a journal in a file, and {source} names a database, which has no witness; {nothing_done}: leave \
-                 it out"
+                "{of_witness} is for a journal in a file, and {source} names a database, which has no witness; \
+                 {nothing_done}: leave it out"
             )));
         }
         if is_of_variable && matches!(database, Database::File(_)) && witness.is_relative() {
             return Err(Failure::usage(format!(
-                "the path of {of_witness} is relative, so in another directory it is another file, and a lost journal is not noticed; \
-                 {nothing_done}: write the whole path"
+                "the path of {of_witness} is relative, so in another directory it is another file, and a lost journal is not \
+                 noticed; {nothing_done}: write the whole path"
             )));
         }
         Ok(Some(Self { database, source, witness: Some(witness) }))

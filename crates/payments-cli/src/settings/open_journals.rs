@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, Store, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, StoreError};
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::timeout;
@@ -111,7 +111,11 @@ async fn open_file(
             return Ok(reader.await?.map(Journal::read_only));
         }
     };
-    over(store, SqliteStore::was_created, announce).await
+    let Some(store) = store else { return Ok(None) };
+    if store.was_created() {
+        announce();
+    }
+    Journal::open(store).await.map(Some)
 }
 
 async fn connect(
@@ -126,16 +130,8 @@ async fn connect(
             return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
         }
     };
-    over(store, PostgresStore::was_created, announce).await
-}
-
-async fn over<S: Store>(
-    store: Option<S>,
-    was_created: fn(&S) -> bool,
-    announce: impl FnOnce(),
-) -> Result<Option<Journal>, StoreError> {
     let Some(store) = store else { return Ok(None) };
-    if was_created(&store) {
+    if store.was_created() {
         announce();
     }
     Journal::open(store).await.map(Some)
