@@ -216,22 +216,21 @@ impl Demo<'_> {
             let line = self.style.paint(tone, &for_terminal(&line));
             self.text(&format!("      {line}\n"))?;
         }
-        match (&result, &*changed) {
-            (Ok(Processed { effect: Effect::Moved(transaction_id), .. }), _) => {
-                Ok(Some(transaction_id.clone()))
-            }
-            (Err(error), [entry]) if FailedOutcome::of_call(error) == FailedOutcome::Unknown => {
-                self.text(&format!(
-                    "\nWithout a response the client cannot know the outcome.\n\
-                     The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",
-                    entry.kind.as_str(),
-                    entry.amount,
-                    entry.transaction_id()
-                ))?;
-                Ok(None)
-            }
-            _ => Ok(None),
+        if let (Err(error), [entry]) = (&result, &*changed)
+            && FailedOutcome::of_call(error) == FailedOutcome::Unknown
+        {
+            self.text(&format!(
+                "\nWithout a response the client cannot know the outcome.\n\
+                 The ledger has the {} of {} as {}:\nsending it again would have charged twice.\n",
+                entry.kind.as_str(),
+                entry.amount,
+                entry.transaction_id()
+            ))?;
         }
+        Ok(match result {
+            Ok(Processed { effect: Effect::Moved(id), .. }) => Some(id),
+            _ => None,
+        })
     }
 
     /// The ledger without its voids: a void shows as the state of its payment.
