@@ -92,9 +92,10 @@ fn unbuffered_stdin() -> io::Result<impl Read> {
     Ok(io::stdin())
 }
 
-/// Options of a file that only its owner can read, if it is created.
+/// Options of a file to write, which only its owner can read if it is created.
 pub(crate) fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
+    options.write(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt as _;

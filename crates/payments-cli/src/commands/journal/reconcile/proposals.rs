@@ -172,7 +172,7 @@ impl NewFile<'_> {
     fn create(&self) -> Result<File, Failure> {
         let is_replaced = self.may_be_replaced();
         let mut options = files::private();
-        options.write(true).create_new(!is_replaced).truncate(is_replaced);
+        options.create_new(!is_replaced).truncate(is_replaced);
         options.open(self.path).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 self.exists()
