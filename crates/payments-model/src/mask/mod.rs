@@ -27,8 +27,9 @@ use unescaped::{DEPTH, unescaped};
 ///   URL or Rust's `Debug` (`\/`, `\u0034`, `&#x2F;`, `%2F`). A secret of fewer than eight characters is replaced only where no
 ///   letter or digit is next to it, because `917` is part of many harmless numbers. A secret of fewer than three characters is
 ///   ignored.
-/// - A secret of 12 to 19 digits is a card or account number. It is also replaced where separators stand between its digits:
-///   any characters except letters and asterisks, also as escapes of JSON, HTML or a URL (`\u00a0`, `&nbsp;`, `%20`).
+/// - A secret of eight or more digits and no letter is a card or account number. It is also replaced where other separators stand
+///   between its digits, or none: any characters except letters and asterisks, also as escapes of JSON, HTML or a URL (`\u00a0`,
+///   `&nbsp;`, `%20`).
 /// - Other card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check,
 ///   begins like the number of an issuer (22 to 27, 3, 4, 5, 6, 81 or 82), and is in one piece or in groups of at least
 ///   three digits with one or two other characters between them. These rules are chosen by this SDK.
@@ -303,6 +304,38 @@ mod tests {
         }
         for kept in ["6200x0000x0000x0006", "6200 0000 0000 00", "6200 0000 0000 0007", "6200****00000006"] {
             assert_eq!(mask(kept, &["6200000000000006"]), kept);
+        }
+    }
+
+    #[test]
+    fn account_number_is_found_with_any_separators_d52() {
+        for number in
+            ["02100002", "021000021", "12345678901", "1234-5678 9", "(12) 345/678", "01234567890123456789"]
+        {
+            let digits: Vec<_> = number.matches(|character: char| character.is_ascii_digit()).collect();
+            for separator in ["", " ", "-", ". ", " – ", "\u{a0}", r"\u00a0", "&nbsp;", "%20", r#"",""#] {
+                for size in [1, 2, 3, 4, 9] {
+                    let groups = digits.chunks(size).map(<[&str]>::concat);
+                    let text = format!("account {}, please", groups.collect::<Vec<_>>().join(separator));
+                    assert_eq!(
+                        mask(&text, &[number]),
+                        "account [redacted], please",
+                        "{number} {separator:?} {size}"
+                    );
+                    assert_eq!(
+                        redact(&text, &[number]),
+                        "account [redacted], please",
+                        "{number} {separator:?} {size}"
+                    );
+                    assert!(contains_secret(&text, &[number]) && contains_long_secret(&text, &[number]));
+                }
+            }
+        }
+        // Seven digits are too few, and a letter or an asterisk is no separator.
+        for (kept, secret) in
+            [("123 4567", "1234567"), ("0210x00021", "021000021"), ("0210*00021", "021000021")]
+        {
+            assert_eq!(mask(kept, &[secret]), kept);
         }
     }
 
