@@ -70,7 +70,7 @@ impl Check {
 
 pub(super) const REPEATED: Rule = "must appear only once";
 
-/// The rule for required texts.
+/// The rule for required texts, and for the reference that a person searches by.
 pub(super) fn not_blank(text: impl Into<String>) -> Result<String, Rule> {
     let text = text.into();
     crate::id::check_not_blank(&text).map(|()| text)

@@ -4,7 +4,7 @@ use std::fmt;
 use super::ConvenienceFee;
 use super::RequestMembers;
 use super::body::{Body, Object, check_size};
-use super::check::{Check, payable};
+use super::check::{Check, not_blank, payable};
 use super::draft::TokenDraft;
 use super::members::from_json;
 use crate::amount::Number;
@@ -119,7 +119,8 @@ impl TokenTransaction {
         let convenience_fee = check.required("ConvenienceFeeActive", draft.convenience_fee, Ok);
         let description = check.text("Description", draft.description);
         let reference_no = check.optional("ReferenceNo", draft.reference_no, |text| {
-            check_no_spreadsheet_value(&text).map(|()| text.into_owned())
+            let text = not_blank(text)?;
+            check_no_spreadsheet_value(&text).map(|()| text)
         });
         check.unknown(unknown, &[TokenDraft::NAMES]);
         let required = (|| Some((token_id?, amount?, convenience_fee?)))();
@@ -182,7 +183,8 @@ impl<'a> TokenTransactionBuilder<'a> {
         self
     }
 
-    /// Sets `ReferenceNo`, the caller's reference. Any text is accepted, except a formula or an error value of a spreadsheet.
+    /// Sets `ReferenceNo`, the caller's reference. Any text is accepted that is not blank, except a formula or an error value of a
+    /// spreadsheet: after an unknown outcome, a person searches for the payment by its reference.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
         self.draft.reference_no = text.into().into();
         self

@@ -837,6 +837,23 @@ fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
     }
 }
 
+/// With a blank reference, nobody could search for a payment of unknown outcome by it. Texts that are not searched for may be blank.
+#[test]
+fn blank_reference_is_refused_d30() {
+    for blank in ["", " ", "\t\u{a0}\u{3000}"] {
+        let document = json!({
+            "TokenId": "t", "Amount": 1, "ConvenienceFeeActive": false, "Description": blank, "ReferenceNo": blank
+        });
+        let read = TokenTransaction::from_json(document.to_string().as_bytes());
+        let built = TokenTransaction::builder("t", Amount::from_cents(1), ConvenienceFee::Inactive)
+            .description(blank)
+            .reference_no(blank)
+            .build();
+        assert_eq!(violations(read), ["ReferenceNo: must not be blank"], "{blank:?}");
+        assert_eq!(violations(built), ["ReferenceNo: must not be blank"], "{blank:?}");
+    }
+}
+
 #[test]
 fn accessors_return_what_was_set() {
     let request = sale(CARD, PAYER)
