@@ -29,9 +29,9 @@ impl Failure {
     }
 
     /// Of a rejection of this operation: whether it is about the payment or the void itself. Otherwise it is about the caller (HTTP
-    /// 401, 403 and 429) or the address (405, and 404 unless a void names a transaction that the service does not know), or something
-    /// between here and the service said it. No other card helps there: once the cause is fixed, a person may
-    /// [allow](crate::Journal::reopen) the request to be sent again.
+    /// 401, 403 and 429), the address (405, and 404 unless a void names a transaction that the service does not know) or the form of the
+    /// request (such as 413 and 415), or something between here and the service said it. No other card helps there: once the cause is
+    /// fixed, a person may [allow](crate::Journal::reopen) the request to be sent again.
     pub fn is_about_the_payment(&self, operation: Option<OperationName>) -> bool {
         ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
             && payments_core::Error::is_about_the_payment(self.http_status, operation)

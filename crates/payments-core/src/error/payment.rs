@@ -73,9 +73,10 @@ impl Error {
     /// Whether the service refused the payment or the void itself: a declined card, an expired token, a wrong field. Another card or
     /// a corrected request may help, so show the [`reason`](Self::reason) to the payer.
     ///
-    /// It is true only with [`Outcome::Rejected`], so this payment moved no money. It is false for a refusal of the caller (HTTP 401,
-    /// 403 and 429) or of the address (405, and 404 unless a void names a transaction that the service does not know), and for one
-    /// that something in front of the service sent: no other card helps there.
+    /// It is true only with [`Outcome::Rejected`], so this payment moved no money. It is false for a refusal of the caller (401, 403 and
+    /// 429), of the address (405, and 404 unless a void names a transaction that the service does not know) or of the form of the request
+    /// (such as 413 and 415), whether the HTTP status or the body's `status_code` says so. It is also false for a refusal that something
+    /// in front of the service sent. No other card helps there.
     ///
     /// ```
     /// # use bytes::Bytes;
@@ -93,16 +94,21 @@ impl Error {
     /// ```
     pub fn is_decline(&self) -> bool {
         let call = self.failed_call();
+        let http_status = call.http_status().map(|status| status.as_u16());
+        // Gateways put a status of their own into a body with HTTP 200 or 400.
+        let status_code = call.status_code().and_then(|code| code.parse().ok());
         self.0.outcome == Outcome::Rejected
             && call.refused_by() == Some(RefusedBy::Service)
-            && Self::is_about_the_payment(call.http_status().map(|status| status.as_u16()), call.operation())
+            && [http_status, status_code]
+                .into_iter()
+                .all(|status| Self::is_about_the_payment(status, call.operation()))
     }
 
     /// Of a refusal by the service with this HTTP status: whether it is about the payment or the void itself. For a refusal that was
     /// stored; [`is_decline`](Self::is_decline) asks it of this error.
     pub fn is_about_the_payment(http_status: Option<u16>, operation: Option<OperationName>) -> bool {
         match http_status {
-            Some(401 | 403 | 405 | 429) => false,
+            Some(401 | 403 | 405..=407 | 411 | 413..=417 | 421 | 426 | 428 | 429 | 431) => false,
             Some(404) => operation == Some(OperationName::Void),
             _ => true,
         }
