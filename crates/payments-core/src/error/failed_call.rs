@@ -245,6 +245,8 @@ impl FailedCall {
         match self.http_status().map(|status| status.as_u16()) {
             // An unreadable 2xx, but not a refusal in the body of a 2xx.
             Some(200..=299) => self.kind() != ErrorKind::Refused,
+            // Nothing is known of what it says.
+            Some(400..=499) if self.response().is_some_and(|response| !response.form.is_whole()) => true,
             Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
             // An invalid certificate or configuration will still be invalid in a second.
             None => self.transport_error().is_some_and(|error| !error.is_permanent()),

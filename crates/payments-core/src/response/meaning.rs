@@ -77,11 +77,14 @@ fn is_consistent_with_failure(code: Code) -> bool {
     }
 }
 
-/// What a response to a `GET` means. The request moves no money.
+/// What a response to a `GET` means. The request moves no money, but what was not read whole proves nothing here either: neither that
+/// a record does not exist, nor who refused.
 pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning {
-    match (http.as_u16(), summary.status) {
+    let Summary { is_whole, status, code, has_data, names_transaction: _ } = summary;
+    match (http.as_u16(), status) {
+        _ if !is_whole => Meaning::Unclear,
         (204, _) => Meaning::Unclear,
-        (200..=299, Status::Success | Status::Absent) if summary.code == LOOKUP_FOUND && summary.has_data => {
+        (200..=299, Status::Success | Status::Absent) if code == LOOKUP_FOUND && has_data => {
             Meaning::Processed
         }
         (200..=299 | 400..=499, Status::Failure) => Meaning::Refused(RefusedBy::Service),
@@ -223,10 +226,11 @@ mod tests {
     }
 
     #[test]
-    fn a_4xx_that_was_not_read_whole_is_unclear_with_any_words_d09_d10() {
+    fn a_4xx_that_was_not_read_whole_is_unclear_with_any_words_d09_d10_d12() {
         for (http, summary, meaning) in every_payment() {
             if http.is_client_error() && !summary.is_whole {
                 assert_eq!(meaning, Meaning::Unclear, "{http} {summary:?}");
+                assert_eq!(meaning_for_lookup(http, summary), Meaning::Unclear, "{http} {summary:?}");
             }
         }
     }

@@ -175,6 +175,23 @@ fn an_unreadable_response_is_retried_d12() {
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
         assert_eq!(script.sent(), 2, "{status}");
     }
+    let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    let encoded = |status| {
+        let Step::Respond(mut response) = response(status, failed) else { unreachable!() };
+        response.headers_mut().insert("content-encoding", http::HeaderValue::from_static("gzip"));
+        Step::Respond(response)
+    };
+    let cut = |status| {
+        let Step::Respond(response) = response(status, failed) else { unreachable!() };
+        Step::Fail(TransportError::answered(TransportErrorKind::BodyTruncated, response))
+    };
+    for status in [400, 401, 403, 404, 422] {
+        for step in [encoded(status), cut(status), response(status, &failed[..20])] {
+            let script = Script::new([step, found()]);
+            block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
+            assert_eq!(script.sent(), 2, "{status}");
+        }
+    }
 }
 
 #[test]

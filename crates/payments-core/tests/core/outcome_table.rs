@@ -306,7 +306,7 @@ const LOOKUP: &[Row] = &[
     },
     Row {
         number: 12,
-        evidence: "a lookup: 4xx, or a 2xx whose `status` is one of row 6's",
+        evidence: "a lookup: a 4xx that was read whole, or a 2xx whose `status` is one of row 6's",
         means: Means::LookupFailed { is_rejected: true },
         cases: &[
             Response(404, r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#),
@@ -330,6 +330,10 @@ const LOOKUP: &[Row] = &[
             Response(301, ""),
             Response(500, ""),
             Response(503, "<html>"),
+            Encoded(404, "gzip", r#"{"status":"failed","status_code":404}"#),
+            Encoded(200, "gzip", r#"{"status":"failed","status_code":404}"#),
+            Response(404, r#"{"status":"failed","status_code":"#),
+            Cut(404, r#"{"status":"failed","status_code":404}"#),
         ],
     },
 ];
