@@ -1,6 +1,7 @@
 use std::fmt;
 
 use http::{HeaderMap, HeaderName, HeaderValue};
+use payments_model::unversioned::printable_field_name;
 
 use crate::error::{ConfigurationError, Error};
 
@@ -55,13 +56,12 @@ impl CallerHeaders {
         name: impl TryInto<HeaderName>,
         value: impl TryInto<HeaderValue>,
     ) -> Result<(), Error> {
-        let name = name.try_into().map_err(|_| ConfigurationError::HeaderSyntax)?;
-        let value = value.try_into().map_err(|_| ConfigurationError::HeaderSyntax)?;
-        if value.to_str().is_err() {
-            return Err(ConfigurationError::HeaderSyntax.into());
-        }
+        let name: HeaderName = name.try_into().map_err(|_| ConfigurationError::HeaderName)?;
+        let shown_name = || printable_field_name(name.as_str()).into_owned();
+        let value = value.try_into().ok().filter(|value: &HeaderValue| value.to_str().is_ok());
+        let value = value.ok_or_else(|| ConfigurationError::HeaderValue(shown_name()))?;
         if is_reserved(name.as_str()) {
-            return Err(ConfigurationError::HeaderReserved.into());
+            return Err(ConfigurationError::HeaderReserved(shown_name()).into());
         }
         let mut headers = self.0.clone();
         headers.insert(name, value);
@@ -177,6 +177,32 @@ mod tests {
             assert_eq!(error.kind(), ErrorKind::Configuration, "{name:?}: {value:?}");
         }
         assert!(headers.0.is_empty());
+    }
+
+    #[test]
+    fn a_refused_header_is_named_and_its_value_not_shown() {
+        for (name, value, message) in [
+            (
+                "X-Trace",
+                "sk_live_51H\n",
+                "the caller header x-trace is not valid: its value may contain only visible ASCII",
+            ),
+            (
+                "x-trace",
+                "sk_live_51H\u{e4}",
+                "the caller header x-trace is not valid: its value may contain only visible ASCII",
+            ),
+            (
+                "Content-MD5",
+                "sk_live_51H",
+                "the caller header content-md5 is reserved for this SDK or the HTTP stack",
+            ),
+            ("sk_live_51H: x", "1", "the name of a caller header is not one that HTTP allows"),
+            ("x4242424242424242", "\n", "the caller header \"x****************\" is not valid"),
+        ] {
+            let error = CallerHeaders::new().insert(name, value).unwrap_err().to_string();
+            assert!(error.starts_with(message) && !error.contains("sk_live"), "{error}");
+        }
     }
 
     #[test]

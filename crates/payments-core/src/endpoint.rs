@@ -6,14 +6,14 @@ use std::net::Ipv6Addr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::uri::{Authority, PathAndQuery, Scheme};
+use http::uri::{InvalidUri, PathAndQuery};
 use http::{HeaderValue, Uri};
 use payments_model::unversioned::{contains_long_secret, redact};
 use zeroize::Zeroizing;
 
 use crate::OperationName;
 use crate::error::{ConfigurationError, Error};
-use crate::transport::ServerAddress;
+use crate::transport::{InvalidServerAddress, ServerAddress};
 
 /// The base URL of the service and the API key for it: one environment, sandbox or production.
 ///
@@ -40,12 +40,12 @@ impl Endpoint {
     ///
     /// # Errors
     ///
-    /// A configuration error, before anything is sent, if the URL
+    /// A configuration error, before anything is sent, that says what is wrong and shows no part of the URL: if the URL
     ///
     /// - is not absolute,
     /// - is not `https`. Plain `http` is accepted for a loopback address or `localhost` only, because card numbers would otherwise
     ///   cross the network unencrypted,
-    /// - contains a user name, a query or a fragment,
+    /// - contains a user name, a query or a fragment, white space or a control character,
     /// - has a host or port that [`ServerAddress::of`](crate::transport::ServerAddress::of) refuses. Its rules are chosen by this
     ///   SDK.
     ///
@@ -58,11 +58,18 @@ impl Endpoint {
     /// # Ok::<(), payments_core::Error>(())
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
-        let base_url = check(base_url)?;
-        let base: Uri = base_url.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
-        let server = ServerAddress::of(&base).map_err(|_| ConfigurationError::BaseUrlSyntax)?;
+        let base_url = in_one_spelling(base_url)?;
+        let base: Uri =
+            base_url.parse().map_err(|error: InvalidUri| invalid(format!("cannot be read: {error}")))?;
+        let server = ServerAddress::of(&base).map_err(|error| invalid(error.rule()))?;
+        if base.query().is_some() {
+            return Err(invalid(EXTRAS).into());
+        }
         if !server.is_https() && !server.is_loopback() {
-            return Err(ConfigurationError::BaseUrlNotHttps.into());
+            return Err(invalid(
+                "is not https; plain http is allowed only for loopback addresses and localhost",
+            )
+            .into());
         }
         let service = service(&server, path_prefix(&base), &api_key);
         let base_url = base_url.into_owned();
@@ -140,6 +147,11 @@ impl Endpoint {
         [&*prefix, operation.path_template()].concat()
     }
 
+    /// The host of the server, for spans and metrics.
+    pub(crate) fn shown_host(&self) -> Cow<'_, str> {
+        without_key(self.server().host(), &self.inner.api_key)
+    }
+
     pub(crate) fn api_key(&self) -> &ApiKey {
         &self.inner.api_key
     }
@@ -149,11 +161,9 @@ impl Endpoint {
         let collection = operation.path_template().trim_end_matches("{id}");
         let path = [path_prefix(&self.inner.base), collection, id].concat();
         let mut parts = self.inner.base.clone().into_parts();
-        parts.path_and_query = Some(
-            PathAndQuery::from_maybe_shared(Bytes::from(path))
-                .map_err(|_| ConfigurationError::BaseUrlSyntax)?,
-        );
-        Uri::from_parts(parts).map_err(|_| ConfigurationError::BaseUrlSyntax)
+        let path = PathAndQuery::from_maybe_shared(Bytes::from(path));
+        parts.path_and_query = Some(path.map_err(|error| invalid(format!("cannot be read: {error}")))?);
+        Uri::from_parts(parts).map_err(|error| invalid(format!("cannot be read: {error}")))
     }
 }
 
@@ -236,36 +246,33 @@ fn service(server: &ServerAddress, path: &str, api_key: &ApiKey) -> String {
     format!("{scheme}://{host}{port}{path}")
 }
 
-/// Returns the URL without trailing slashes, if it is an absolute one without extras.
-fn check(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
+/// The URL without trailing slashes, and with a port such as `0443` written as `443`: HTTP stacks read the longer spelling differently.
+fn in_one_spelling(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
     // `http::Uri` silently drops everything after `#`, so this checks the text and not the parsed URL.
     if base_url.contains('#') {
-        return Err(ConfigurationError::BaseUrlExtras);
+        return Err(invalid(EXTRAS));
     }
     if base_url.contains(|letter: char| letter.is_whitespace() || letter.is_control()) {
-        return Err(ConfigurationError::BaseUrlSyntax);
+        return Err(invalid("has white space or a control character"));
     }
-    let uri: Uri = base_url.parse().map_err(|_| ConfigurationError::BaseUrlSyntax)?;
-    let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
-        return Err(ConfigurationError::BaseUrlSyntax);
-    };
-    if authority.as_str().contains('@') || uri.query().is_some() {
-        return Err(ConfigurationError::BaseUrlExtras);
-    }
-    if ![Scheme::HTTPS, Scheme::HTTP].contains(scheme) {
-        return Err(ConfigurationError::BaseUrlNotHttps);
-    }
-    Ok(without_zeros_before_port(base_url.trim_end_matches('/'), authority))
+    let base_url = base_url.trim_end_matches('/');
+    let absolute = base_url.split_once("://");
+    let (scheme, rest) = absolute.ok_or_else(|| invalid(InvalidServerAddress::NOT_ABSOLUTE.rule()))?;
+    let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    Ok(match authority.rsplit_once(':') {
+        Some((host, port)) if port.starts_with('0') && is_number(port) => {
+            Cow::Owned(format!("{scheme}://{host}:{}{path}", port.trim_start_matches('0')))
+        }
+        _ => Cow::Borrowed(base_url),
+    })
 }
 
-/// The URL with this authority and a port such as `0443` written as `443`: another spelling, which HTTP stacks read differently.
-fn without_zeros_before_port<'a>(base_url: &'a str, authority: &Authority) -> Cow<'a, str> {
-    let port = authority.as_str()[authority.host().len()..].strip_prefix(":0");
-    let Some((after_zero, (before, after))) = port.zip(base_url.split_once(authority.as_str())) else {
-        return Cow::Borrowed(base_url);
-    };
-    Cow::Owned([before, authority.host(), ":", after_zero.trim_start_matches('0'), after].concat())
+fn invalid(rule: impl Into<Cow<'static, str>>) -> ConfigurationError {
+    ConfigurationError::BaseUrl(rule.into())
 }
+
+const EXTRAS: &str = "contains a user name, a query or a fragment";
 
 #[cfg(test)]
 mod tests {
@@ -337,6 +344,30 @@ mod tests {
             let error = endpoint(bad).expect_err(bad);
             assert_eq!(error.kind(), ErrorKind::Configuration, "{bad}");
             assert!(!error.to_string().contains("secret"));
+        }
+    }
+
+    #[test]
+    fn a_refused_base_url_is_explained_and_not_shown_d24_d25() {
+        let long = format!("https://pay.example.com/sk_live_51H/{}", "x".repeat(70_000));
+        for (bad, reason) in [
+            ("https://sk_live_51H.example.com:99999/x", "has a port that is not a number from 1 to 65535"),
+            ("https://sk_live_51H.example.com:0/x", "has a port that is not a number from 1 to 65535"),
+            ("https://sk_live_51H!/x", "has a host that is neither"),
+            ("https://[sk_live_51H]/x", "has a host that is neither"),
+            ("https://pay.example.com/sk_live_51H ", "has white space or a control character"),
+            ("pay.example.com/sk_live_51H", "is not an absolute URL such as"),
+            ("ftp://pay.example.com/sk_live_51H", "is neither https nor http"),
+            ("http://pay.example.com/sk_live_51H", "is not https; plain http"),
+            ("https://sk_live_51H@pay.example.com", "contains a user name"),
+            ("https://pay.example.com/x?key=sk_live_51H", "contains a user name, a query"),
+            ("https://pay.example.com/x#sk_live_51H", "contains a user name, a query or a fragment"),
+            ("https://pay.example.com/<sk_live_51H>", "cannot be read: invalid uri character"),
+            (&long, "cannot be read: uri too long"),
+        ] {
+            let message = endpoint(bad).expect_err(bad).to_string();
+            assert!(message.starts_with(&format!("the base URL {reason}")), "{bad}: {message}");
+            assert!(!message.contains("sk_live"), "{message}");
         }
     }
 

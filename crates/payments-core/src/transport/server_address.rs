@@ -31,8 +31,20 @@ pub struct ServerAddress {
 
 /// Why a URI names no server. The text contains no part of the URI.
 #[derive(Clone, Copy, Debug, Error)]
-#[error("{0}")]
+#[error("the URI {0}")]
 pub struct InvalidServerAddress(&'static str);
+
+impl InvalidServerAddress {
+    pub(crate) const NOT_ABSOLUTE: Self = Self("is not an absolute URL such as https://host/api/v1/public");
+    const HOST: Self = Self(
+        "has a host that is neither an IPv6 address in brackets nor made of ASCII letters, digits and - . _",
+    );
+
+    /// What is wrong, worded to follow the name of the URI.
+    pub(crate) const fn rule(self) -> &'static str {
+        self.0
+    }
+}
 
 impl ServerAddress {
     /// The server that this absolute URI names.
@@ -49,23 +61,25 @@ impl ServerAddress {
         let is_https = match uri.scheme() {
             Some(scheme) if *scheme == Scheme::HTTPS => true,
             Some(scheme) if *scheme == Scheme::HTTP => false,
-            Some(_) => return Err(InvalidServerAddress("the URI is neither https nor http")),
-            None => return Err(InvalidServerAddress("the URI is not absolute")),
+            Some(_) => return Err(InvalidServerAddress("is neither https nor http")),
+            None => return Err(InvalidServerAddress::NOT_ABSOLUTE),
         };
         let default_port = if is_https { 443 } else { 80 };
-        let authority = uri.authority().ok_or(InvalidServerAddress("the URI has no host"))?;
+        let authority = uri.authority().ok_or(InvalidServerAddress::NOT_ABSOLUTE)?;
         if authority.as_str().contains('@') {
-            return Err(InvalidServerAddress("the URI contains a user name"));
+            return Err(InvalidServerAddress("contains a user name, a query or a fragment"));
         }
         let host = authority.host();
+        if !is_host(host) {
+            return Err(InvalidServerAddress::HOST);
+        }
         let port = match &authority.as_str()[host.len()..] {
             "" => Some(default_port),
             port => port.strip_prefix(':').and_then(parsed_port),
         };
-        let unusable = InvalidServerAddress("the URI has no usable host and port");
-        let port = port.filter(|_| is_host(host)).ok_or(unusable)?;
+        let port = port.ok_or(InvalidServerAddress("has a port that is not a number from 1 to 65535"))?;
         let text = if port == default_port { host.to_owned() } else { format!("{host}:{port}") };
-        let host_header = HeaderValue::try_from(text).map_err(|_| unusable)?;
+        let host_header = HeaderValue::try_from(text).map_err(|_| InvalidServerAddress::HOST)?;
         Ok(Self { is_https, host_header, host_length: host.len(), port })
     }
 
