@@ -51,7 +51,7 @@ pub(crate) fn of_attempt(call: &Span, operation: OperationName, endpoint: &Endpo
     if !span.is_disabled() {
         let (server, template) = (endpoint.server(), endpoint.url_template(operation));
         span.record("otel.name", format_args!("{} {template}", operation.method()).to_string());
-        span.record("server.address", server.host());
+        span.record("server.address", &*endpoint.shown_host());
         span.record("server.port", server.port());
         span.record("url.template", template);
         span.record("http.request.resend_count", (attempt > 1).then(|| attempt - 1));

@@ -64,11 +64,10 @@ impl MeterObserver {
     }
 
     fn time(&self, operation: OperationName, seconds: f64, more: impl IntoIterator<Item = KeyValue>) {
-        let server = self.endpoint.server();
         let mut attributes = vec![
             KeyValue::new("http.request.method", operation.method()),
-            KeyValue::new("server.address", server.host().to_owned()),
-            KeyValue::new("server.port", i64::from(server.port())),
+            KeyValue::new("server.address", self.endpoint.shown_host().into_owned()),
+            KeyValue::new("server.port", i64::from(self.endpoint.server().port())),
             KeyValue::new("url.template", self.endpoint.url_template(operation)),
         ];
         attributes.extend(more);

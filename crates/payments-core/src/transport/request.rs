@@ -1,7 +1,9 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method, Uri};
+use http::header::AUTHORIZATION;
+use http::{HeaderMap, HeaderValue, Method, Uri};
+use payments_model::unversioned::redact;
 
 use super::deadlines::Deadlines;
 use super::error::{TransportError, TransportErrorKind};
@@ -11,7 +13,7 @@ use crate::operation::OperationName;
 /// One request, ready to be sent once, with its deadlines and its response cap.
 ///
 /// `Authorization` is set and marked sensitive, the URI is absolute, and the body of a POST is never empty. The body
-/// contains card data, so `Debug` shows only its length.
+/// contains card data, so `Debug` shows only its length. If somebody has put the API key into the base URL, `Debug` masks it there.
 pub struct TransportRequest {
     pub(crate) request: http::Request<Bytes>,
     pub(crate) server: Result<ServerAddress, InvalidServerAddress>,
@@ -93,9 +95,11 @@ impl TransportRequest {
 impl fmt::Debug for TransportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { request, server: _, operation, deadlines, response_cap } = self;
+        let api_key = request.headers().get(AUTHORIZATION).map(HeaderValue::to_str);
+        let api_key = api_key.and_then(Result::ok).unwrap_or_default();
         f.debug_struct("TransportRequest")
             .field("method", request.method())
-            .field("uri", request.uri())
+            .field("uri", &format_args!("{}", redact(&request.uri().to_string(), &[api_key])))
             .field("operation", operation)
             .field("deadlines", deadlines)
             .field("response_cap", response_cap)

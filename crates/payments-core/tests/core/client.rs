@@ -789,6 +789,19 @@ fn debug_shows_the_settings_and_not_the_key_d25() {
     }
 }
 
+/// Somebody may have put the key into the base URL.
+#[test]
+fn debug_of_a_request_shows_no_key_in_its_url_d25_d62() {
+    let key = "sk_canary_7Qz";
+    let base_url = format!("https://{key}.example.com/{key}/v1");
+    let endpoint = Endpoint::new(&base_url, ApiKey::new(key).unwrap()).unwrap();
+    let request = GetTransaction::new(id()).request(&endpoint).unwrap();
+    let request = TransportRequest::new(request, OperationName::GetTransaction, Deadlines::default(), 1);
+    let shown = format!("{request:?} {request:#?}");
+    assert!(shown.contains("https://[redacted].example.com/[redacted]/v1/transaction/t"), "{shown}");
+    assert!(!shown.contains("canary"), "{shown}");
+}
+
 #[test]
 fn caller_headers_are_sent_with_every_attempt_and_override_the_clients() {
     let gateway = FakeGateway::new();

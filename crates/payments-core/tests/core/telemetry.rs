@@ -20,7 +20,7 @@ use payments_core::model::{
     Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
 };
 use payments_core::unversioned::MeterObserver;
-use payments_core::{Client, OperationName};
+use payments_core::{ApiKey, Client, Endpoint, OperationName};
 use payments_fake::{FakeGateway, Fault, block_on};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -163,6 +163,28 @@ fn no_span_holds_a_secret_d62() {
         !shown.contains(CARD) && !shown.contains("739\"") && !shown.contains(FakeGateway::API_KEY),
         "{shown}"
     );
+}
+
+#[test]
+fn no_span_or_metric_has_a_key_of_the_base_url_d25_d62() {
+    let key = "sk_canary_7Qz";
+    let endpoint =
+        || Endpoint::new(&format!("https://{key}.example.com/{key}/v1"), ApiKey::new(key).unwrap()).unwrap();
+    let exporter = InMemoryMetricExporter::default();
+    let provider =
+        SdkMeterProvider::builder().with_reader(PeriodicReader::builder(exporter.clone()).build()).build();
+    let spans = recorded(|gateway| {
+        let observer = MeterObserver::new(&provider.meter("test"), &endpoint());
+        let client = Client::builder(endpoint(), gateway.transport(), gateway.clock().clone());
+        block_on(client.observer(observer).build().process_token(&payment("a"))).unwrap_err();
+    });
+    provider.force_flush().unwrap();
+    let shown = format!("{spans:?} {:?}", exporter.get_finished_metrics().unwrap());
+    assert!(
+        shown.contains("[redacted].example.com") && shown.contains("/[redacted]/v1/token-transaction"),
+        "{shown}"
+    );
+    assert!(!shown.contains("canary"), "{shown}");
 }
 
 #[test]
