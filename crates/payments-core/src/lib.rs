@@ -152,5 +152,5 @@ pub use transport::deadlines::Deadlines;
 pub use transport::error::{Delivery, TransportError, TransportErrorKind};
 pub use transport::request::TransportRequest;
 pub use transport::response::TransportResponse;
-pub use transport::stack::Transport;
 pub use transport::timer::{Sleep, SystemTimer, Timer};
+pub use transport::transport_trait::Transport;

@@ -6,7 +6,7 @@ use super::Client;
 use super::random::{RandomSource, SystemRandom};
 use super::retry::DEFAULT_RETRIES;
 use crate::observer::Observer;
-use crate::transport::stack::ErasedTransport;
+use crate::transport::transport_trait::ErasedTransport;
 use crate::{CallerHeaders, Deadlines, Endpoint, Timer, Transport, TransportRequest};
 
 /// Builds a [`Client`] or a [`blocking::Client`](crate::blocking::Client), depending on the transport.

@@ -1,4 +1,9 @@
-use std::time::Duration;
+//! How long an attempt may take, and what every transport needs to keep that.
+
+use std::future::{Future, poll_fn};
+use std::pin::pin;
+use std::task::Poll;
+use std::time::{Duration, Instant};
 
 /// How long one attempt may take: to connect, and in total. Both are counted from the first poll of
 /// [`Transport::send`](crate::Transport::send).
@@ -48,6 +53,35 @@ impl Default for Deadlines {
     }
 }
 
+/// The output of `work`, or `None` if `limit` ends first.
+///
+/// The work is polled first, so evidence that is ready at the same moment is never discarded. The limit is not polled if the work
+/// is ready at once.
+pub async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
+    let (mut limit, mut work) = (pin!(limit), pin!(work));
+    poll_fn(|context| match work.as_mut().poll(context) {
+        Poll::Ready(output) => Poll::Ready(Some(output)),
+        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
+    })
+    .await
+}
+
+/// How much longer a call lasts if the timer of its `deadline` fires at `now`: `None`, unless that is clearly late.
+///
+/// Then this process was stopped, by Ctrl-Z, `docker pause` or a debugger. Responses may have arrived meanwhile, and when the process
+/// continues, its timers fire before its HTTP stack has read them. Without a short grace, answered payments would be unknown.
+///
+/// Only for a request that may have been sent. One that was not sent by its deadline must never be sent.
+pub fn grace_after_stop(deadline: Instant, now: Instant) -> Option<Duration> {
+    (now.saturating_duration_since(deadline) > CLEARLY_LATE).then_some(GRACE)
+}
+
+/// Chosen by this SDK: later than the timers of a busy machine fire.
+const CLEARLY_LATE: Duration = Duration::from_millis(250);
+
+/// Chosen by this SDK: enough to read a response that is here.
+const GRACE: Duration = Duration::from_millis(100);
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -59,5 +93,14 @@ mod tests {
             let deadlines = Deadlines::new(requested, requested);
             assert_eq!((deadlines.connect(), deadlines.total()), (year, year));
         }
+    }
+
+    #[test]
+    fn only_a_timer_that_fires_clearly_late_gives_a_grace_d23() {
+        let deadline = Instant::now();
+        assert_eq!(grace_after_stop(deadline + CLEARLY_LATE, deadline), None);
+        assert_eq!(grace_after_stop(deadline, deadline + CLEARLY_LATE), None);
+        let late = deadline + CLEARLY_LATE + Duration::from_nanos(1);
+        assert_eq!(grace_after_stop(deadline, late), Some(GRACE));
     }
 }

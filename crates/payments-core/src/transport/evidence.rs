@@ -1,45 +1,12 @@
-//! What every transport needs to turn its stack's errors and responses into evidence.
+//! What the errors and responses of an HTTP stack prove.
 
 use std::error::Error as StdError;
-use std::future::{Future, poll_fn};
 use std::io::Error as IoError;
 use std::iter;
-use std::pin::pin;
-use std::task::Poll;
-use std::time::{Duration, Instant};
 
 use http::HeaderMap;
 use http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use thiserror::Error;
-
-/// The output of `work`, or `None` if `limit` ends first.
-///
-/// The work is polled first, so evidence that is ready at the same moment is never discarded. The limit is not polled if the work
-/// is ready at once.
-pub async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output = T>) -> Option<T> {
-    let (mut limit, mut work) = (pin!(limit), pin!(work));
-    poll_fn(|context| match work.as_mut().poll(context) {
-        Poll::Ready(output) => Poll::Ready(Some(output)),
-        Poll::Pending => limit.as_mut().poll(context).map(|()| None),
-    })
-    .await
-}
-
-/// How much longer a call lasts if the timer of its `deadline` fires at `now`: `None`, unless that is clearly late.
-///
-/// Then this process was stopped, by Ctrl-Z, `docker pause` or a debugger. Responses may have arrived meanwhile, and when the process
-/// continues, its timers fire before its HTTP stack has read them. Without a short grace, answered payments would be unknown.
-///
-/// Only for a request that may have been sent. One that was not sent by its deadline must never be sent.
-pub fn grace_after_stop(deadline: Instant, now: Instant) -> Option<Duration> {
-    (now.saturating_duration_since(deadline) > CLEARLY_LATE).then_some(GRACE)
-}
-
-/// Chosen by this SDK: later than the timers of a busy machine fire.
-const CLEARLY_LATE: Duration = Duration::from_millis(250);
-
-/// Chosen by this SDK: enough to read a response that is here.
-const GRACE: Duration = Duration::from_millis(100);
 
 /// This error and its causes, from the outermost to the innermost.
 ///
@@ -101,15 +68,6 @@ mod tests {
         let alert = causes(&outer).find_map(|cause| cause.downcast_ref());
         assert_eq!(alert, Some(&ClientCertificateAlert::Required));
         assert_eq!(causes(&outer).count(), 3);
-    }
-
-    #[test]
-    fn only_a_timer_that_fires_clearly_late_gives_a_grace_d23() {
-        let deadline = Instant::now();
-        assert_eq!(grace_after_stop(deadline + CLEARLY_LATE, deadline), None);
-        assert_eq!(grace_after_stop(deadline, deadline + CLEARLY_LATE), None);
-        let late = deadline + CLEARLY_LATE + Duration::from_nanos(1);
-        assert_eq!(grace_after_stop(deadline, late), Some(GRACE));
     }
 
     #[test]

@@ -6,9 +6,10 @@ mod evidence;
 pub(crate) mod request;
 pub(crate) mod response;
 mod server_address;
-pub(crate) mod stack;
 mod system_sleep;
 pub(crate) mod timer;
+pub(crate) mod transport_trait;
 
-pub use evidence::{ClientCertificateAlert, before, causes, grace_after_stop, has_ambiguous_length};
+pub use deadlines::{before, grace_after_stop};
+pub use evidence::{ClientCertificateAlert, causes, has_ambiguous_length};
 pub use server_address::{InvalidServerAddress, ServerAddress};
