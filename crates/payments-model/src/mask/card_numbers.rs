@@ -3,23 +3,22 @@
 use std::ops::{Range, RangeInclusive};
 
 use super::digits::has_digits;
-use super::escapes::{FILLER, readings};
+use super::readings::readings;
 use crate::card::passes_luhn;
 
 /// Whether the text contains a card-like number.
 pub(crate) fn contains_card_number(text: &str) -> bool {
-    may_contain_card_number(text) && readings(text).iter().any(|read| !card_numbers(&read(text)).is_empty())
-}
-
-/// A quick check.
-pub(crate) fn may_contain_card_number(text: &str) -> bool {
-    has_digits(text, *CARD_DIGITS.start())
+    readings(text).any(|reading| !card_numbers(&reading.text).is_empty())
 }
 
 /// The card-like numbers in the text, from left to right.
 pub(super) fn card_numbers(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if !has_digits(text, *CARD_DIGITS.start()) {
+        return found;
+    }
     let groups = groups_of_digits(text);
-    let (mut found, mut first) = (Vec::new(), 0);
+    let mut first = 0;
     while first < groups.len() {
         match card_number_at(text, &groups[first..]) {
             Some(count) => {
@@ -59,7 +58,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
     let mut longest = None;
     for (index, group) in groups.iter().enumerate() {
         let gap = if index > 0 { &text[groups[index - 1].end..group.start] } else { "" };
-        if gap.chars().filter(|character| *character != FILLER).count() > LONGEST_GAP
+        if gap.chars().count() > LONGEST_GAP
             || gap.contains(char::is_alphanumeric)
             || group.len() < SMALLEST_GROUP
             || digits.len() + group.len() > *CARD_DIGITS.end()

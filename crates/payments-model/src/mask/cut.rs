@@ -1,61 +1,45 @@
 //! The end of a text that was cut.
 
-use super::escapes::{FILLER, LONGEST_ESCAPE, begins_escape, is_of_escape, with_escapes_read};
-use super::unescaped::unescaped;
+use std::iter::repeat_n;
+
+use super::readings::{LONGEST_ESCAPE, begins_escape, readings};
 
 /// The start of a text, without what may be part of one of these secrets or of a number at its end, and without half an escape.
 ///
 /// For a text that was cut: [`mask`](super::mask) does not recognize the beginning of a secret or of a number.
 pub fn without_half_a_secret<'t>(start: &'t [u8], secrets: &[&str]) -> &'t [u8] {
-    let longest = secrets.iter().map(|secret| secret.len()).max().unwrap_or_default();
-    let from = start.len().saturating_sub(longest * LONGEST_CHARACTER);
-    let tail = text_of(&start[from..]);
-    let last = tail.bytes().rev().take(LONGEST_ESCAPE).position(begins_escape);
-    let half_escape = last.map_or(tail.len(), |at| tail[..tail.len() - at - 1].trim_end_matches('\\').len());
-    let end = [&tail, &tail[..half_escape]].map(|tail| length_without_half(tail, secrets));
-    without_half_a_number(&start[..from + end[0].min(end[1])])
+    let escape = start.iter().rev().take(LONGEST_ESCAPE).position(|byte| begins_escape(*byte));
+    let end = escape.map_or(start.len(), |at| start.len() - at - 1);
+    let end = start[..end].iter().rposition(|byte| *byte != b'\\').map_or(0, |last| last + 1);
+    let text = text_of(&start[..end]);
+    let ends = readings(&text).map(|reading| {
+        let text = &*reading.text;
+        let letter = text.rfind(|character: char| character.is_alphanumeric() && !character.is_ascii_digit());
+        let digits = text[letter.unwrap_or(0)..].find(|character: char| character.is_ascii_digit());
+        let number = digits.map_or(text.len(), |digits| letter.unwrap_or(0) + digits);
+        reading.place(number.min(text.len() - half_a_secret(text, secrets)))
+    });
+    &start[..ends.min().unwrap_or(end)]
 }
 
-/// The length of the text without part of a secret at its end, as it is written or with escapes.
-fn length_without_half(text: &str, secrets: &[&str]) -> usize {
-    let half = |text: &str| {
-        let halves = secrets.iter().filter_map(|secret| {
-            let secret = secret.as_bytes();
-            (1..secret.len()).rev().find(|&length| text.as_bytes().ends_with(&secret[..length]))
-        });
-        halves.max().unwrap_or_default()
-    };
-    let of_escaped = unescaped(text).map(|read| read.place(read.text.len() - half(&read.text)));
-    of_escaped.fold(text.len() - half(text), usize::min)
+/// The length of the longest part of a secret with which the text ends.
+fn half_a_secret(text: &str, secrets: &[&str]) -> usize {
+    let halves = secrets.iter().filter_map(|secret| {
+        let secret = secret.as_bytes();
+        (1..secret.len()).rev().find(|&length| text.as_bytes().ends_with(&secret[..length]))
+    });
+    halves.max().unwrap_or_default()
 }
 
-/// The text with one [`FILLER`] for each byte that is not UTF-8.
+/// The text, with one character of one byte for each byte that is not UTF-8.
 fn text_of(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
         text.push_str(chunk.valid());
-        text.extend(chunk.invalid().iter().map(|_| FILLER));
+        text.extend(repeat_n('\0', chunk.invalid().len()));
     }
     text
 }
-
-fn without_half_a_number(start: &[u8]) -> &[u8] {
-    // Nearly always a few bytes before the end. Nothing before it matters.
-    let is_letter = |place: usize| start[place].is_ascii_alphabetic() && !is_of_escape(start, place);
-    let last_letter = (0..start.len()).rev().find(|&place| is_letter(place)).unwrap_or(0);
-    let end = start.len().saturating_sub(LONGEST_ESCAPE).max(last_letter);
-    let half_escape = start[end..].iter().rposition(|byte| begins_escape(*byte));
-    let end = half_escape.map_or(start.len(), |at| end + at);
-    let text = text_of(&start[last_letter..end]);
-    let text = with_escapes_read(&text);
-    let is_letter = |character: char| character.is_alphanumeric() && !character.is_ascii_digit();
-    let from = text.rfind(is_letter).unwrap_or(0);
-    let digits = text[from..].find(|character: char| character.is_ascii_digit());
-    &start[..digits.map_or(end, |digits| last_letter + from + digits)]
-}
-
-/// How much of a text can stand for one byte of a secret: `\\\\u0041` in JSON in JSON.
-const LONGEST_CHARACTER: usize = 12;
 
 #[cfg(test)]
 mod tests {
@@ -78,7 +62,7 @@ mod tests {
             (b"", b""),
             (b"6212", b""),
         ] {
-            assert_eq!(without_half_a_number(text), kept, "{}", String::from_utf8_lossy(text));
+            assert_eq!(without_half_a_secret(text, &[]), kept, "{}", String::from_utf8_lossy(text));
         }
     }
 }

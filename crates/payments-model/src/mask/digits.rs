@@ -1,41 +1,9 @@
 //! A quick check for the digits of a number.
 
-use memchr::memchr3_iter;
-
-use super::escapes::escape_length;
-
-/// Whether there may be this many digits without a letter between them, in any [reading](readings). A quick check: dates and random
-/// ids have few.
+/// Whether there are this many digits without a letter of ASCII between them. A quick check: dates and random ids have few, and nearly
+/// always there are no digits, or a letter follows them soon.
 pub(super) fn has_digits(text: &str, count: usize) -> bool {
-    let bytes = text.as_bytes();
-    if bytes.len() < count {
-        return false;
-    }
-    let (mut start, mut run) = (0, 0);
-    for at in memchr3_iter(b'\\', b'&', b'%', bytes).chain([bytes.len()]) {
-        // Nothing, inside the escape before.
-        let words = bytes.get(start..at).unwrap_or_default();
-        let letter = words.iter().position(u8::is_ascii_alphabetic).unwrap_or(words.len());
-        let (before, words) = words.split_at(letter);
-        run += digits(before);
-        if run >= count || has_digits_between_letters(words, count) {
-            return true;
-        }
-        if let Some(letter) = words.iter().rposition(u8::is_ascii_alphabetic) {
-            run = digits(&words[letter..]);
-        }
-        if (start..bytes.len()).contains(&at) {
-            // Its letters do not count.
-            start = at + escape_length(&text[at..]);
-            run += digits(&bytes[at..start]);
-            start = start.max(at + 1);
-        }
-    }
-    run >= count
-}
-
-/// Nearly always there are no digits, or a letter follows them soon.
-fn has_digits_between_letters(mut text: &[u8], count: usize) -> bool {
+    let mut text = text.as_bytes();
     while let Some(first) = first_digit(text) {
         text = &text[first..];
         let Some(shortest) = text.get(..count) else { return false };

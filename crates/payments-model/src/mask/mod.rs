@@ -3,23 +3,20 @@
 mod card_numbers;
 mod cut;
 mod digits;
-mod escapes;
 mod names;
+mod readings;
 mod secrets;
-mod unescaped;
 
 use std::borrow::Cow;
-use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::secret::REDACTED;
 use card_numbers::card_numbers;
-pub(crate) use card_numbers::{contains_card_number, mask_digits, may_contain_card_number};
+pub(crate) use card_numbers::{contains_card_number, mask_digits};
 pub use cut::without_half_a_secret;
-use escapes::{FILLER, readings};
 pub(crate) use names::is_secret_name;
-use secrets::{LONG_SECRET, is_replaced, may_occur, occurrences};
-use unescaped::{DEPTH, unescaped};
+use readings::readings;
+use secrets::{LONG_SECRET, SHORTEST_SECRET, places};
 
 /// The text with secrets and card-like numbers masked, so that it can be shown and logged.
 ///
@@ -37,7 +34,6 @@ use unescaped::{DEPTH, unescaped};
 /// This is a safety net for texts, and **does not catch everything**. It does not find:
 ///
 /// - a secret in another encoding, such as base64;
-/// - a card-like number whose digits are escapes, if it is not in `secrets`;
 /// - a secret with letters that has separators, or is in another case;
 /// - a number with words between its digits, such as `"first": "4242", "second": "4242"`;
 /// - the card number of another request, if it fails the Luhn check or has other separators;
@@ -53,23 +49,18 @@ use unescaped::{DEPTH, unescaped};
 /// assert_eq!(mask("card 6200 - 0000 - 0000 - 0006", &["6200000000000006"]), "card [redacted]");
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
-    let mut masked = Cow::Borrowed(text);
-    let is_found = |secret: &&str| may_occur(text, secret) && is_replaced(secret);
-    let mut found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
-    let escaped = found_escaped(text, secrets, is_replaced);
-    if found.is_empty() && escaped.is_empty() && !may_contain_card_number(text) {
-        return masked;
-    }
-    // Before the digits of a longer secret are taken for a card number.
-    redact_escaped(&mut masked, escaped);
-    // Longest first: if one secret contains another, the rest of the longer one must not remain.
-    found.sort_by_key(|secret| Reverse(secret.len()));
-    for &read in readings(text) {
-        for secret in &found {
-            redact_one(&mut masked, secret, read);
+    // First, because the digits of a longer secret can be taken for a card number.
+    let mut masked = replaced(text, places(text, secrets, SHORTEST_SECRET).into_iter().map(with_redacted));
+    for depth in 0.. {
+        let Some(reading) = readings(&masked).nth(depth) else { break };
+        let numbers = card_numbers(&reading.text).into_iter().map(|at| {
+            let number = mask_digits(&reading.text[at.clone()]);
+            let number = if depth > 0 { number.replace(char::is_control, " ") } else { number };
+            (reading.place(at.start)..reading.place(at.end), number)
+        });
+        if let Cow::Owned(other) = replaced(&masked, numbers) {
+            masked = Cow::Owned(other);
         }
-        let ranges = card_numbers(&read(&masked));
-        replace(&mut masked, &ranges, |number| mask_digits(&read(number)).replace(FILLER, ""));
     }
     masked
 }
@@ -79,91 +70,41 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 ///
 /// For an identifier, which [`mask`] could change although it contains no secret.
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
-    let mut redacted = Cow::Borrowed(text);
-    let is_found = |secret: &&str| secret.len() >= LONG_SECRET && may_occur(text, secret);
-    let found: Vec<&str> = secrets.iter().copied().filter(is_found).collect();
-    let escaped = found_escaped(text, secrets, |secret| secret.len() >= LONG_SECRET);
-    if found.is_empty() && escaped.is_empty() {
-        return redacted;
-    }
-    for &read in readings(text) {
-        for secret in &found {
-            redact_one(&mut redacted, secret, read);
-        }
-    }
-    redact_escaped(&mut redacted, escaped);
-    redacted
+    replaced(text, places(text, secrets, LONG_SECRET).into_iter().map(with_redacted))
 }
 
 /// Whether [`redact`] would replace one of these secrets in the text.
 pub fn contains_long_secret(text: &str, secrets: &[&str]) -> bool {
-    matches!(redact(text, secrets), Cow::Owned(_))
+    !places(text, secrets, LONG_SECRET).is_empty()
 }
 
 /// Whether [`mask`] would replace one of these secrets in the text.
 pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
-    let is_written = |secret: &&str| {
-        may_occur(text, secret)
-            && is_replaced(secret)
-            && readings(text).iter().any(|read| !occurrences(&read(text), secret).is_empty())
-    };
-    secrets.iter().any(is_written) || !found_escaped(text, secrets, is_replaced).is_empty()
+    !places(text, secrets, SHORTEST_SECRET).is_empty()
 }
 
-/// The secrets that occur in the text once its escapes are read.
-fn found_escaped<'s>(text: &str, secrets: &[&'s str], is_replaced: fn(&str) -> bool) -> Vec<&'s str> {
-    let mut found = Vec::new();
-    if secrets.is_empty() {
-        return found;
-    }
-    for read in unescaped(text) {
-        let is_found = |secret: &&str| {
-            is_replaced(secret)
-                && may_occur(&read.text, secret)
-                && !occurrences(&read.text, secret).is_empty()
-        };
-        found.extend(secrets.iter().copied().filter(is_found));
-    }
-    found
+fn with_redacted(place: Range<usize>) -> (Range<usize>, String) {
+    (place, REDACTED.to_owned())
 }
 
-fn redact_escaped(text: &mut Cow<'_, str>, mut secrets: Vec<&str>) {
-    secrets.sort_by_key(|secret| Reverse(secret.len()));
-    secrets.dedup();
-    for depth in 0..DEPTH {
-        for secret in &secrets {
-            let Some(read) = unescaped(text).nth(depth) else { return };
-            let ranges = occurrences(&read.text, secret).into_iter();
-            let ranges: Vec<_> = ranges.map(|at| read.place(at.start)..read.place(at.end)).collect();
-            replace(text, &ranges, |_| REDACTED.to_owned());
-        }
+/// The text with other texts at these places, which are sorted and do not overlap.
+fn replaced(text: &str, others: impl Iterator<Item = (Range<usize>, String)>) -> Cow<'_, str> {
+    let (mut replaced, mut copied_to) = (String::new(), 0);
+    for (place, other) in others {
+        replaced.push_str(&text[copied_to..place.start]);
+        replaced.push_str(&other);
+        copied_to = place.end;
     }
-}
-
-fn redact_one(text: &mut Cow<'_, str>, secret: &str, read: fn(&str) -> Cow<'_, str>) {
-    let ranges = occurrences(&read(text), secret);
-    replace(text, &ranges, |_| REDACTED.to_owned());
-}
-
-/// Replaces ranges that are sorted and do not overlap.
-fn replace(text: &mut Cow<'_, str>, ranges: &[Range<usize>], replacement: impl Fn(&str) -> String) {
-    if ranges.is_empty() {
-        return;
-    }
-    let (mut replaced, mut copied_to) = (String::with_capacity(text.len()), 0);
-    for range in ranges {
-        replaced.push_str(&text[copied_to..range.start]);
-        replaced.push_str(&replacement(&text[range.clone()]));
-        copied_to = range.end;
+    if copied_to == 0 {
+        return Cow::Borrowed(text);
     }
     replaced.push_str(&text[copied_to..]);
-    *text = Cow::Owned(replaced);
+    Cow::Owned(replaced)
 }
 
 #[cfg(test)]
 mod tests {
     use super::card_numbers::CARD_DIGITS;
-    use super::escapes::with_escapes_read;
     use super::*;
     use crate::card::passes_luhn;
 
@@ -420,11 +361,34 @@ mod tests {
             "\\",
             "&&amp;",
         ] {
-            assert_eq!(with_escapes_read(text).len(), text.len());
             assert_eq!(mask(text, &["6200000000000006"]), text);
         }
-        assert_eq!(with_escapes_read("&#1076;&#x434;&nbsp"), "&#1076;&#x434;&nbsp");
-        assert_eq!(with_escapes_read(r"a%20%20b\nc"), "a \0\0\0\0\0b \0c");
+        let read = |text: &str| readings(text).map(|reading| reading.text.into_owned()).collect::<Vec<_>>();
+        assert_eq!(read("&#1076;&#x434;&nbsp"), ["&#1076;&#x434;&nbsp", "дд&nbsp"]);
+        assert_eq!(read(r"a%20%20b\nc\\n"), [r"a%20%20b\nc\\n", "a  b\nc\\n", "a  b\nc\n"]);
+        assert_eq!(read("%A0%C3%A9"), ["%A0%C3%A9", "\u{fffd}é"]);
+    }
+
+    #[test]
+    fn place_in_a_reading_is_that_in_the_text_as_written() {
+        let text = r"é%20\u00e9&amp;nbsp;\\u0034!";
+        for reading in readings(text) {
+            for (at, character) in
+                reading.text.char_indices().filter(|(_, character)| "é!".contains(*character))
+            {
+                let escape = if character == 'é' && at > 1 { r"\u00e9" } else { &character.to_string() };
+                assert!(text[reading.place(at)..].starts_with(escape), "{}", reading.text);
+            }
+            assert_eq!(reading.place(reading.text.len()), text.len());
+        }
+    }
+
+    #[test]
+    fn card_number_of_escaped_digits_is_masked_d62() {
+        for digit in ["&#50;", "&#x32;", "%32", r"\u0032", r"\\u0032", "%2532"] {
+            let masked = mask(&format!("card 424{digit} 4242 4242 424{digit}, please"), &[]).into_owned();
+            assert_eq!(masked, "card **** **** **** 4242, please", "{digit}");
+        }
     }
 
     #[test]

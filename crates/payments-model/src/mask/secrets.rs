@@ -2,36 +2,51 @@
 
 use std::ops::Range;
 
-use memchr::memmem;
-
 use super::digits::has_digits;
+use super::readings::readings;
 use crate::secret::REDACTED;
 
-pub(super) fn is_replaced(secret: &str) -> bool {
-    secret.len() >= SHORTEST_SECRET && !REDACTED.contains(secret)
+/// The places of these secrets in the text, from left to right, without secrets of fewer bytes. Places that overlap are one: if one
+/// secret contains another, nothing of the longer one may remain.
+pub(super) fn places(text: &str, secrets: &[&str], fewest_bytes: usize) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = Vec::new();
+    if secrets.is_empty() {
+        return found;
+    }
+    for reading in readings(text) {
+        for secret in secrets.iter().filter(|secret| secret.len() >= fewest_bytes) {
+            let in_reading = occurrences(&reading.text, secret);
+            if !in_reading.is_empty() && !REDACTED.contains(secret) {
+                found.extend(in_reading.iter().map(|at| reading.place(at.start)..reading.place(at.end)));
+            }
+        }
+    }
+    found.sort_by_key(|place| place.start);
+    found.dedup_by(|next, last| {
+        let overlaps = next.start < last.end;
+        if overlaps {
+            last.end = last.end.max(next.end);
+        }
+        overlaps
+    });
+    found
 }
 
-/// The occurrences to replace, from left to right.
-pub(super) fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
-    if let Some(digits) = digits_of_number(secret) {
-        return occurrences_of_number(text, secret, digits);
+fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
+    let (mut found, digits) = (Vec::new(), digits_of_number(secret));
+    if let Some(digits) = digits.filter(|digits| has_digits(text, *digits)) {
+        found = occurrences_of_number(text, secret, digits);
     }
-    let is_separate = |range: &Range<usize>| {
-        !text[..range.start].ends_with(char::is_alphanumeric)
-            && !text[range.end..].starts_with(char::is_alphanumeric)
-    };
-    memmem::find_iter(text.as_bytes(), secret.as_bytes())
-        .map(|start| start..start + secret.len())
-        .filter(|range| secret.len() >= LONG_SECRET || is_separate(range))
-        .collect()
-}
-
-/// A quick check. Only a number is found where other separators stand between its characters.
-pub(super) fn may_occur(text: &str, secret: &str) -> bool {
-    match digits_of_number(secret) {
-        Some(digits) => has_digits(text, digits),
-        None => text.contains(secret),
+    // Most texts have none, and it costs less to know that.
+    if digits != Some(secret.len()) && text.contains(secret) {
+        let is_separate = |place: &Range<usize>| {
+            !text[..place.start].ends_with(char::is_alphanumeric)
+                && !text[place.end..].starts_with(char::is_alphanumeric)
+        };
+        let places = text.match_indices(secret).map(|(start, _)| start..start + secret.len());
+        found.extend(places.filter(|place| secret.len() >= LONG_SECRET || is_separate(place)));
     }
+    found
 }
 
 /// How many digits the secret has, if it is a card or account number: people write these with separators, or without those that the
@@ -47,10 +62,7 @@ fn digits_of_number(secret: &str) -> Option<usize> {
 
 /// The places where the digits of a number follow each other, whatever separators are between them.
 fn occurrences_of_number(text: &str, number: &str, count: usize) -> Vec<Range<usize>> {
-    let mut found: Vec<Range<usize>> = Vec::new();
-    // What the secret itself has before its first and after its last digit.
-    let inner = number.trim_matches(|character: char| !character.is_ascii_digit());
-    let (before, after) = number.split_once(inner).unwrap_or_default();
+    let mut found = Vec::new();
     // The places of the digits since the last letter.
     let mut run: Vec<usize> = Vec::new();
     for (at, character) in text.char_indices() {
@@ -60,10 +72,7 @@ fn occurrences_of_number(text: &str, number: &str, count: usize) -> Vec<Range<us
             let mut digits = run.iter().rev().map(|at| text.as_bytes()[*at]);
             let mut of_number = number.bytes().rev().filter(u8::is_ascii_digit);
             if of_number.all(|digit| digits.next() == Some(digit)) {
-                let (start, end) = (run[run.len() - count], at + 1);
-                let start = start - if text[..start].ends_with(before) { before.len() } else { 0 };
-                let end = end + if text[end..].starts_with(after) { after.len() } else { 0 };
-                found.push(start.max(found.last().map_or(0, |last| last.end))..end);
+                found.push(run[run.len() - count]..at + 1);
                 run.clear();
             }
         } else if breaks_number(character) {

@@ -1,0 +1,129 @@
+//! A text with the characters that its escapes stand for: those of JSON, HTML, URLs and Rust's `Debug`.
+
+use std::borrow::Cow;
+use std::iter::{repeat_n, successors};
+
+use memchr::memchr3;
+
+use crate::json::escaped_character;
+
+/// A text as it is written, or with its escapes read.
+#[derive(Default)]
+pub(super) struct Reading<'t> {
+    pub(super) text: Cow<'t, str>,
+    /// Where each byte, and the end, is in the text as it is written. Empty for that text itself.
+    places: Vec<usize>,
+}
+
+/// The text as it is written, then with its escapes read once, twice and so on, as often as it has any: a string of JSON can contain
+/// JSON.
+pub(super) fn readings(text: &str) -> impl Iterator<Item = Reading<'_>> {
+    let as_written = Reading { text: Cow::Borrowed(text), places: Vec::new() };
+    successors(Some(as_written), Reading::unescaped).take(MAX_READINGS)
+}
+
+impl Reading<'_> {
+    /// `None` if the text has no escape.
+    fn unescaped(&self) -> Option<Self> {
+        let text = &*self.text;
+        let next = |from: usize| memchr3(b'\\', b'&', b'%', &text.as_bytes()[from..]).map(|at| from + at);
+        let (mut read, mut places, mut copied_to, mut from) = (String::new(), Vec::new(), 0, 0);
+        while let Some(escape) = next(from) {
+            from = escape + 1;
+            if let Some((character, length)) = character(&text[escape..]) {
+                if copied_to == 0 {
+                    read.reserve(text.len());
+                    places.reserve(text.len() + 1);
+                }
+                read.push_str(&text[copied_to..escape]);
+                places.extend((copied_to..escape).map(|at| self.place(at)));
+                read.push(character);
+                places.extend(repeat_n(self.place(escape), character.len_utf8()));
+                (copied_to, from) = (escape + length, escape + length);
+            }
+        }
+        if copied_to == 0 {
+            return None;
+        }
+        read.push_str(&text[copied_to..]);
+        places.extend((copied_to..=text.len()).map(|at| self.place(at)));
+        Some(Self { text: Cow::Owned(read), places })
+    }
+
+    /// Where the character at this place, or the end, is in the text as it is written.
+    pub(super) fn place(&self, at: usize) -> usize {
+        self.places.get(at).copied().unwrap_or(at)
+    }
+}
+
+/// The character that the escape at the start of the text stands for, and the length of the escape.
+fn character(text: &str) -> Option<(char, usize)> {
+    let rest = &text[1..];
+    match text.as_bytes()[0] {
+        b'%' => of_url(text),
+        b'&' => {
+            let end = rest.bytes().take(LONGEST_NAME).position(|byte| byte == b';')?;
+            of_html(&rest[..end]).map(|character| (character, end + "&;".len()))
+        }
+        _ => {
+            let braced = rest.strip_prefix("u{").and_then(|code| code.split_once('}'));
+            if let Some((code, _)) = braced.filter(|(code, _)| code.len() <= LONGEST_CODE) {
+                let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
+                return character.map(|character| (character, code.len() + "\\u{}".len()));
+            }
+            // Any other backslash is not an escape.
+            if !rest.starts_with(['"', '\\', '/', '\'', 'b', 'f', 'n', 'r', 't', 'u']) {
+                return None;
+            }
+            escaped_character(rest).map(|(character, length)| (character, 1 + length))
+        }
+    }
+}
+
+/// `%2F`, or more of them for one character of UTF-8.
+fn of_url(text: &str) -> Option<(char, usize)> {
+    let digit = |digit: u8| char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
+    let bytes = text.as_bytes().chunks(3).map_while(|part| match *part {
+        [b'%', high, low] => Some(digit(high)? * 16 + digit(low)?),
+        _ => None,
+    });
+    let bytes: Vec<u8> = bytes.take(char::MAX.len_utf8()).collect();
+    let character = bytes.utf8_chunks().next()?.valid().chars().next();
+    // In another encoding as a rule a space.
+    Some(
+        character.map_or((char::REPLACEMENT_CHARACTER, 3), |character| (character, 3 * character.len_utf8())),
+    )
+}
+
+/// The name or the number between `&` and `;`.
+fn of_html(name: &str) -> Option<char> {
+    match name {
+        "amp" => Some('&'),
+        "apos" => Some('\''),
+        "gt" => Some('>'),
+        "lt" => Some('<'),
+        "quot" => Some('"'),
+        // As a rule a space. Whatever it stands for, it separates.
+        name if !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric()) => Some('\u{a0}'),
+        code => {
+            let code = code.strip_prefix('#')?;
+            let hex = code.strip_prefix(['x', 'X']).map(|code| u32::from_str_radix(code, 16));
+            char::from_u32(hex.unwrap_or_else(|| code.parse()).ok()?)
+        }
+    }
+}
+
+pub(super) fn begins_escape(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'&' | b'%')
+}
+
+const MAX_READINGS: usize = 4;
+
+/// `10ffff`.
+const LONGEST_CODE: usize = 6;
+
+/// Longer than any name in HTML that stands for a separator.
+const LONGEST_NAME: usize = 32;
+
+/// The length of `\u{10ffff}`.
+pub(super) const LONGEST_ESCAPE: usize = 10;
