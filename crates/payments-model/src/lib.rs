@@ -161,7 +161,7 @@ pub mod unversioned {
         CARD_FIELDS, MAX_BODY_BYTES, PAYMENT_FIELDS, RequestMembers, TOKEN_FIELDS, VOID_FIELDS, request_field,
     };
     pub use crate::response::{
-        BAD_REQUEST_PREFIX, Code, Envelope, Status, begins_with_json_object, claims_success,
+        BAD_REQUEST_PREFIX, Code, Envelope, Message, Status, begins_with_json_object, claims_success,
         is_truncated_json, salvage_transaction_id, salvaged_transaction_ids,
     };
     pub use crate::spreadsheet::check_no_spreadsheet_value;

@@ -8,8 +8,8 @@ use payments_model::{TransactionId, ValidationError, Violation};
 
 use super::configuration::ConfigurationError;
 use super::kind::ErrorKind;
-use crate::operation::{Facts, OperationName};
-use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RefusedBy, Secrets};
+use crate::operation::OperationName;
+use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RefusedBy};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -56,19 +56,14 @@ pub(crate) struct FailedResponse {
 }
 
 impl FailedResponse {
-    pub(crate) fn new(
-        received: Received<'_>,
-        meaning: Meaning,
-        facts: &Facts<'_>,
-        secrets: &Secrets<'_>,
-    ) -> Self {
+    pub(crate) fn boxed(received: Received<'_>, meaning: Meaning) -> Box<Self> {
         let refused_by = match meaning {
             Meaning::Refused(by) => Some(by),
             Meaning::Processed | Meaning::Unclear => None,
         };
-        let found = received.found(refused_by, facts, secrets);
-        let metadata = Metadata::new(&received, &found, facts, secrets);
-        Self { refused_by, form: received.form, metadata, found }
+        let found = received.found(refused_by);
+        let metadata = Metadata::new(&received, &found);
+        Box::new(Self { refused_by, form: received.form, metadata, found })
     }
 }
 

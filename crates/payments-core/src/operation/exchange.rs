@@ -51,32 +51,28 @@ impl<'a> Exchange<'a> {
         &self,
         response: &http::Response<Bytes>,
     ) -> Result<Success<D>, E> {
-        let received = Received::whole(response, &self.secrets);
+        let received = Received::whole(response, &self.facts, &self.secrets);
         // A failure is no success, whatever its data.
         let envelope = received.envelope.as_ref().filter(|envelope| envelope.status() != Status::Failure);
         let data = envelope.and_then(|envelope| D::read(envelope, &self.facts));
-        match (received.meaning(&self.facts, data.is_some()), data) {
+        match (received.meaning(data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 data.redact_ids(&|id| self.secrets.redacted_id(id));
-                let metadata = Metadata::new(&received, &data, &self.facts, &self.secrets);
+                let metadata = Metadata::new(&received, &data);
                 Ok(Success::new(data, metadata, self.call_id))
             }
-            (meaning, _) => Err(self.failed(Cause::Response(self.failed_response(received, meaning)))),
+            (meaning, _) => Err(self.failed(Cause::Response(FailedResponse::boxed(received, meaning)))),
         }
     }
 
     /// Converts the transport's evidence into an error.
     pub(crate) fn error_from_transport<E: CallError>(&self, mut error: TransportError) -> E {
         let response = error.take_partial().map(|partial| {
-            let received = Received::cut(partial.as_http());
-            let meaning = received.meaning(&self.facts, false);
-            self.failed_response(received, meaning)
+            let received = Received::cut(partial.as_http(), &self.facts, &self.secrets);
+            let meaning = received.meaning(false);
+            FailedResponse::boxed(received, meaning)
         });
         self.failed(Cause::Transport(error, response))
-    }
-
-    fn failed_response(&self, received: Received<'_>, meaning: Meaning) -> Box<FailedResponse> {
-        Box::new(FailedResponse::new(received, meaning, &self.facts, &self.secrets))
     }
 
     /// The error of this exchange.

@@ -12,7 +12,6 @@ use super::received::Received;
 use super::retry_after::retry_after;
 use super::secrets::Secrets;
 use super::snippet::Snippet;
-use crate::operation::Facts;
 
 /// The parts of every response that are kept. The texts are masked.
 #[derive(Clone)]
@@ -29,14 +28,9 @@ pub(crate) struct Metadata {
 }
 
 impl Metadata {
-    /// What is kept of the response to a request with these facts. `value` was read from it.
-    pub(crate) fn new(
-        received: &Received<'_>,
-        value: &dyn fmt::Debug,
-        facts: &Facts<'_>,
-        secrets: &Secrets<'_>,
-    ) -> Self {
-        let Received { response, form, envelope } = received;
+    /// What is kept of the response. `value` was read from it.
+    pub(crate) fn new(received: &Received<'_>, value: &dyn fmt::Debug) -> Self {
+        let Received { response, form, envelope, facts, secrets } = received;
         let body = match envelope {
             Some(envelope) => Cow::Borrowed(envelope.json()),
             None => String::from_utf8_lossy(response.body()),
@@ -55,11 +49,8 @@ impl Metadata {
             request_id: request_id(response.headers(), secrets),
             status_code: status_code.map(|code| of_body.mask_code(code.trim_matches('"'), MAX_TEXT_BYTES)),
             message: message.map(|message| {
-                // One that is not in the body as it is, such as the texts of a list, can have a secret that the body does not repeat, and
-                // one that was cut can end with half of it.
-                let is_as_sent =
-                    matches!(message, Cow::Borrowed(_)) && message.len() < Envelope::MAX_JOINED_CHARACTERS;
-                let secrets = if is_as_sent { of_body } else { secrets };
+                // Any other can have a secret that the body does not repeat, or end with half of one.
+                let secrets = if message.is_as_sent() { of_body } else { secrets };
                 secrets.mask_message(&message, MAX_TEXT_BYTES)
             }),
             snippet: Snippet::new(response.body(), *form == BodyForm::Cut, repeats_secrets, secrets),

@@ -7,11 +7,13 @@ use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_fo
 use super::secrets::Secrets;
 use crate::operation::Facts;
 
-/// A response, or the part of one that was read.
+/// A response to a request with these facts and secrets, or the part of one that was read.
 pub(crate) struct Received<'a> {
     pub(super) response: &'a http::Response<Bytes>,
     pub(crate) form: BodyForm,
     pub(crate) envelope: Option<Envelope<'a>>,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) secrets: &'a Secrets<'a>,
 }
 
 /// What an unsuccessful response contains about the transaction.
@@ -23,39 +25,43 @@ pub(crate) struct Found {
 }
 
 impl<'a> Received<'a> {
-    pub(crate) fn whole(response: &'a http::Response<Bytes>, secrets: &Secrets<'_>) -> Self {
+    pub(crate) fn whole(
+        response: &'a http::Response<Bytes>,
+        facts: &'a Facts<'a>,
+        secrets: &'a Secrets<'a>,
+    ) -> Self {
         let (form, envelope) = BodyForm::read(response, secrets);
-        Self { response, form, envelope }
+        Self { response, form, envelope, facts, secrets }
     }
 
-    pub(crate) fn cut(response: &'a http::Response<Bytes>) -> Self {
-        Self { response, form: BodyForm::Cut, envelope: None }
+    pub(crate) fn cut(
+        response: &'a http::Response<Bytes>,
+        facts: &'a Facts<'a>,
+        secrets: &'a Secrets<'a>,
+    ) -> Self {
+        Self { response, form: BodyForm::Cut, envelope: None, facts, secrets }
     }
 
-    /// What it means for a request with these facts. `has_data`: it contains what a success of the operation needs.
-    pub(crate) fn meaning(&self, facts: &Facts<'_>, has_data: bool) -> Meaning {
+    /// What it means. `has_data`: it contains what a success of the operation needs.
+    pub(crate) fn meaning(&self, has_data: bool) -> Meaning {
         let (http, envelope) = (self.response.status(), self.envelope.as_ref());
-        let (is_whole, moves_money) = (self.form.is_whole(), facts.operation.moves_money());
+        let (is_whole, moves_money) = (self.form.is_whole(), self.facts.operation.moves_money());
         let is_searched = is_whole && moves_money && http.is_client_error();
         let summary = Summary {
             is_whole,
             status: envelope.map_or(Status::Absent, Envelope::status),
             code: envelope.map_or(Code::Absent, Envelope::status_code),
             has_data,
-            names_transaction: is_searched && self.transaction_ids(facts.transaction_id).next().is_some(),
+            names_transaction: is_searched && self.transaction_ids().next().is_some(),
         };
         if moves_money { meaning_for_payment(http, summary) } else { meaning_for_lookup(http, summary) }
     }
 
     /// What it contains about the transaction of a request that moves money. An id or a code that holds a secret is left out,
     /// because these are shown unmasked.
-    pub(crate) fn found(
-        &self,
-        refused_by: Option<RefusedBy>,
-        facts: &Facts<'_>,
-        secrets: &Secrets<'_>,
-    ) -> Found {
-        if !facts.operation.moves_money() {
+    pub(crate) fn found(&self, refused_by: Option<RefusedBy>) -> Found {
+        let secrets = self.secrets;
+        if !self.facts.operation.moves_money() {
             return Found::default();
         }
         let record = self.envelope.as_ref().and_then(Envelope::transaction_record);
@@ -65,7 +71,7 @@ impl<'a> Received<'a> {
         let is_ambiguous = refused_by.is_none()
             && self.response.status().is_client_error()
             && !has_service_status(self.envelope.as_ref())
-            && self.transaction_ids(facts.transaction_id).any(|other| Some(&other) != id.as_ref());
+            && self.transaction_ids().any(|other| Some(&other) != id.as_ref());
         let status = match &record {
             Some(record) => record.status.value().cloned(),
             None => self.envelope.as_ref().and_then(Envelope::data_status),
@@ -77,12 +83,13 @@ impl<'a> Received<'a> {
         }
     }
 
-    /// Every transaction id that can be read, in its documented place or anywhere in the bytes. The id that the request `changes` is
+    /// Every transaction id that can be read, in its documented place or anywhere in the bytes. The id of the transaction to void is
     /// left out, because a response may repeat it.
-    fn transaction_ids(&self, changes: Option<&TransactionId>) -> impl Iterator<Item = TransactionId> {
+    fn transaction_ids(&self) -> impl Iterator<Item = TransactionId> {
+        let to_void = self.facts.transaction_id;
         let read = self.envelope.as_ref().and_then(Envelope::transaction_id);
         read.into_iter()
             .chain(salvaged_transaction_ids(self.response.body()))
-            .filter(move |id| Some(id) != changes)
+            .filter(move |id| Some(id) != to_void)
     }
 }

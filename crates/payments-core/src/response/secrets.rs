@@ -3,7 +3,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use payments_model::unversioned::{
-    Envelope, contains_long_secret, contains_secret, redact, without_half_a_secret,
+    Message, contains_long_secret, contains_secret, redact, without_half_a_secret,
 };
 use payments_model::{CardNumber, TokenId, mask};
 
@@ -75,10 +75,8 @@ impl<'a> Secrets<'a> {
     }
 
     /// The same for a message, which may already be cut.
-    pub(crate) fn mask_message(&self, text: &str, max_bytes: usize) -> String {
-        let longest = Envelope::MAX_JOINED_CHARACTERS;
-        let is_cut = text.len() >= longest && text.chars().count() == longest;
-        let length = if is_cut { self.without_half_a_secret(text.as_bytes()).len() } else { text.len() };
+    pub(crate) fn mask_message(&self, Message { text, is_cut }: &Message<'_>, max_bytes: usize) -> String {
+        let length = if *is_cut { self.without_half_a_secret(text.as_bytes()).len() } else { text.len() };
         self.mask(&text[..text.floor_char_boundary(length)], max_bytes)
     }
 

@@ -8,6 +8,7 @@ use crate::id::is_invisible;
 use crate::json::{Json, Member, Members, WHITESPACE, only};
 
 use super::body::without_byte_order_mark;
+use crate::secret::redacted_debug;
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 
 /// A response body that is a JSON object: the members of the interface's envelopes, each as far as it can be read.
@@ -102,24 +103,22 @@ impl<'a> Envelope<'a> {
         self.members.status_code.map(RawValue::get)
     }
 
-    /// The length to which [`message`](Self::message) cuts joined texts.
-    pub const MAX_JOINED_CHARACTERS: usize = 500;
-
     /// The service's message: the first of `msg`, `message`, `error`, `error.message`, `error.description` and `errors` that shows
     /// something, the prefix of an HTTP 400 aside. If none is a text, the texts of the list or object `errors` or `msg`, joined by
-    /// `; ` and cut after [`MAX_JOINED_CHARACTERS`](Self::MAX_JOINED_CHARACTERS).
-    pub fn message(&self) -> Option<Cow<'a, str>> {
+    /// `; ` and cut after 500 characters.
+    pub fn message(&self) -> Option<Message<'a>> {
         let EnvelopeMembers { message, msg, error, .. } = self.members;
         let [msg, message, error] = [msg, message, error].map(non_null);
         let text = |json: Option<Json<'a>>| json?.text().filter(|text| !is_blank(text));
         let of_error = |name| text(only(&error?.members()?, name));
         let single = text(msg).or_else(|| text(message)).or_else(|| text(error));
-        single.or_else(|| of_error("message")).or_else(|| of_error("description")).or_else(|| {
+        let single = single.or_else(|| of_error("message")).or_else(|| of_error("description"));
+        single.map(Message::whole).or_else(|| {
             // Nearly no response gets here, so `errors` is not read with the other members.
             let errors = serde_json::from_str::<Members<'a>>(self.object).ok();
             let errors = errors.and_then(|Members(members)| only(&members, "errors"));
-            let joined = || [errors, msg].into_iter().flatten().find_map(joined_texts);
-            text(errors).or_else(|| joined().map(Cow::Owned))
+            let joined = || [errors, msg].into_iter().flatten().find_map(Message::joined);
+            text(errors).map(Message::whole).or_else(joined)
         })
     }
 
@@ -158,16 +157,40 @@ impl<'a> Envelope<'a> {
     }
 }
 
-/// The texts in a list or an object, in order.
-fn joined_texts(json: Json<'_>) -> Option<String> {
-    let mut texts = Vec::new();
-    json.visit(MAX_LEVELS, &mut |json| {
-        texts.extend(json.text().filter(|text| !is_blank(text)));
-        true
-    });
-    let joined: String = texts.join("; ").chars().take(Envelope::MAX_JOINED_CHARACTERS).collect();
-    (!joined.is_empty()).then_some(joined)
+/// The service's message. `Debug` does not show it.
+#[derive(Clone)]
+pub struct Message<'a> {
+    /// Borrowed, if the body has it as it is.
+    pub text: Cow<'a, str>,
+    /// Whether its end is missing.
+    pub is_cut: bool,
 }
+
+impl<'a> Message<'a> {
+    /// Whether the body has it as it is: as one text, and without escapes.
+    pub fn is_as_sent(&self) -> bool {
+        matches!(self.text, Cow::Borrowed(_))
+    }
+
+    fn whole(text: Cow<'a, str>) -> Self {
+        Self { text, is_cut: false }
+    }
+
+    /// The texts in a list or an object, in order.
+    fn joined(json: Json<'_>) -> Option<Self> {
+        let mut texts = Vec::new();
+        json.visit(MAX_LEVELS, &mut |json| {
+            texts.extend(json.text().filter(|text| !is_blank(text)));
+            true
+        });
+        let mut text = texts.join("; ");
+        let end = text.char_indices().nth(MAX_CHARACTERS).map(|(end, _)| end);
+        text.truncate(end.unwrap_or(text.len()));
+        (!text.is_empty()).then_some(Self { text: text.into(), is_cut: end.is_some() })
+    }
+}
+
+redacted_debug!(Message<'_>);
 
 /// Whether the text shows nothing but the prefix of every HTTP 400.
 fn is_blank(text: &str) -> bool {
@@ -175,6 +198,9 @@ fn is_blank(text: &str) -> bool {
     text.chars()
         .all(|character| character.is_whitespace() || character.is_control() || is_invisible(character))
 }
+
+/// Enough for several sentences.
+const MAX_CHARACTERS: usize = 500;
 
 /// Enough for a list of objects with lists of texts, and few enough to read quickly.
 const MAX_LEVELS: u32 = 6;
