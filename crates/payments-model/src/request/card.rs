@@ -88,11 +88,12 @@ impl CardTransaction {
         payer: Payer<'a>,
     ) -> CardTransactionBuilder<'a> {
         let Card { number, cvv, expiry } = card;
-        CardTransactionBuilder {
-            draft: PaymentDraft::new(amount, transaction_type, convenience_fee, SuggestedMode::CARD, payer),
-            card: CardDraft { number: number.into(), cvv: cvv.into(), expiry: expiry.into() },
-            luhn: Luhn::Required,
-        }
+        let draft = PaymentDraft::new(amount, transaction_type, convenience_fee, SuggestedMode::CARD, payer);
+        let mut card = CardDraft::default();
+        card.number.set(number);
+        card.cvv.set(cvv);
+        card.expiry.set(expiry);
+        CardTransactionBuilder { draft, card, luhn: Luhn::Required }
     }
 
     from_json! {
@@ -131,9 +132,9 @@ impl CardTransaction {
     ) -> Result<Self, ValidationError> {
         let mut check = Check::default();
         let card = |check: &mut Check| {
-            let number = check.required("CardNumber", card.number, |text| CardNumber::check(&text, luhn));
-            let cvv = check.required("Cvv", card.cvv, |text| Cvv::check(&text));
-            let expiry = check.required("ExpiryDate", card.expiry, |text| Expiry::check(&text));
+            let number = check.required(card.number, |text| CardNumber::check(&text, luhn));
+            let cvv = check.required(card.cvv, |text| Cvv::check(&text));
+            let expiry = check.required(card.expiry, |text| Expiry::check(&text));
             Some((number?, cvv?, expiry?))
         };
         let checked = draft.check(&mut check, card, |mode| {

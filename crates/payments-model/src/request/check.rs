@@ -15,34 +15,27 @@ impl Check {
     /// The validated value of a required field. `None` after a violation.
     pub(super) fn required<T, V>(
         &mut self,
-        name: &'static str,
         given: Given<T>,
         check: impl FnOnce(T) -> Result<V, Rule>,
     ) -> Option<V> {
-        if let Given::Absent = given {
-            self.0.push(Violation::new(name, "is required"));
+        if given.value.is_none() {
+            self.0.push(Violation::new(given.name, "is required"));
         }
-        self.optional(name, given, check)
+        self.optional(given, check)
     }
 
     /// The validated value of an optional field. `None` if it is absent, and after a violation.
     pub(super) fn optional<T, V>(
         &mut self,
-        name: &'static str,
-        given: Given<T>,
+        Given { name, value }: Given<T>,
         check: impl FnOnce(T) -> Result<V, Rule>,
     ) -> Option<V> {
-        let checked = match given {
-            Given::Absent => return None,
-            Given::Value(value) => check(value),
-            Given::Unreadable(rule) => Err(rule),
-        };
-        checked.map_err(|rule| self.0.push(Violation::new(name, rule))).ok()
+        value?.and_then(check).map_err(|rule| self.0.push(Violation::new(name, rule))).ok()
     }
 
     /// An optional text that may have any value.
-    pub(super) fn text(&mut self, name: &'static str, given: Given<Cow<'_, str>>) -> Option<String> {
-        self.optional(name, given, |text| Ok(text.into_owned()))
+    pub(super) fn text(&mut self, given: Given<Cow<'_, str>>) -> Option<String> {
+        self.optional(given, |text| Ok(text.into_owned()))
     }
 
     pub(super) fn add(&mut self, violation: Violation) {

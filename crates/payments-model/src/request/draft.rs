@@ -15,9 +15,14 @@ use crate::{Amount, AmountError};
 macro_rules! draft {
     ($(#[$meta:meta])* $draft:ident { $($field:ident: $type:ty = $name:literal,)* }) => {
         $(#[$meta])*
-        #[derive(Default)]
         pub(super) struct $draft<'a> {
             $(pub(super) $field: Given<$type>,)*
+        }
+
+        impl Default for $draft<'_> {
+            fn default() -> Self {
+                Self { $($field: Given { name: $name, value: None },)* }
+            }
         }
 
         impl<'a> $draft<'a> {
@@ -122,48 +127,23 @@ pub fn request_field(name: &str) -> Option<&'static str> {
 }
 
 /// One field of a draft.
-#[derive(Default)]
-pub(super) enum Given<T> {
-    #[default]
-    Absent,
-    Value(T),
-    /// Repeated in the document, or of another JSON type.
-    Unreadable(Rule),
+pub(super) struct Given<T> {
+    /// In the interface.
+    pub(super) name: &'static str,
+    /// An error is the rule that the document breaks: it has the field twice, or with another JSON type.
+    pub(super) value: Option<Result<T, Rule>>,
 }
 
 impl<T> Given<T> {
+    pub(super) fn set(&mut self, value: impl Into<T>) {
+        self.value = Some(Ok(value.into()));
+    }
+
     fn read<'a>(&mut self, json: Json<'a>)
     where
         T: FromJson<'a>,
     {
-        *self = match self {
-            Self::Absent => T::from_json(json).map_or_else(Self::Unreadable, Self::Value),
-            Self::Value(_) | Self::Unreadable(_) => Self::Unreadable(REPEATED),
-        };
-    }
-}
-
-impl<T> From<T> for Given<T> {
-    fn from(value: T) -> Self {
-        Self::Value(value)
-    }
-}
-
-impl<'a> From<&'a str> for Given<Cow<'a, str>> {
-    fn from(text: &'a str) -> Self {
-        Self::Value(text.into())
-    }
-}
-
-impl From<Option<String>> for Given<Cow<'_, str>> {
-    fn from(text: Option<String>) -> Self {
-        text.map_or(Self::Absent, |text| Self::Value(text.into()))
-    }
-}
-
-impl<'a> From<&'a str> for Given<SecretCow<'a>> {
-    fn from(text: &'a str) -> Self {
-        Self::Value(SecretCow(text.into()))
+        self.value = Some(if self.value.is_none() { T::from_json(json) } else { Err(REPEATED) });
     }
 }
 
@@ -218,6 +198,12 @@ impl FromJson<'_> for TransactionType {
 
 /// Card data. A text with escapes in the document is owned, and is set to zero on drop.
 pub(super) struct SecretCow<'a>(Cow<'a, str>);
+
+impl<'a> From<&'a str> for SecretCow<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(text.into())
+    }
+}
 
 impl Deref for SecretCow<'_> {
     type Target = str;

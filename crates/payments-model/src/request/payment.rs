@@ -37,33 +37,36 @@ impl<'a> PaymentDraft<'a> {
     ) -> Self {
         let Payer { customer_name, email, country_code, phone_number, country, postal_code, ip_address } =
             payer;
-        Self {
-            amount: amount.into(),
-            billing_customer_name: customer_name.into(),
-            billing_email: email.into(),
-            billing_country_code: country_code.into(),
-            billing_phone_number: phone_number.into(),
-            billing_country: country.into(),
-            billing_postal_code: postal_code.into(),
-            suggested_mode: suggested_mode.into(),
-            convenience_fee: convenience_fee.into(),
-            transaction_type: transaction_type.into(),
-            ip_address: ip_address.into(),
-            ..Self::default()
-        }
+        let mut draft = Self::default();
+        draft.amount.set(amount);
+        draft.billing_customer_name.set(customer_name);
+        draft.billing_email.set(email);
+        draft.billing_country_code.set(country_code);
+        draft.billing_phone_number.set(phone_number);
+        draft.billing_country.set(country);
+        draft.billing_postal_code.set(postal_code);
+        draft.suggested_mode.set(suggested_mode);
+        draft.convenience_fee.set(convenience_fee);
+        draft.transaction_type.set(transaction_type);
+        draft.ip_address.set(ip_address);
+        draft
     }
 
     pub(super) fn set_shipping(&mut self, shipping: Shipping) {
         let Shipping { customer_name, email, phone_number, address, country, city, state, postal_code } =
             shipping;
-        self.shipping_customer_name = customer_name.into();
-        self.shipping_email = email.into();
-        self.shipping_phone_number = phone_number.into();
-        self.shipping_address = address.into();
-        self.shipping_country = country.into();
-        self.shipping_city = city.into();
-        self.shipping_state = state.into();
-        self.shipping_postal_code = postal_code.into();
+        for (field, text) in [
+            (&mut self.shipping_customer_name, customer_name),
+            (&mut self.shipping_email, email),
+            (&mut self.shipping_phone_number, phone_number),
+            (&mut self.shipping_address, address),
+            (&mut self.shipping_country, country),
+            (&mut self.shipping_city, city),
+            (&mut self.shipping_state, state),
+            (&mut self.shipping_postal_code, postal_code),
+        ] {
+            field.value = text.map(|text| Ok(text.into()));
+        }
     }
 
     /// Checks the fields. `method` checks those of the card, which stand between shipping and `SuggestedMode`.
@@ -73,39 +76,38 @@ impl<'a> PaymentDraft<'a> {
         method: impl FnOnce(&mut Check) -> Option<M>,
         check_mode: fn(&SuggestedMode) -> Result<(), Rule>,
     ) -> Option<(Payment, M)> {
-        let amount = check.required("Amount", self.amount, |amount| payable(amount, 0));
-        let address = check.text("BillingAddress", self.billing_address);
-        let city = check.text("BillingCity", self.billing_city);
-        let country = check.required("BillingCountry", self.billing_country, not_blank);
-        let country_code = check.required("BillingCountryCode", self.billing_country_code, DialPrefix::check);
-        let customer_name = check.required("BillingCustomerName", self.billing_customer_name, not_blank);
-        let email = check.required("BillingEmail", self.billing_email, Email::check);
-        let phone_number = check.required("BillingPhoneNumber", self.billing_phone_number, not_blank);
-        let postal_code = check.required("BillingPostalCode", self.billing_postal_code, |code| {
+        let amount = check.required(self.amount, |amount| payable(amount, 0));
+        let address = check.text(self.billing_address);
+        let city = check.text(self.billing_city);
+        let country = check.required(self.billing_country, not_blank);
+        let country_code = check.required(self.billing_country_code, DialPrefix::check);
+        let customer_name = check.required(self.billing_customer_name, not_blank);
+        let email = check.required(self.billing_email, Email::check);
+        let phone_number = check.required(self.billing_phone_number, not_blank);
+        let postal_code = check.required(self.billing_postal_code, |code| {
             if code.is_empty() { Ok(String::new()) } else { not_blank(code) }
         });
-        let state = check.text("BillingState", self.billing_state);
-        let shipping_same_as_billing =
-            check.optional("ShippingSameAsBilling", self.shipping_same_as_billing, Ok);
+        let state = check.text(self.billing_state);
+        let shipping_same_as_billing = check.optional(self.shipping_same_as_billing, Ok);
         let shipping = Shipping {
-            customer_name: check.text("ShippingCustomerName", self.shipping_customer_name),
-            email: check.text("ShippingEmail", self.shipping_email),
-            phone_number: check.text("ShippingPhoneNumber", self.shipping_phone_number),
-            address: check.text("ShippingAddress", self.shipping_address),
-            country: check.text("ShippingCountry", self.shipping_country),
-            city: check.text("ShippingCity", self.shipping_city),
-            state: check.text("ShippingState", self.shipping_state),
-            postal_code: check.text("ShippingPostalCode", self.shipping_postal_code),
+            customer_name: check.text(self.shipping_customer_name),
+            email: check.text(self.shipping_email),
+            phone_number: check.text(self.shipping_phone_number),
+            address: check.text(self.shipping_address),
+            country: check.text(self.shipping_country),
+            city: check.text(self.shipping_city),
+            state: check.text(self.shipping_state),
+            postal_code: check.text(self.shipping_postal_code),
         };
         let method = method(check);
-        let suggested_mode = check.required("SuggestedMode", self.suggested_mode, |mode| {
+        let suggested_mode = check.required(self.suggested_mode, |mode| {
             let mode = SuggestedMode::check(mode.into_owned())?;
             check_mode(&mode).map(|()| mode)
         });
-        let convenience_fee = check.required("ConvenienceFeeActive", self.convenience_fee, Ok);
-        let transaction_type = check.optional("TransactionType", self.transaction_type, Ok);
-        let payment_tokenization = check.optional("PaymentTokenization", self.payment_tokenization, Ok);
-        let ip_address = check.required("IpAddress", self.ip_address, |address| {
+        let convenience_fee = check.required(self.convenience_fee, Ok);
+        let transaction_type = check.optional(self.transaction_type, Ok);
+        let payment_tokenization = check.optional(self.payment_tokenization, Ok);
+        let ip_address = check.required(self.ip_address, |address| {
             address.parse().map_err(|_| "must be an IPv4 or IPv6 address")
         });
         let payment = Payment {
@@ -261,25 +263,25 @@ macro_rules! payment_setters {
     ($lifetime:lifetime) => {
         /// Sets `BillingAddress`. Any text is accepted.
         pub fn billing_address(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
-            self.draft.billing_address = text.into().into();
+            self.draft.billing_address.set(text);
             self
         }
 
         /// Sets `BillingCity`. Any text is accepted.
         pub fn billing_city(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
-            self.draft.billing_city = text.into().into();
+            self.draft.billing_city.set(text);
             self
         }
 
         /// Sets `BillingState`. Any text is accepted.
         pub fn billing_state(mut self, text: impl Into<Cow<$lifetime, str>>) -> Self {
-            self.draft.billing_state = text.into().into();
+            self.draft.billing_state.set(text);
             self
         }
 
         /// Sets `ShippingSameAsBilling`. It does not fill in any shipping field.
         pub fn shipping_same_as_billing(mut self, same: bool) -> Self {
-            self.draft.shipping_same_as_billing = same.into();
+            self.draft.shipping_same_as_billing.set(same);
             self
         }
 
@@ -293,14 +295,14 @@ macro_rules! payment_setters {
         /// values, because the interface does not document them. [`build`](Self::build) refuses the mode of the other
         /// payment method.
         pub fn suggested_mode(mut self, mode: impl Into<Cow<$lifetime, str>>) -> Self {
-            self.draft.suggested_mode = mode.into().into();
+            self.draft.suggested_mode.set(mode);
             self
         }
 
         /// Sets `PaymentTokenization`, which asks the service to store the payment method. The interface does not promise a
         /// token in the response. The field is not sent unless set.
         pub fn payment_tokenization(mut self, tokenize: bool) -> Self {
-            self.draft.payment_tokenization = tokenize.into();
+            self.draft.payment_tokenization.set(tokenize);
             self
         }
     };

@@ -50,14 +50,11 @@ impl TokenTransaction {
         amount: Amount,
         convenience_fee: ConvenienceFee,
     ) -> TokenTransactionBuilder<'a> {
-        TokenTransactionBuilder {
-            draft: TokenDraft {
-                token_id: token_id.into().into(),
-                amount: amount.into(),
-                convenience_fee: convenience_fee.into(),
-                ..TokenDraft::default()
-            },
-        }
+        let mut draft = TokenDraft::default();
+        draft.token_id.set(token_id);
+        draft.amount.set(amount);
+        draft.convenience_fee.set(convenience_fee);
+        TokenTransactionBuilder { draft }
     }
 
     from_json! {
@@ -112,13 +109,12 @@ impl TokenTransaction {
 
     fn check(draft: TokenDraft<'_>, unknown: &[&Member<'_>]) -> Result<Self, ValidationError> {
         let mut check = Check::default();
-        let token_id = check.required("TokenId", draft.token_id, TokenId::check);
-        let gateway_customer_id =
-            check.optional("GatewayCustomerId", draft.gateway_customer_id, GatewayCustomerId::check);
-        let amount = check.required("Amount", draft.amount, |amount| payable(amount, 0));
-        let convenience_fee = check.required("ConvenienceFeeActive", draft.convenience_fee, Ok);
-        let description = check.text("Description", draft.description);
-        let reference_no = check.optional("ReferenceNo", draft.reference_no, |text| {
+        let token_id = check.required(draft.token_id, TokenId::check);
+        let gateway_customer_id = check.optional(draft.gateway_customer_id, GatewayCustomerId::check);
+        let amount = check.required(draft.amount, |amount| payable(amount, 0));
+        let convenience_fee = check.required(draft.convenience_fee, Ok);
+        let description = check.text(draft.description);
+        let reference_no = check.optional(draft.reference_no, |text| {
             let text = not_blank(text)?;
             check_no_spreadsheet_value(&text).map(|()| text)
         });
@@ -173,20 +169,20 @@ pub struct TokenTransactionBuilder<'a> {
 impl<'a> TokenTransactionBuilder<'a> {
     /// Sets `GatewayCustomerId`, the owner of the token.
     pub fn gateway_customer_id(mut self, id: impl Into<Cow<'a, str>>) -> Self {
-        self.draft.gateway_customer_id = id.into().into();
+        self.draft.gateway_customer_id.set(id);
         self
     }
 
     /// Sets `Description`. Any text is accepted.
     pub fn description(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.draft.description = text.into().into();
+        self.draft.description.set(text);
         self
     }
 
     /// Sets `ReferenceNo`, the caller's reference. Any text is accepted that is not blank, except a formula or an error value of a
     /// spreadsheet: after an unknown outcome, a person searches for the payment by its reference.
     pub fn reference_no(mut self, text: impl Into<Cow<'a, str>>) -> Self {
-        self.draft.reference_no = text.into().into();
+        self.draft.reference_no.set(text);
         self
     }
 

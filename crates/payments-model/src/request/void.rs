@@ -55,11 +55,11 @@ impl Void {
     pub fn from_members(members: &RequestMembers<'_>) -> Result<Self, ValidationError> {
         let (draft, others) = VoidDraft::read(members.as_slice());
         let mut check = Check::default();
-        let transaction_id = check.required("TransactionId", draft.transaction_id, TransactionId::check);
-        check.optional("TransactionFor", draft.transaction_for, |text| {
+        let transaction_id = check.required(draft.transaction_id, TransactionId::check);
+        check.optional(draft.transaction_for, |text| {
             if text == TRANSACTION_FOR { Ok(()) } else { Err("must be Void") }
         });
-        let reason = check.text("Reason", draft.reason);
+        let reason = check.text(draft.reason);
         check.unknown(&others, &[VoidDraft::NAMES]);
         Ok(Self { transaction_id: check.finish(transaction_id)?, reason })
     }
