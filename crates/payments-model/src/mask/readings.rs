@@ -66,8 +66,11 @@ fn character(text: &str) -> Option<(char, usize)> {
             of_html(&rest[..end]).map(|character| (character, end + "&;".len()))
         }
         _ => {
-            let braced = rest.strip_prefix("u{").and_then(|code| code.split_once('}'));
-            if let Some((code, _)) = braced.filter(|(code, _)| code.len() <= LONGEST_CODE) {
+            let braced = rest.strip_prefix("u{").and_then(|code| {
+                let end = code.bytes().take(LONGEST_CODE + 1).position(|byte| byte == b'}')?;
+                code.get(..end)
+            });
+            if let Some(code) = braced {
                 let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
                 return character.map(|character| (character, code.len() + "\\u{}".len()));
             }

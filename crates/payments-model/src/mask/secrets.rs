@@ -1,6 +1,9 @@
 //! The places of a secret in a text.
 
+use std::cell::OnceCell;
 use std::ops::Range;
+
+use zeroize::Zeroizing;
 
 use super::digits::has_digits;
 use super::readings::readings;
@@ -14,8 +17,9 @@ pub(super) fn places(text: &str, secrets: &[&str], fewest_bytes: usize) -> Vec<R
         return found;
     }
     for reading in readings(text) {
+        let digits = OnceCell::new();
         for secret in secrets.iter().filter(|secret| secret.len() >= fewest_bytes) {
-            let in_reading = occurrences(&reading.text, secret);
+            let in_reading = occurrences(&reading.text, &digits, secret);
             if !in_reading.is_empty() && !REDACTED.contains(secret) {
                 found.extend(in_reading.iter().map(|at| reading.place(at.start)..reading.place(at.end)));
             }
@@ -32,13 +36,14 @@ pub(super) fn places(text: &str, secrets: &[&str], fewest_bytes: usize) -> Vec<R
     found
 }
 
-fn occurrences(text: &str, secret: &str) -> Vec<Range<usize>> {
-    let (mut found, digits) = (Vec::new(), digits_of_number(secret));
-    if let Some(digits) = digits.filter(|digits| has_digits(text, *digits)) {
-        found = occurrences_of_number(text, secret, digits);
+/// `digits`: of the text, once they were needed.
+fn occurrences(text: &str, digits: &OnceCell<Digits>, secret: &str) -> Vec<Range<usize>> {
+    let (mut found, count) = (Vec::new(), digits_of_number(secret));
+    if count.is_some_and(|count| digits.get().is_some() || has_digits(text, count)) {
+        found = digits.get_or_init(|| Digits::of(text)).occurrences(secret);
     }
     // Most texts have none, and it costs less to know that.
-    if digits != Some(secret.len()) && text.contains(secret) {
+    if count != Some(secret.len()) && text.contains(secret) {
         let is_separate = |place: &Range<usize>| {
             !text[..place.start].ends_with(char::is_alphanumeric)
                 && !text[place.end..].starts_with(char::is_alphanumeric)
@@ -60,26 +65,32 @@ fn digits_of_number(secret: &str) -> Option<usize> {
     (digits >= LONG_SECRET).then_some(digits)
 }
 
-/// The places where the digits of a number follow each other, whatever separators are between them.
-fn occurrences_of_number(text: &str, number: &str, count: usize) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
-    // The places of the digits since the last letter.
-    let mut run: Vec<usize> = Vec::new();
-    for (at, character) in text.char_indices() {
-        if character.is_ascii_digit() {
-            run.push(at);
-            // Nearly always decided by the last digit.
-            let mut digits = run.iter().rev().map(|at| text.as_bytes()[*at]);
-            let mut of_number = number.bytes().rev().filter(u8::is_ascii_digit);
-            if of_number.all(|digit| digits.next() == Some(digit)) {
-                found.push(run[run.len() - count]..at + 1);
-                run.clear();
+/// The digits of a text without what separates them, and a letter where those before and after it are of different numbers.
+struct Digits {
+    text: String,
+    /// Where each of them is.
+    places: Vec<usize>,
+}
+
+impl Digits {
+    fn of(text: &str) -> Self {
+        let mut digits = Self { text: String::new(), places: Vec::new() };
+        for (at, character) in text.char_indices() {
+            let is_digit = character.is_ascii_digit();
+            if is_digit || (breaks_number(character) && !digits.text.ends_with('x')) {
+                digits.text.push(if is_digit { character } else { 'x' });
+                digits.places.push(at);
             }
-        } else if breaks_number(character) {
-            run.clear();
         }
+        digits
     }
-    found
+
+    /// The places where the digits of a number follow each other.
+    fn occurrences(&self, number: &str) -> Vec<Range<usize>> {
+        let number = Zeroizing::new(number.replace(|character: char| !character.is_ascii_digit(), ""));
+        let found = self.text.match_indices(&**number);
+        found.map(|(first, _)| self.places[first]..self.places[first + number.len() - 1] + 1).collect()
+    }
 }
 
 /// Whether the digits before and after it are of different numbers. An asterisk stands for a digit that is already masked.
