@@ -3,13 +3,13 @@ use std::fmt;
 use std::time::Duration;
 
 use http::StatusCode;
-use payments_model::unversioned::BAD_REQUEST_PREFIX;
 use payments_model::{TransactionId, ValidationError, Violation};
 
 use super::configuration::ConfigurationError;
+use super::failed_response::FailedResponse;
 use super::kind::ErrorKind;
 use crate::operation::OperationName;
-use crate::response::{BodyForm, Found, Meaning, Metadata, Received, RefusedBy};
+use crate::response::{BodyForm, Found, Metadata, RefusedBy};
 use crate::{CallId, Delivery, TransportError, TransportErrorKind};
 
 /// What [`Error`](crate::Error) and [`LookupError`](crate::LookupError) share: which call failed, why, and what was read of the
@@ -47,51 +47,16 @@ impl From<ValidationError> for Cause {
     }
 }
 
-/// A response that is not a success, complete or not.
-pub(crate) struct FailedResponse {
-    refused_by: Option<RefusedBy>,
-    form: BodyForm,
-    metadata: Metadata,
-    found: Found,
-}
-
-impl FailedResponse {
-    pub(crate) fn boxed(received: Received<'_>, meaning: Meaning) -> Box<Self> {
-        let refused_by = match meaning {
-            Meaning::Refused(by) => Some(by),
-            Meaning::Processed | Meaning::Unclear => None,
-        };
-        let found = received.found(refused_by);
-        let metadata = Metadata::new(&received, &found);
-        Box::new(Self { refused_by, form: received.form, metadata, found })
-    }
-}
-
-impl fmt::Debug for FailedResponse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { refused_by, form, metadata, found } = self;
-        f.debug_struct("FailedResponse")
-            .field("refused_by", refused_by)
-            .field("form", form)
-            .field("metadata", metadata)
-            .field("found", &metadata.shown(found))
-            .finish()
-    }
-}
-
 impl FailedCall {
     /// The kind of failure: one `match` decides who has to act.
     pub fn kind(&self) -> ErrorKind {
-        let is_foreign = match self.refused_by() {
-            Some(refused_by) => refused_by == RefusedBy::Intermediary,
-            None if self.is_foreign() => true,
-            None => return self.kind_of_cause(),
-        };
-        match self.http_status() {
-            Some(StatusCode::TOO_MANY_REQUESTS) => ErrorKind::RateLimited,
-            _ if is_foreign => ErrorKind::RefusedByIntermediary,
-            Some(StatusCode::UNAUTHORIZED) => ErrorKind::Unauthorized,
-            Some(StatusCode::NOT_FOUND) => ErrorKind::NotFound,
+        let has_words = |response: &&FailedResponse| response.refused_by.is_some() || response.is_foreign();
+        let Some(response) = self.response().filter(has_words) else { return self.kind_of_cause() };
+        match response.metadata.http_status {
+            StatusCode::TOO_MANY_REQUESTS => ErrorKind::RateLimited,
+            _ if response.refused_by != Some(RefusedBy::Service) => ErrorKind::RefusedByIntermediary,
+            StatusCode::UNAUTHORIZED => ErrorKind::Unauthorized,
+            StatusCode::NOT_FOUND => ErrorKind::NotFound,
             _ => ErrorKind::Refused,
         }
     }
@@ -148,11 +113,7 @@ impl FailedCall {
     /// The service's reason for the refusal, [masked](payments_model::mask): the body's message without the prefix
     /// `bad request error: `, or else the standard phrase of the HTTP status. For people: the interface publishes no list.
     pub fn reason(&self) -> Option<&str> {
-        let metadata = self.metadata()?;
-        let message = metadata.message.as_deref().map(|it| it.strip_prefix(BAD_REQUEST_PREFIX).unwrap_or(it));
-        message
-            .filter(|message| !message.trim().is_empty())
-            .or_else(|| metadata.http_status.canonical_reason())
+        self.response()?.reason()
     }
 
     /// How long the service asks to wait, from its header `Retry-After`. It is not a permission to send a charge again. It can be
@@ -192,9 +153,18 @@ impl FailedCall {
         is_cut || kind == Some(TransportErrorKind::BodyTruncated)
     }
 
+    /// The transaction that the response names. After a void it may be the void itself.
+    pub fn named_transaction(&self) -> Option<&TransactionId> {
+        self.found()?.transaction_id.as_ref()
+    }
+
     /// A failure that belongs to no operation.
     pub(crate) fn of_cause(cause: Cause) -> Self {
         Self { operation: None, call_id: None, cause }
+    }
+
+    fn moves_money(&self) -> bool {
+        self.operation.is_some_and(OperationName::moves_money)
     }
 
     /// The response that was read, complete or not.
@@ -204,11 +174,6 @@ impl FailedCall {
             Cause::Response(response) => Some(response),
             _ => None,
         }
-    }
-
-    /// The transaction that the response names. After a void it may be the void itself.
-    pub fn named_transaction(&self) -> Option<&TransactionId> {
-        self.found()?.transaction_id.as_ref()
     }
 
     pub(crate) fn found(&self) -> Option<&Found> {
@@ -229,10 +194,7 @@ impl FailedCall {
     /// service has acted, so the outcome is [`Unknown`](crate::Outcome::Unknown): find the cause first, because the next payment may
     /// end in the same way.
     pub fn is_foreign_forbidden(&self) -> bool {
-        self.is_foreign()
-            && self.refused_by().is_none()
-            && self.http_status() == Some(StatusCode::FORBIDDEN)
-            && self.operation.is_some_and(OperationName::moves_money)
+        self.moves_money() && self.response().is_some_and(FailedResponse::is_foreign_forbidden)
     }
 
     /// Whether the same lookup may succeed a moment later.
@@ -252,14 +214,6 @@ impl FailedCall {
         self.transport_error()?.source()
     }
 
-    /// Whether the words of a complete response are not the service's. A 2xx can be the service's in a form that this version does
-    /// not know, unless it is a web page.
-    fn is_foreign(&self) -> bool {
-        let Cause::Response(response) = &self.cause else { return false };
-        let FailedResponse { form, metadata, .. } = &**response;
-        *form == BodyForm::Foreign && (!metadata.http_status.is_success() || metadata.snippet.is_page())
-    }
-
     fn kind_of_cause(&self) -> ErrorKind {
         use TransportErrorKind as Kind;
         match &self.cause {
@@ -274,61 +228,6 @@ impl FailedCall {
             },
         }
     }
-
-    fn write_response(
-        &self,
-        FailedResponse { refused_by, form, metadata, found, .. }: &FailedResponse,
-        f: &mut fmt::Formatter<'_>,
-    ) -> fmt::Result {
-        let status = metadata.http_status.as_u16();
-        let phrase = metadata.http_status.canonical_reason().filter(|_| !metadata.http_status.is_success());
-        let phrase = phrase.map(|phrase| format!(": {phrase}")).unwrap_or_default();
-        match form {
-            BodyForm::Encoded(coding) => {
-                return write!(
-                    f,
-                    "the response is {coding}-encoded although identity was asked for, HTTP {status}{phrase}"
-                );
-            }
-            BodyForm::Cut => return write!(f, "the response was truncated, HTTP {status}{phrase}"),
-            BodyForm::Service | BodyForm::Foreign | BodyForm::Ambiguous => {}
-        }
-        f.write_str(match refused_by {
-            Some(RefusedBy::Service) => "the service returned ",
-            Some(RefusedBy::Intermediary) => "something in front of the service returned ",
-            None if self.is_foreign_forbidden() => {
-                "before or after the service acted, something between here and the service returned "
-            }
-            None => "the response is unclear, ",
-        })?;
-        write!(f, "HTTP {status}")?;
-        let is_success = metadata.http_status.is_success();
-        let is_refusal = *refused_by == Some(RefusedBy::Service);
-        let moves_money = self.operation.is_some_and(OperationName::moves_money);
-        let is_near_success = refused_by.is_none() && moves_money && is_success;
-        let is_telling = |code: &&str| is_near_success || *code != metadata.http_status.as_str();
-        let status_code = metadata.status_code.as_deref().filter(is_telling);
-        if let Some(code) = status_code {
-            write!(f, " with status_code {code}")?;
-        }
-        if is_success {
-            f.write_str(match (status_code, found.transaction_id.is_some()) {
-                (None, _) if is_refusal => " with an error body",
-                (Some(_), _) if is_refusal => " and an error body",
-                (None, _) if !moves_money => " without the requested record",
-                (Some(_), _) if !moves_money => ", without the requested record",
-                (None, false) => " without status_code 100 and a TransactionId",
-                (None, true) => " without status_code 100",
-                (Some(_), false) => ", without a TransactionId",
-                (Some(_), true) => "",
-            })?;
-        }
-        // The phrase of a 2xx, such as OK, does not explain a refusal or an unclear response.
-        match self.reason().filter(|_| !is_success || metadata.message.is_some()) {
-            Some(reason) => write!(f, ": {reason}"),
-            None => Ok(()),
-        }
-    }
 }
 
 impl fmt::Display for FailedCall {
@@ -340,7 +239,7 @@ impl fmt::Display for FailedCall {
             Cause::Configuration(error) => write!(f, "{error}")?,
             Cause::Validation(error) => write!(f, "{error}")?,
             Cause::Transport(error, _) => write!(f, "{error}")?,
-            Cause::Response(response) => return self.write_response(response, f),
+            Cause::Response(response) => return response.write(self.moves_money(), f),
         }
         // The source of a configuration error names what to fix.
         let is_shown = f.alternate() || self.kind() == ErrorKind::Configuration;

@@ -3,6 +3,7 @@
 mod call_error;
 mod configuration;
 mod failed_call;
+mod failed_response;
 mod kind;
 mod lookup;
 mod outcome;
@@ -10,8 +11,9 @@ mod payment;
 
 pub use call_error::CallError;
 pub(crate) use configuration::ConfigurationError;
+pub(crate) use failed_call::Cause;
 pub use failed_call::FailedCall;
-pub(crate) use failed_call::{Cause, FailedResponse};
+pub(crate) use failed_response::FailedResponse;
 pub use kind::ErrorKind;
 pub use lookup::LookupError;
 pub use outcome::Outcome;

@@ -5,6 +5,24 @@ use super::events::{AttemptAbandoned, AttemptFinished, AttemptStarted, Observer}
 use crate::TransportErrorKind;
 use crate::error::Outcome;
 
+/// Reports the end of an attempt, with these fields between those that every such event has.
+macro_rules! report {
+    ($level:ident, $event:ident, $message:literal, [$($field:tt)*]) => {
+        $level!(
+            target: "payments",
+            operation = $event.started.operation.as_str(),
+            attempt = $event.started.attempt,
+            call_id = display($event.started.call_id),
+            latency = debug($event.latency),
+            $($field)*,
+            amount = $event.started.amount.map(display),
+            reference = $event.started.reference,
+            last_four = $event.started.last_four,
+            $message
+        )
+    };
+}
+
 /// Reports every attempt to [`tracing`], under the target `payments`.
 ///
 /// The level of a start is `debug`, of a success `info`, of a refusal or a safe failure `warn`. An unknown outcome is `error`,
@@ -28,72 +46,40 @@ impl Observer for TracingObserver {
     }
 
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
-        let AttemptFinished { started, latency, request_id, transaction_id, .. } = *event;
-        let AttemptStarted { attempt, reference, last_four, .. } = *started;
-        let (call_id, operation) = (display(started.call_id), started.operation.as_str());
-        let amount = started.amount.map(display);
+        let AttemptFinished { request_id, transaction_id, .. } = *event;
         let http_status = event.http_status.map(|status| status.as_u16());
         let kind = event.failure.map(|failure| failure.kind.as_str());
         let transport = event.failure.and_then(|failure| failure.transport).map(TransportErrorKind::as_str);
-        macro_rules! report {
+        macro_rules! report_finished {
             ($level:ident, $outcome:expr, $message:literal) => {
-                $level!(
-                    target: "payments",
-                    operation,
-                    attempt,
-                    call_id,
-                    ?latency,
-                    outcome = $outcome,
-                    kind,
-                    transport,
-                    http_status,
-                    request_id,
-                    transaction_id,
-                    amount,
-                    reference,
-                    last_four,
-                    $message
+                report!(
+                    $level,
+                    event,
+                    $message,
+                    [outcome = $outcome, kind, transport, http_status, request_id, transaction_id]
                 )
             };
         }
         match event.failure {
-            None if event.started.operation.moves_money() => report!(info, "processed", "attempt succeeded"),
-            None => report!(info, "found", "attempt succeeded"),
+            None if event.started.operation.moves_money() => {
+                report_finished!(info, "processed", "attempt succeeded");
+            }
+            None => report_finished!(info, "found", "attempt succeeded"),
             Some(failure) if failure.outcome == Some(Outcome::Unknown) => {
-                report!(error, "unknown", "outcome unknown: it may have been processed");
+                report_finished!(error, "unknown", "outcome unknown: it may have been processed");
             }
             Some(failure) => {
-                report!(warn, failure.outcome.map(Outcome::as_str), "attempt failed");
+                report_finished!(warn, failure.outcome.map(Outcome::as_str), "attempt failed");
             }
         }
     }
 
     fn attempt_abandoned(&self, event: &AttemptAbandoned<'_>) {
-        let AttemptAbandoned { started, latency } = *event;
-        let AttemptStarted { attempt, started_at, reference, last_four, transaction_id, .. } = *started;
-        let (call_id, operation) = (display(started.call_id), started.operation.as_str());
-        let amount = started.amount.map(display);
-        macro_rules! report {
-            ($level:ident, $message:literal) => {
-                $level!(
-                    target: "payments",
-                    operation,
-                    attempt,
-                    call_id,
-                    ?latency,
-                    ?started_at,
-                    transaction_id,
-                    amount,
-                    reference,
-                    last_four,
-                    $message
-                )
-            };
-        }
-        if started.operation.moves_money() {
-            report!(error, "call dropped: it may have been processed");
+        let AttemptStarted { started_at, transaction_id, .. } = *event.started;
+        if event.started.operation.moves_money() {
+            report!(error, event, "call dropped: it may have been processed", [?started_at, transaction_id]);
         } else {
-            report!(debug, "call dropped");
+            report!(debug, event, "call dropped", [?started_at, transaction_id]);
         }
     }
 }
