@@ -20,8 +20,10 @@ use crate::response::{RefusedBy, Secrets};
 ///
 /// **An outcome is about one request.** Check it where you make the call, and retry only that call. In a function that charges
 /// and then does something else with `?`, the error of the second step hides that the first one has charged. This is also true of
-/// building the next request: `.build()?` converts a [`ValidationError`] into this type with [`Outcome::NotProcessed`], which
-/// speaks for the request that was not built, and never for a charge before it. So build every request before you send the first.
+/// steps that send nothing. `.build()?` on the next request converts a [`ValidationError`] into this type, and setting up what it
+/// needs, such as [`CallerHeaders::insert`](crate::CallerHeaders::insert) or [`Client::for_merchant`](crate::Client::for_merchant),
+/// returns this type. Both have [`Outcome::NotProcessed`], which speaks for the request that was not built, and never for a charge
+/// before it. So build every request, and set up every client, before you send the first.
 ///
 /// ```
 /// # use bytes::Bytes;
@@ -169,7 +171,7 @@ impl CallError for Error {
     }
 }
 
-/// For `?` in a function that has not charged yet. The outcome speaks for the configuration only.
+/// For `?` in a function that has not charged yet. The outcome is [`Outcome::NotProcessed`], and speaks for the configuration only.
 impl From<ConfigurationError> for Error {
     fn from(error: ConfigurationError) -> Self {
         Self::before_a_call(error.into())

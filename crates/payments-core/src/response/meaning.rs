@@ -77,8 +77,8 @@ fn is_consistent_with_failure(code: Code) -> bool {
     }
 }
 
-/// What a response to a `GET` means. The request moves no money, but what was not read whole proves nothing here either: neither that
-/// a record does not exist, nor who refused.
+/// What a response to a `GET` means. The request moves no money. A response that was not read whole proves neither that there is no
+/// record nor who refused.
 pub(crate) fn meaning_for_lookup(http: StatusCode, summary: Summary) -> Meaning {
     let Summary { is_whole, status, code, has_data, names_transaction: _ } = summary;
     match (http.as_u16(), status) {
