@@ -59,9 +59,8 @@ impl Endpoint {
     /// ```
     pub fn new(base_url: &str, api_key: ApiKey) -> Result<Self, Error> {
         let base_url = in_one_spelling(base_url)?;
-        let base: Uri =
-            base_url.parse().map_err(|error: InvalidUri| invalid(format!("cannot be read: {error}")))?;
-        let server = ServerAddress::of(&base).map_err(|error| invalid(error.rule()))?;
+        let base: Uri = base_url.parse().map_err(unreadable::<InvalidUri>)?;
+        let server = ServerAddress::of(&base).map_err(|error| invalid(error.0))?;
         if base.query().is_some() {
             return Err(invalid(EXTRAS).into());
         }
@@ -162,8 +161,8 @@ impl Endpoint {
         let path = [path_prefix(&self.inner.base), collection, id].concat();
         let mut parts = self.inner.base.clone().into_parts();
         let path = PathAndQuery::from_maybe_shared(Bytes::from(path));
-        parts.path_and_query = Some(path.map_err(|error| invalid(format!("cannot be read: {error}")))?);
-        Uri::from_parts(parts).map_err(|error| invalid(format!("cannot be read: {error}")))
+        parts.path_and_query = Some(path.map_err(unreadable)?);
+        Uri::from_parts(parts).map_err(unreadable)
     }
 }
 
@@ -257,7 +256,7 @@ fn in_one_spelling(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
     }
     let base_url = base_url.trim_end_matches('/');
     let absolute = base_url.split_once("://");
-    let (scheme, rest) = absolute.ok_or_else(|| invalid(InvalidServerAddress::NOT_ABSOLUTE.rule()))?;
+    let (scheme, rest) = absolute.ok_or_else(|| invalid(InvalidServerAddress::NOT_ABSOLUTE.0))?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
     Ok(match authority.rsplit_once(':') {
@@ -266,6 +265,10 @@ fn in_one_spelling(base_url: &str) -> Result<Cow<'_, str>, ConfigurationError> {
         }
         _ => Cow::Borrowed(base_url),
     })
+}
+
+fn unreadable<E: fmt::Display>(error: E) -> ConfigurationError {
+    invalid(format!("cannot be read: {error}"))
 }
 
 fn invalid(rule: impl Into<Cow<'static, str>>) -> ConfigurationError {

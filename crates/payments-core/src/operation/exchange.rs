@@ -1,13 +1,13 @@
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
-use payments_model::unversioned::Status;
+use payments_model::unversioned::{Envelope, Status};
 
 use super::data::ResponseData;
 use super::facts::Facts;
 use super::request::Request;
 use crate::error::{CallError, Cause, FailedCall, FailedResponse};
-use crate::response::{Meaning, Metadata, Received, Secrets};
+use crate::response::{BodyForm, Meaning, Metadata, Received, Secrets};
 use crate::{CallId, Endpoint, Success, TransportError};
 
 /// One request and its end.
@@ -51,7 +51,7 @@ impl<'a> Exchange<'a> {
         &self,
         response: &http::Response<Bytes>,
     ) -> Result<Success<D>, E> {
-        let received = Received::whole(response, &self.facts, &self.secrets);
+        let received = self.received(response, BodyForm::read(response, &self.secrets));
         // A failure is no success, whatever its data.
         let envelope = received.envelope.as_ref().filter(|envelope| envelope.status() != Status::Failure);
         let data = envelope.and_then(|envelope| D::read(envelope, &self.facts));
@@ -68,11 +68,19 @@ impl<'a> Exchange<'a> {
     /// Converts the transport's evidence into an error.
     pub(crate) fn error_from_transport<E: CallError>(&self, mut error: TransportError) -> E {
         let response = error.take_partial().map(|partial| {
-            let received = Received::cut(partial.as_http(), &self.facts, &self.secrets);
+            let received = self.received(partial.as_http(), (BodyForm::Cut, None));
             let meaning = received.meaning(false);
             FailedResponse::boxed(received, meaning)
         });
         self.failed(Cause::Transport(error, response))
+    }
+
+    fn received<'r>(
+        &'r self,
+        response: &'r http::Response<Bytes>,
+        (form, envelope): (BodyForm, Option<Envelope<'r>>),
+    ) -> Received<'r> {
+        Received { response, form, envelope, facts: &self.facts, secrets: &self.secrets }
     }
 
     /// The error of this exchange.

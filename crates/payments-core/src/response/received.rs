@@ -9,11 +9,11 @@ use crate::operation::Facts;
 
 /// A response to a request with these facts and secrets, or the part of one that was read.
 pub(crate) struct Received<'a> {
-    pub(super) response: &'a http::Response<Bytes>,
+    pub(crate) response: &'a http::Response<Bytes>,
     pub(crate) form: BodyForm,
     pub(crate) envelope: Option<Envelope<'a>>,
-    pub(super) facts: &'a Facts<'a>,
-    pub(super) secrets: &'a Secrets<'a>,
+    pub(crate) facts: &'a Facts<'a>,
+    pub(crate) secrets: &'a Secrets<'a>,
 }
 
 /// What an unsuccessful response contains about the transaction.
@@ -24,24 +24,7 @@ pub(crate) struct Found {
     pub(crate) record: Option<TransactionRecord>,
 }
 
-impl<'a> Received<'a> {
-    pub(crate) fn whole(
-        response: &'a http::Response<Bytes>,
-        facts: &'a Facts<'a>,
-        secrets: &'a Secrets<'a>,
-    ) -> Self {
-        let (form, envelope) = BodyForm::read(response, secrets);
-        Self { response, form, envelope, facts, secrets }
-    }
-
-    pub(crate) fn cut(
-        response: &'a http::Response<Bytes>,
-        facts: &'a Facts<'a>,
-        secrets: &'a Secrets<'a>,
-    ) -> Self {
-        Self { response, form: BodyForm::Cut, envelope: None, facts, secrets }
-    }
-
+impl Received<'_> {
     /// What it means. `has_data`: it contains what a success of the operation needs.
     pub(crate) fn meaning(&self, has_data: bool) -> Meaning {
         let (http, envelope) = (self.response.status(), self.envelope.as_ref());

@@ -75,7 +75,11 @@ impl<'a> Secrets<'a> {
     }
 
     /// The same for a message, which may already be cut.
-    pub(crate) fn mask_message(&self, Message { text, is_cut }: &Message<'_>, max_bytes: usize) -> String {
+    pub(crate) fn mask_message(
+        &self,
+        Message { text, is_cut, .. }: &Message<'_>,
+        max_bytes: usize,
+    ) -> String {
         let length = if *is_cut { self.without_half_a_secret(text.as_bytes()).len() } else { text.len() };
         self.mask(&text[..text.floor_char_boundary(length)], max_bytes)
     }

@@ -32,18 +32,16 @@ pub struct ServerAddress {
 /// Why a URI names no server. The text contains no part of the URI.
 #[derive(Clone, Copy, Debug, Error)]
 #[error("the URI {0}")]
-pub struct InvalidServerAddress(&'static str);
+pub struct InvalidServerAddress(
+    /// What is wrong, worded to follow the name of the URI.
+    pub(crate) &'static str,
+);
 
 impl InvalidServerAddress {
     pub(crate) const NOT_ABSOLUTE: Self = Self("is not an absolute URL such as https://host/api/v1/public");
     const HOST: Self = Self(
         "has a host that is neither an IPv6 address in brackets nor made of ASCII letters, digits and - . _",
     );
-
-    /// What is wrong, worded to follow the name of the URI.
-    pub(crate) const fn rule(self) -> &'static str {
-        self.0
-    }
 }
 
 impl ServerAddress {

@@ -158,6 +158,7 @@ impl<'a> Envelope<'a> {
 }
 
 /// The service's message. `Debug` does not show it.
+#[non_exhaustive]
 #[derive(Clone)]
 pub struct Message<'a> {
     /// Borrowed, if the body has it as it is.
