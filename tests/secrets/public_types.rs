@@ -183,6 +183,8 @@ fn responses(transcript: &Transcript, canaries: &Canaries) {
     let envelope = Envelope::read(body.as_bytes()).unwrap();
     transcribe!(transcript, envelope);
     transcribe!(transcript, envelope.status_code());
+    let with_message = format!(r#"{{"msg":"card {}"}}"#, canaries.card());
+    transcribe!(transcript, Envelope::read(with_message.as_bytes()).unwrap().message().unwrap());
     let record = envelope.transaction_record().unwrap();
     transcribe!(transcript, record.amount);
     let code: &Field<TransactionTypeCode> = &record.transaction_type;

@@ -106,8 +106,8 @@ impl Error {
                 .all(|status| Self::is_about_the_payment(status, call.operation()))
     }
 
-    /// Of a refusal by the service with this HTTP status: whether it is about the payment or the void itself. For a refusal that was
-    /// stored; [`is_decline`](Self::is_decline) asks it of this error.
+    /// Of a refusal by the service with this status: whether it is about the payment or the void itself. For a refusal of which only
+    /// the HTTP status was stored; [`is_decline`](Self::is_decline) asks it of this error's, and of its `status_code`.
     pub fn is_about_the_payment(http_status: Option<u16>, operation: Option<OperationName>) -> bool {
         match http_status {
             Some(401 | 403 | 405..=407 | 411 | 413..=417 | 421 | 426 | 428 | 429 | 431) => false,

@@ -584,7 +584,6 @@ fn reopened_key_takes_a_corrected_request_and_no_other_payment_d44() {
         (WITH, Parts { token: "tok_1", cents: 11, ..WITH }, false, false),
         (WITH, Parts { token: "tok_1", fee: ConvenienceFee::Active, ..WITH }, false, false),
         (WITHOUT, Parts { token: "tok_1", ..WITHOUT }, false, true),
-        (WITHOUT, Parts { token: "tok_1", reference: Some("\t "), ..WITHOUT }, false, true),
         (WITHOUT, Parts { token: "tok_1", cents: 11, ..WITHOUT }, false, false),
         // The same request, as of any key that moved nothing.
         (WITHOUT, WITHOUT, true, true),
