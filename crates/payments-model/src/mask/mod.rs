@@ -49,8 +49,12 @@ use secrets::{LONG_SECRET, SHORTEST_SECRET, places};
 /// assert_eq!(mask("card 6200 - 0000 - 0000 - 0006", &["6200000000000006"]), "card [redacted]");
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
-    // First, because the digits of a longer secret can be taken for a card number.
-    let mut masked = replaced(text, places(text, secrets, SHORTEST_SECRET).into_iter().map(with_redacted));
+    // The longer ones first, because a short one can stand beside them, and before the digits of any are taken for a card number.
+    let mut masked = redact(text, secrets);
+    let short = places(&masked, secrets, SHORTEST_SECRET..LONG_SECRET);
+    if !short.is_empty() {
+        masked = Cow::Owned(replaced(&masked, short.into_iter().map(with_redacted)).into_owned());
+    }
     for depth in 0.. {
         let Some(reading) = readings(&masked).nth(depth) else { break };
         let numbers = card_numbers(&reading.text).into_iter().map(|at| {
@@ -70,17 +74,17 @@ pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
 ///
 /// For an identifier, which [`mask`] could change although it contains no secret.
 pub fn redact<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
-    replaced(text, places(text, secrets, LONG_SECRET).into_iter().map(with_redacted))
+    replaced(text, places(text, secrets, LONG_SECRET..).into_iter().map(with_redacted))
 }
 
 /// Whether [`redact`] would replace one of these secrets in the text.
 pub fn contains_long_secret(text: &str, secrets: &[&str]) -> bool {
-    !places(text, secrets, LONG_SECRET).is_empty()
+    !places(text, secrets, LONG_SECRET..).is_empty()
 }
 
 /// Whether [`mask`] would replace one of these secrets in the text.
 pub fn contains_secret(text: &str, secrets: &[&str]) -> bool {
-    !places(text, secrets, SHORTEST_SECRET).is_empty()
+    !places(text, secrets, SHORTEST_SECRET..).is_empty()
 }
 
 fn with_redacted(place: Range<usize>) -> (Range<usize>, String) {
@@ -277,6 +281,24 @@ mod tests {
             [("123 4567", "1234567"), ("0210x00021", "021000021"), ("0210*00021", "021000021")]
         {
             assert_eq!(mask(kept, &[secret]), kept);
+        }
+    }
+
+    #[test]
+    fn short_secret_beside_a_longer_one_or_an_escape_is_masked_d64() {
+        let secrets = ["6200000000000006", "sk_live_51H", "917"];
+        for (text, masked) in [
+            ("6200000000000006917", "[redacted][redacted]"),
+            ("917sk_live_51H917", "[redacted][redacted][redacted]"),
+            (r"code\u00a0917%62", r"code\u00a0[redacted]%62"),
+            (r"\ud800917\ud800", r"\ud800[redacted]\ud800"),
+            (r"\n917\u{-", r"\n[redacted]\u{-"),
+            ("%32917&#50;", "%32[redacted]&#50;"),
+            (r"9170 1917\u0435", r"9170 1917\u0435"),
+        ] {
+            assert_eq!(mask(text, &secrets), masked);
+            assert_eq!(mask(masked, &secrets), masked);
+            assert_eq!(contains_secret(text, &secrets), text != masked, "{text}");
         }
     }
 

@@ -50,6 +50,11 @@ impl Reading<'_> {
         Some(Self { text: Cow::Owned(read), places })
     }
 
+    /// Whether an escape stands for this character at this place.
+    pub(super) fn is_escape(&self, at: usize, character: char) -> bool {
+        self.place(at + character.len_utf8()) - self.place(at) > character.len_utf8()
+    }
+
     /// Where the character at this place, or the end, is in the text as it is written.
     pub(super) fn place(&self, at: usize) -> usize {
         self.places.get(at).copied().unwrap_or(at)
@@ -74,11 +79,17 @@ fn character(text: &str) -> Option<(char, usize)> {
                 let character = u32::from_str_radix(code, 16).ok().and_then(char::from_u32);
                 return character.map(|character| (character, code.len() + "\\u{}".len()));
             }
-            // Any other backslash is not an escape.
-            if !rest.starts_with(['"', '\\', '/', '\'', 'b', 'f', 'n', 'r', 't', 'u']) {
-                return None;
+            let is_code =
+                || rest.get(1..5).is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+            match rest.as_bytes().first()? {
+                b'u' if is_code() => {}
+                b'"' | b'\\' | b'/' | b'\'' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                // Any other backslash is not an escape.
+                _ => return None,
             }
-            escaped_character(rest).map(|(character, length)| (character, 1 + length))
+            // Half a surrogate pair stands for no character.
+            let (character, length) = escaped_character(rest).unwrap_or((char::REPLACEMENT_CHARACTER, 5));
+            Some((character, 1 + length))
         }
     }
 }

@@ -1,25 +1,25 @@
 //! The places of a secret in a text.
 
 use std::cell::OnceCell;
-use std::ops::Range;
+use std::ops::{Range, RangeBounds};
 
 use zeroize::Zeroizing;
 
 use super::digits::has_digits;
-use super::readings::readings;
+use super::readings::{Reading, readings};
 use crate::secret::REDACTED;
 
-/// The places of these secrets in the text, from left to right, without secrets of fewer bytes. Places that overlap are one: if one
-/// secret contains another, nothing of the longer one may remain.
-pub(super) fn places(text: &str, secrets: &[&str], fewest_bytes: usize) -> Vec<Range<usize>> {
+/// The places of these secrets in the text, from left to right, without those of another length in bytes. Places that overlap are one:
+/// if one secret contains another, nothing of the longer one may remain.
+pub(super) fn places(text: &str, secrets: &[&str], lengths: impl RangeBounds<usize>) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = Vec::new();
     if secrets.is_empty() {
         return found;
     }
     for reading in readings(text) {
         let digits = OnceCell::new();
-        for secret in secrets.iter().filter(|secret| secret.len() >= fewest_bytes) {
-            let in_reading = occurrences(&reading.text, &digits, secret);
+        for secret in secrets.iter().filter(|secret| lengths.contains(&secret.len())) {
+            let in_reading = occurrences(&reading, &digits, secret);
             if !in_reading.is_empty() && !REDACTED.contains(secret) {
                 found.extend(in_reading.iter().map(|at| reading.place(at.start)..reading.place(at.end)));
             }
@@ -37,21 +37,28 @@ pub(super) fn places(text: &str, secrets: &[&str], fewest_bytes: usize) -> Vec<R
 }
 
 /// `digits`: of the text, once they were needed.
-fn occurrences(text: &str, digits: &OnceCell<Digits>, secret: &str) -> Vec<Range<usize>> {
+fn occurrences(reading: &Reading<'_>, digits: &OnceCell<Digits>, secret: &str) -> Vec<Range<usize>> {
+    let text = &*reading.text;
     let (mut found, count) = (Vec::new(), digits_of_number(secret));
     if count.is_some_and(|count| digits.get().is_some() || has_digits(text, count)) {
         found = digits.get_or_init(|| Digits::of(text)).occurrences(secret);
     }
     // Most texts have none, and it costs less to know that.
     if count != Some(secret.len()) && text.contains(secret) {
-        let is_separate = |place: &Range<usize>| {
-            !text[..place.start].ends_with(char::is_alphanumeric)
-                && !text[place.end..].starts_with(char::is_alphanumeric)
-        };
         let places = text.match_indices(secret).map(|(start, _)| start..start + secret.len());
-        found.extend(places.filter(|place| secret.len() >= LONG_SECRET || is_separate(place)));
+        found.extend(places.filter(|place| secret.len() >= LONG_SECRET || is_separate(reading, place)));
     }
     found
+}
+
+/// Whether no letter or digit is beside this place, except for one that an escape stands for: it may be no escape.
+fn is_separate(reading: &Reading<'_>, place: &Range<usize>) -> bool {
+    let separates =
+        |at: usize, character: char| !character.is_alphanumeric() || reading.is_escape(at, character);
+    let before = reading.text[..place.start].chars().next_back();
+    let after = reading.text[place.end..].chars().next();
+    before.is_none_or(|before| separates(place.start - before.len_utf8(), before))
+        && after.is_none_or(|after| separates(place.end, after))
 }
 
 /// How many digits the secret has, if it is a card or account number: people write these with separators, or without those that the
