@@ -1,6 +1,6 @@
 use bytes::Bytes;
+use http::HeaderMap;
 use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, TRANSFER_ENCODING};
-use http::{HeaderMap, HeaderValue};
 use payments_model::unversioned::{
     Envelope, Status, begins_with_json_object, claims_success, is_truncated_json,
 };
@@ -62,10 +62,17 @@ pub(super) fn has_service_status(envelope: Option<&Envelope<'_>>) -> bool {
     matches!(status, Some(Status::Success | Status::Failure | Status::Other))
 }
 
-/// The coding that the headers name, or `None` if they name none.
+/// The first coding in the headers that changes the bytes.
 fn declared_coding(headers: &HeaderMap) -> Option<String> {
-    let of_content = codings(headers.get_all(CONTENT_ENCODING), &["identity"]);
-    of_content.or_else(|| codings(headers.get_all(TRANSFER_ENCODING), &["identity", "chunked"]))
+    let unchanged = [(CONTENT_ENCODING, &["identity"][..]), (TRANSFER_ENCODING, &["identity", "chunked"])];
+    unchanged.into_iter().find_map(|(header, unchanged)| {
+        headers.get_all(header).iter().find_map(|value| {
+            let text = String::from_utf8_lossy(value.as_bytes());
+            let mut codings = text.split(',').map(str::trim).filter(|coding| !coding.is_empty());
+            let changes = |coding: &&str| !unchanged.iter().any(|name| coding.eq_ignore_ascii_case(name));
+            codings.find(changes).map(str::to_ascii_lowercase)
+        })
+    })
 }
 
 /// Some proxies encode a body and drop the header that says so. No text needs these bytes, and of codings only one that writes
@@ -74,27 +81,15 @@ fn is_of_no_text(byte: u8) -> bool {
     byte.is_ascii_control() && !b"\t\n\x0c\r\x7f".contains(&byte)
 }
 
-/// The first coding in these headers that changes the bytes.
-fn codings<'a>(headers: impl IntoIterator<Item = &'a HeaderValue>, unchanged: &[&str]) -> Option<String> {
-    headers.into_iter().find_map(|value| {
-        let text = String::from_utf8_lossy(value.as_bytes());
-        let mut codings = text.split(',').map(str::trim).filter(|coding| !coding.is_empty());
-        let coding =
-            codings.find(|coding| !unchanged.iter().any(|name| coding.eq_ignore_ascii_case(name)))?;
-        Some(coding.to_ascii_lowercase())
-    })
-}
-
 /// Whether the body is shorter than its header says.
 fn is_short(response: &http::Response<Bytes>) -> bool {
-    announced_length(response.headers()).is_some_and(|length| length > response.body().len() as u64)
-}
-
-fn announced_length(headers: &HeaderMap) -> Option<u64> {
-    let text = headers.get(CONTENT_LENGTH)?.to_str().ok()?.trim();
-    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let announced = response.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    let is_number = |length: &&str| !length.is_empty() && length.bytes().all(|byte| byte.is_ascii_digit());
     // A number that does not fit is longer than any body.
-    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+    announced
+        .map(str::trim)
+        .filter(is_number)
+        .is_some_and(|length| length.parse().unwrap_or(u64::MAX) > response.body().len() as u64)
 }
 
 /// Enough for the name of any coding.
