@@ -195,16 +195,16 @@ impl Cause {
             Self::Nothing | Self::Wire(WireFault::OtherHttpStatus(202)) => &[Succeeded, Rejected],
             Self::Local => &[NotProcessed],
             Self::Gateway(symptom, moment) => match (symptom, moment) {
-                // A redirect is neither followed nor retried, and a stalled lookup has no time left for a retry.
-                (Symptom::Status(302) | Symptom::Stall, _) | (Symptom::Delay, Moment::Late) => {
-                    &[NotProcessed]
-                }
+                // A redirect is neither followed nor retried. A stalled lookup, and one whose response was not read whole at the
+                // deadline, has no time left for a retry.
+                (Symptom::Status(302) | Symptom::Stall, _)
+                | (Symptom::Delay, Moment::Late)
+                | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => &[NotProcessed],
                 (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(402..=404), _) => &[Rejected],
                 // Retried after a pause, which may leave too little time for the next response.
                 (Symptom::Status(408 | 425 | 429), _) => {
                     return Endings { must: &[Succeeded, Rejected], may: &[NotProcessed] };
                 }
-                (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => &[Rejected, NotProcessed],
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
             Self::Wire(fault) => match fault {

@@ -104,8 +104,8 @@ where
         let facts = BodyFacts::of(&response, self.sent_id);
         if let Some(facts) = facts {
             let expected = self.expected(response.status().as_u16(), &facts);
-            // This package's reader does not tell JSON that was cut, which is unknown, from other wrong JSON.
-            let is_cut = facts.may_be_cut && self.moves_money && found == ReadOutcome::Unknown;
+            // This package's reader does not tell JSON that was cut, which says nothing, from other wrong JSON.
+            let is_cut = facts.may_be_cut && found == self.undecided();
             if !is_cut || expected != ReadOutcome::Rejected {
                 assert_eq!(found, expected, "HTTP {}", response.status());
             }
@@ -130,7 +130,7 @@ where
         const REJECTIONS: [u16; 13] = [400, 401, 404, 405, 411, 413, 414, 415, 417, 421, 422, 429, 431];
         let has_data = if self.needs_id { facts.has_id } else { facts.has_data };
         let fails = facts.status == StatusKind::Failure;
-        let undecided = if self.moves_money { ReadOutcome::Unknown } else { ReadOutcome::Unclear };
+        let undecided = self.undecided();
         let contradicts_failure = self.moves_money && !facts.code_allows_failure();
         match http {
             // 204 has no body, so a body with it is not a valid response.
@@ -142,8 +142,8 @@ where
                     && has_data;
                 if succeeds { ReadOutcome::Success } else { undecided }
             }
+            400..=499 if facts.is_hidden => undecided,
             400..=499 if !self.moves_money => ReadOutcome::Rejected,
-            400..=499 if facts.is_hidden => ReadOutcome::Unknown,
             408 | 409 | 425 => ReadOutcome::Unknown,
             400..=499
                 if contradicts_failure || matches!(facts.status, StatusKind::Success | StatusKind::Other) =>
@@ -154,6 +154,10 @@ where
             _ if REJECTIONS.contains(&http) && !facts.names_a_transaction => ReadOutcome::Rejected,
             _ => undecided,
         }
+    }
+
+    fn undecided(&self) -> ReadOutcome {
+        if self.moves_money { ReadOutcome::Unknown } else { ReadOutcome::Unclear }
     }
 
     /// A truncated body is never a success.
