@@ -49,7 +49,7 @@ use secrets::{LONG_SECRET, SHORTEST_SECRET, places};
 /// assert_eq!(mask("card 6200 - 0000 - 0000 - 0006", &["6200000000000006"]), "card [redacted]");
 /// ```
 pub fn mask<'t>(text: &'t str, secrets: &[&str]) -> Cow<'t, str> {
-    // The longer ones first, because a short one can stand beside them, and before the digits of any are taken for a card number.
+    // The longer ones first, because a short one can be next to them. Their digits must not be taken for a card number.
     let mut masked = redact(text, secrets);
     let short = places(&masked, secrets, SHORTEST_SECRET..LONG_SECRET);
     if !short.is_empty() {

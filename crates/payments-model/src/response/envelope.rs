@@ -161,14 +161,14 @@ impl<'a> Envelope<'a> {
 #[non_exhaustive]
 #[derive(Clone)]
 pub struct Message<'a> {
-    /// Borrowed, if the body has it as it is.
+    /// Borrowed, if the body contains it unchanged.
     pub text: Cow<'a, str>,
     /// Whether its end is missing.
     pub is_cut: bool,
 }
 
 impl<'a> Message<'a> {
-    /// Whether the body has it as it is: as one text, and without escapes.
+    /// Whether the body contains it unchanged: as one text, and without escapes.
     pub fn is_as_sent(&self) -> bool {
         matches!(self.text, Cow::Borrowed(_))
     }
