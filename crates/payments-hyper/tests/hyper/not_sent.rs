@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::support::{Server, post, send_failing};
+use crate::support::{post, send_failing};
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 
@@ -50,16 +50,6 @@ async fn an_unreadable_port_sends_nothing_d01() {
         let error = listener.accept().unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);
     }
-}
-
-#[tokio::test]
-async fn a_zero_deadline_sends_nothing_even_on_an_open_connection_d23() {
-    let server = Server::start(|connection| connection.serve("{}"));
-    let transport = transport();
-    crate::support::send(&transport, post(server.url())).await.unwrap();
-    let (delivery, kind, _) = send_failing(&transport, post(server.url()).total(Duration::ZERO)).await;
-    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
-    assert_eq!(server.received().len(), 1);
 }
 
 /// hyper returns the request if the server speaks or closes before it has read anything. On a new connection that ends the call:

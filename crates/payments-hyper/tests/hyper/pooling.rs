@@ -1,4 +1,4 @@
-//! Which connection carries a request, and which one is never reused?
+//! Which connection carries a request, and which one is never reused? The contracts say more about both.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use crate::support::{Conversation, Server, gate, post, send, send_failing};
+use crate::support::{Server, gate, post, send, send_failing};
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
 use tokio::task::JoinSet;
@@ -74,79 +74,6 @@ async fn an_idle_connection_keeps_no_task_alive() {
         assert_eq!(connection, b"0", "the connection is kept");
         assert_eq!(Arc::strong_count(&task), 1, "the connection keeps the waker of its last call");
     }
-}
-
-type Script = Box<dyn Fn(&mut Conversation) + Send + Sync>;
-
-/// The server responds to the first call, then runs `then`. The client's runtime polls nothing before the next call, which must
-/// use another connection and get its own response.
-async fn next_call_after(respond: fn(&mut Conversation), then: fn(&mut Conversation)) {
-    next_call_over(&transport(), Server::start, Server::url, respond, then).await;
-    #[cfg(any(feature = "ring", feature = "aws-lc-rs"))]
-    for version in rustls::ALL_VERSIONS {
-        let authority = crate::support::Authority::new();
-        let config = authority.issue("localhost").server_for(&[version], None);
-        let transport = HyperTransport::builder().root_certificates_pem(authority.pem()).build().unwrap();
-        let start = |script: Script| Server::start_tls(config, script);
-        next_call_over(&transport, start, Server::https_url, respond, then).await;
-    }
-}
-
-async fn next_call_over(
-    transport: &HyperTransport,
-    start: impl FnOnce(Script) -> Server,
-    url: fn(&Server) -> String,
-    respond: fn(&mut Conversation),
-    then: fn(&mut Conversation),
-) {
-    let (may_continue, wait_until_may_continue) = gate();
-    let (done, wait_until_done) = gate();
-    let server = start(Box::new(move |connection| {
-        if connection.index() == 0 {
-            connection.read_request();
-            respond(connection);
-            wait_until_may_continue();
-            then(connection);
-            done();
-            connection.hold();
-        } else {
-            connection.serve("its own");
-        }
-    }));
-    send(transport, post(url(&server))).await.unwrap();
-    may_continue();
-    wait_until_done();
-    let response =
-        send(transport, post(url(&server))).await.expect("the transport notices before it writes anything");
-    assert_eq!(response.body(), "its own");
-    assert_eq!((server.connections(), server.received().len()), (2, 2));
-}
-
-fn respond(connection: &mut Conversation) {
-    connection.peer().respond("{}");
-}
-
-#[tokio::test]
-async fn a_closed_pooled_connection_is_replaced_d02() {
-    next_call_after(respond, Conversation::close).await;
-}
-
-#[tokio::test]
-async fn a_reset_pooled_connection_is_replaced_d02() {
-    next_call_after(respond, Conversation::reset).await;
-}
-
-#[tokio::test]
-async fn a_response_without_a_request_is_discarded() {
-    next_call_after(respond, respond).await;
-}
-
-#[tokio::test]
-async fn a_second_response_in_the_same_write_is_discarded() {
-    let respond_twice = |connection: &mut Conversation| {
-        connection.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}".repeat(2));
-    };
-    next_call_after(respond_twice, |_| ()).await;
 }
 
 #[tokio::test]

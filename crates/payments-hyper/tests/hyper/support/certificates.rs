@@ -1,9 +1,6 @@
 use std::sync::Arc;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose,
-    date_time_ymd,
-};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair, KeyUsagePurpose};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
@@ -38,19 +35,8 @@ impl Authority {
     }
 
     pub(crate) fn issue(&self, name: &str) -> Identity {
-        self.sign(&params(name))
-    }
-
-    pub(crate) fn issue_expired(&self, name: &str) -> Identity {
-        let mut params = params(name);
-        params.not_before = date_time_ymd(2020, 1, 1);
-        params.not_after = date_time_ymd(2021, 1, 1);
-        self.sign(&params)
-    }
-
-    fn sign(&self, params: &CertificateParams) -> Identity {
         let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.0).unwrap();
+        let certificate = params(name).signed_by(&key, &self.0).unwrap();
         Identity::new(&certificate, &key)
     }
 }
