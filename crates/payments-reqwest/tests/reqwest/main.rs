@@ -6,7 +6,6 @@ mod conformance;
 mod default_retries;
 #[cfg(unix)]
 mod fork;
-mod lost_response;
 mod own_builder;
 mod own_builder_secrets;
 mod own_tls;

@@ -27,11 +27,6 @@ async fn connections_of_three_calls(builder: ReqwestTransportBuilder) -> usize {
 }
 
 #[tokio::test]
-async fn a_connection_is_reused() {
-    assert_eq!(connections_of_three_calls(ReqwestTransport::builder()).await, 1);
-}
-
-#[tokio::test]
 async fn without_idle_time_or_idle_connections_each_call_opens_its_own() {
     let builder = ReqwestTransport::builder();
     assert_eq!(connections_of_three_calls(builder.pool_idle_timeout(Duration::ZERO)).await, 3);

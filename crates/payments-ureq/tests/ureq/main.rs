@@ -7,7 +7,6 @@ mod conformance;
 mod deadline;
 mod fork;
 mod log;
-mod lost_response;
 mod never_left;
 mod pool;
 mod runtimes;

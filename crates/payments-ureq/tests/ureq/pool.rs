@@ -48,11 +48,6 @@ fn connections_of_three_calls(builder: UreqTransportBuilder) -> usize {
 }
 
 #[test]
-fn a_connection_is_reused() {
-    assert_eq!(connections_of_three_calls(UreqTransport::builder()), 1);
-}
-
-#[test]
 fn without_idle_time_or_idle_connections_each_call_opens_its_own() {
     let builder = UreqTransport::builder();
     assert_eq!(connections_of_three_calls(builder.pool_idle_timeout(Duration::ZERO)), 3);
