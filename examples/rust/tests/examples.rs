@@ -6,6 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
+// The examples with tests of their own.
+#[path = "../examples/own_transport.rs"]
+#[allow(dead_code, reason = "its `main` is run as a program")]
+mod own_transport;
+#[path = "../examples/testing_with_the_fake.rs"]
+#[allow(dead_code, reason = "its `main` is run as a program")]
+mod testing_with_the_fake;
+
 macro_rules! examples {
     ($($name:ident)*) => {
         const EXAMPLES: &[&str] = &[$(stringify!($name)),*];

@@ -1,4 +1,4 @@
-//! Does a small blocking transport keep every contract that applies, and are flawed ones found?
+//! Are the flaws of blocking transports found? The tests of payments-ureq run every contract with a correct one.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -11,10 +11,6 @@ use payments_core::{TransportError, TransportRequest, TransportResponse};
 fn correct() -> FnStack<Plain> {
     let abilities = Abilities::default().with(Ability::LooksBeforeReuse);
     stack(|setup| PlainStack(None).transport(setup)).abilities(abilities)
-}
-
-mod correct {
-    payments_conformance::blocking_contract_tests!(super::correct());
 }
 
 /// Holds a lock for as long as a call takes.

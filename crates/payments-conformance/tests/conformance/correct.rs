@@ -1,3 +1,3 @@
-//! Does a small correct transport keep every contract?
+//! Does `contract_tests!` run a theme with a small correct transport? The tests of the transports run every contract.
 
-payments_conformance::contract_tests!(crate::support::PlainStack(None));
+payments_conformance::contract_tests!(crate::support::PlainStack(None), themes: never_sent);
