@@ -1,4 +1,4 @@
-//! Every fault in every phase: what the client sees, and what the ledger holds.
+//! What faults do. `tests/outcomes.rs` has the outcome and the ledger for every fault in every phase of every operation.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use payments_core::{
     Client, Delivery, Error, ErrorKind, FailedCall, OperationName, Outcome, TransportError,
     TransportErrorKind,
 };
-use payments_fake::{EntryState, FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
+use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
 
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -30,25 +30,6 @@ fn failing_kinds() -> Vec<(Kind, &'static str, Delivery)> {
         (|fault| fault.truncate(usize::MAX), "body_truncated", ok),
         (FaultMoment::garbage, "protocol", Delivery::Unknown),
     ]
-}
-
-/// Every kind whose response leaves the outcome unknown, and its HTTP status.
-fn unclear_responses() -> Vec<(Kind, u16)> {
-    vec![
-        (FaultMoment::html, 502),
-        (|fault| fault.status(StatusCode::INTERNAL_SERVER_ERROR), 500),
-        (|fault| fault.status(StatusCode::GATEWAY_TIMEOUT).retry_after("30"), 504),
-        (|fault| fault.status(StatusCode::CONFLICT), 409),
-        (|fault| fault.status(StatusCode::NO_CONTENT), 204),
-        (|fault| fault.status(StatusCode::TEMPORARY_REDIRECT), 307),
-        (FaultMoment::wrong_shape, 200),
-    ]
-}
-
-/// All of these kinds but `refuse` and `delay`.
-fn all_kinds() -> impl Iterator<Item = Kind> {
-    let unclear = unclear_responses().into_iter().map(|(kind, _)| kind);
-    failing_kinds().into_iter().map(|(kind, ..)| kind).chain(unclear)
 }
 
 fn on_payments() -> payments_fake::FaultTarget {
@@ -90,52 +71,6 @@ fn a_broken_connection_is_unknown_and_looks_the_same_in_every_phase_d03() {
             assert_eq!((reported.kind().as_str(), reported.delivery()), (word, delivery));
         });
     }
-}
-
-#[test]
-fn an_unclear_response_is_unknown_and_looks_the_same_in_every_phase_d11() {
-    for (kind, http_status) in unclear_responses() {
-        unknown_in_every_phase(kind, |error| {
-            // A proxy's page is not in the service's words.
-            let kind = if http_status == 502 { ErrorKind::RefusedByIntermediary } else { ErrorKind::Unclear };
-            assert_eq!((error.kind(), error.http_status().unwrap().as_u16()), (kind, http_status));
-        });
-    }
-}
-
-#[test]
-fn a_refused_connection_is_not_processed_in_any_phase_d02() {
-    for phase in PHASES {
-        let fault = on_payments().at(phase).refuse();
-        assert_eq!(fault.phase(), Phase::BeforeCommit);
-        let gateway = armed(fault);
-        let error = pay(&gateway).unwrap_err();
-        assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, ErrorKind::NotConnected));
-        assert_eq!((gateway.requests(), gateway.deliver_late()), (Vec::new(), 0), "nothing arrived");
-        gateway.ledger().assert_nothing_charged();
-    }
-}
-
-#[test]
-fn request_lost_and_response_lost_look_identical_and_only_one_charges() {
-    let pay = |fault: Fault| {
-        let gateway = armed(fault);
-        let error = pay(&gateway).unwrap_err();
-        (format!("{error:?} {error}"), gateway.ledger())
-    };
-    let (request_lost, nothing) = pay(Fault::request_lost(OperationName::Transaction));
-    let (response_lost, charged) = pay(Fault::response_lost(OperationName::Transaction));
-    assert_eq!(request_lost, response_lost);
-    nothing.assert_nothing_charged();
-    charged.assert_charged_once(PRICE);
-}
-
-#[test]
-fn a_refusal_by_status_before_the_commit_is_a_rejection_d10() {
-    let kind = |fault: FaultMoment| fault.status(StatusCode::TOO_MANY_REQUESTS).retry_after("120");
-    let error = pay_under(kind, Phase::BeforeCommit);
-    assert_eq!(error.outcome(), Outcome::Rejected);
-    assert_eq!(error.retry_after(), Some(Duration::from_mins(2)));
 }
 
 #[test]
@@ -202,47 +137,12 @@ fn a_truncated_response_never_has_its_last_byte() {
 }
 
 #[test]
-fn a_void_with_a_fault_is_unknown_and_the_ledger_matches_the_phase_d20() {
-    let states = PHASES.map(|phase| {
-        let gateway = FakeGateway::new();
-        let id = authorize(&gateway);
-        gateway.arm(Fault::on(OperationName::Void).at(phase).reset());
-        assert_eq!(void(&gateway, id.as_str()).unwrap_err().outcome(), Outcome::Unknown);
-        let state = gateway.ledger().entry(&id).unwrap().state;
-        if gateway.deliver_late() > 0 {
-            gateway.ledger().assert_voided(&id);
-        }
-        state
-    });
-    assert_eq!(states, [EntryState::Approved, EntryState::Voided, EntryState::Approved]);
-}
-
-#[test]
 fn a_lookup_is_retried_through_transient_faults_d20() {
     let gateway = armed(Fault::on(OperationName::GetCustomer).before_commit().reset());
     gateway.arm(Fault::on(OperationName::GetCustomer).before_commit().html());
     block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap();
     assert_eq!(gateway.requests().len(), 3);
     assert!(gateway.clock().elapsed() >= Duration::from_millis(300), "two pauses, without real time");
-}
-
-#[test]
-fn a_payment_is_never_retried_d20() {
-    for (kind, ..) in failing_kinds() {
-        let gateway = armed(kind(on_payments().after_commit()));
-        pay(&gateway).unwrap_err();
-        assert_eq!(gateway.requests().len(), 1);
-    }
-}
-
-#[test]
-fn a_lookup_with_a_fault_is_rejected_only_by_a_4xx_d12() {
-    for kind in all_kinds() {
-        let gateway = armed(kind(Fault::on(OperationName::GetCustomer).before_commit()).times(9));
-        let error = block_on(gateway.client().customer(&"cus_1".parse().unwrap())).unwrap_err();
-        let is_4xx = error.http_status().is_some_and(|status| status.is_client_error());
-        assert_eq!(error.failed_call().refused_by().is_some(), is_4xx, "{error}");
-    }
 }
 
 #[test]
@@ -393,12 +293,6 @@ fn a_fault_displays_its_settings() {
     let late = || Fault::on_any().late();
     let often = late().drip(0, PAUSE).skip(2).times(2);
     assert_eq!(often.to_string(), "late drip on any operation, from request 3, 2 times");
-    let kinds = all_kinds().map(|kind| kind(late())).chain([late().refuse(), late().delay(PAUSE)]);
-    let mut names: Vec<_> = kinds.map(|fault| fault.kind().as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let expected = "close delay drip garbage html refuse reset stall status truncate wrong_shape";
-    assert_eq!(names.join(" "), expected);
 }
 
 /// As they are in a document.
