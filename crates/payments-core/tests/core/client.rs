@@ -13,8 +13,7 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::StatusCode;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionType,
-    Void,
+    Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionId, TransactionType, Void,
 };
 use payments_core::{
     ApiKey, AttemptAbandoned, AttemptFinished, AttemptStarted, CallId, CallerHeaders, Client, ClientBuilder,
@@ -23,6 +22,8 @@ use payments_core::{
     TransportResponse,
 };
 use payments_fake::{FakeGateway, Fault, ManualClock, block_on};
+
+use crate::support::PAYER;
 
 /// Runs its steps in order and records the deadlines of each request.
 #[derive(Clone, Default)]
@@ -160,9 +161,10 @@ fn a_lookup_is_not_retried_after_a_configuration_error_d12() {
 }
 
 #[test]
-fn every_transient_status_is_retried_d12() {
-    for status in [408, 425, 429, 500, 501, 502, 503, 504, 599] {
-        let script = Script::new([response(status, ""), found()]);
+fn every_transient_status_and_unreadable_response_is_retried_d12() {
+    for status in [200, 299, 408, 425, 429, 500, 501, 502, 503, 504, 599] {
+        let body = if status < 300 { "<html>" } else { "" };
+        let script = Script::new([response(status, body), found()]);
         block_on(builder(&script, &ManualClock::auto()).build().transaction(&id())).unwrap();
         assert_eq!(script.sent(), 2, "{status}");
     }
@@ -192,18 +194,6 @@ fn an_unreadable_response_is_retried_d12() {
             assert_eq!(script.sent(), 2, "{status}");
         }
     }
-}
-
-#[test]
-fn a_retry_after_date_is_compared_with_the_date_of_the_response_d20() {
-    let clock = ManualClock::auto();
-    let response = http::Response::builder()
-        .status(503)
-        .header("date", "Fri, 31 Dec 1999 23:59:29 GMT")
-        .header("retry-after", "Fri, 31 Dec 1999 23:59:36 GMT");
-    let script = Script::new([Step::Respond(response.body(Bytes::new()).unwrap()), found()]);
-    block_on(builder(&script, &clock).build().transaction(&id())).unwrap();
-    assert_eq!(clock.elapsed(), Duration::from_secs(7));
 }
 
 #[test]
@@ -313,16 +303,6 @@ fn every_call_has_deadlines_and_can_change_them_d23() {
 }
 
 #[test]
-fn a_transport_that_ignores_its_deadlines_cannot_hang_a_payment_d03_d23() {
-    let clock = ManualClock::auto();
-    let script = Script::new([Step::Hang]);
-    let error = block_on(builder(&script, &clock).build().process_token(&payment())).unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown);
-    assert_eq!(error.kind(), ErrorKind::TimedOut);
-    assert!(clock.elapsed() > Duration::from_mins(1) && clock.elapsed() < Duration::from_millis(60_100));
-}
-
-#[test]
 fn a_transport_that_ignores_its_deadlines_cannot_hang_a_lookup_d12_d23() {
     let clock = ManualClock::auto();
     let script = Script::new([Step::Hang]);
@@ -342,7 +322,9 @@ fn every_transport_has_the_backstop_d23() {
         let mut call = pin!(client.process_token(&payment));
         let mut context = Context::from_waker(Waker::noop());
         assert!(call.as_mut().poll(&mut context).is_pending());
-        clock.advance(Duration::from_millis(60_020));
+        clock.advance(Duration::from_mins(1));
+        assert!(call.as_mut().poll(&mut context).is_pending());
+        clock.advance(Duration::from_millis(20));
         let Poll::Ready(Err(error)) = call.as_mut().poll(&mut context) else {
             panic!("the call did not end")
         };
@@ -543,18 +525,9 @@ fn events_of_dropped_call<O: Operation>(operation: &O) -> [Fact; 2] {
 
 #[test]
 fn the_event_of_an_abandoned_payment_has_its_search_fields_d22() {
-    let payer = Payer {
-        customer_name: "Ada Lovelace",
-        email: "ada@example.com",
-        country_code: "+1",
-        phone_number: "415-555-0100",
-        country: "US",
-        postal_code: "94107",
-        ip_address: "203.0.113.7",
-    };
     let amount = Amount::from_cents(10_50);
     let card = Card { number: "4242424242424242", cvv: "917", expiry: "11/31" };
-    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, PAYER)
         .build()
         .unwrap();
     let token = TokenTransaction::builder("tok_1", amount, ConvenienceFee::Inactive)

@@ -4,10 +4,12 @@ use std::error::Error as StdError;
 
 use bytes::Bytes;
 use payments_core::model::{
-    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionId,
     TransactionType,
 };
 use payments_core::{ApiKey, Endpoint, Error, GetTransaction, Operation, TransportError, TransportErrorKind};
+
+use crate::support::PAYER;
 
 const KEY: &str = "sk/live+51H\"ab\\cd=";
 const CARD: &str = "4929907390318794";
@@ -20,29 +22,17 @@ fn endpoint() -> Endpoint {
     Endpoint::new("https://pay.example.com/api/v1/public", ApiKey::new(KEY).unwrap()).unwrap()
 }
 
-fn payer() -> Payer<'static> {
-    Payer {
-        customer_name: "Ada Lovelace",
-        email: "ada@example.com",
-        country_code: "+1",
-        phone_number: "415-555-0100",
-        country: "US",
-        postal_code: "94107",
-        ip_address: "203.0.113.7",
-    }
-}
-
 const AMOUNT: Amount = Amount::from_cents(10_50);
 
 fn sale() -> CardTransaction {
     let card = Card { number: CARD, cvv: CVV, expiry: EXPIRY };
     let (sale, fee) = (TransactionType::Sale, ConvenienceFee::Inactive);
-    CardTransaction::builder(AMOUNT, sale, fee, card, payer()).build().unwrap()
+    CardTransaction::builder(AMOUNT, sale, fee, card, PAYER).build().unwrap()
 }
 
 fn transfer() -> AchTransaction {
     let (sale, fee) = (TransactionType::Sale, ConvenienceFee::Inactive);
-    AchTransaction::builder(AMOUNT, sale, fee, payer()).account_field("Number", ACCOUNT).build().unwrap()
+    AchTransaction::builder(AMOUNT, sale, fee, PAYER).account_field("Number", ACCOUNT).build().unwrap()
 }
 
 fn token_payment(token: &str) -> TokenTransaction {

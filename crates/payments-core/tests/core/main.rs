@@ -10,6 +10,7 @@ mod outcome_table;
 mod own_transport;
 mod redacted_ids;
 mod requests;
+mod support;
 mod telemetry;
 mod tracing;
 mod unread_bodies;

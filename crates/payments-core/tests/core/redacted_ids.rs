@@ -2,9 +2,11 @@
 
 use bytes::Bytes;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, CustomerId, Payer, TokenTransaction, TransactionType, Void,
+    Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction, TransactionType, Void,
 };
 use payments_core::{ApiKey, Endpoint, GetCustomer, GetTransaction, Operation, Outcome, Success};
+
+use crate::support::PAYER;
 
 const KEY: &str = "sk_canary_7Qz";
 const CARD: &str = "4929907390318794";
@@ -15,18 +17,9 @@ fn endpoint() -> Endpoint {
 }
 
 fn sale() -> CardTransaction {
-    let payer = Payer {
-        customer_name: "Ada Lovelace",
-        email: "ada@example.com",
-        country_code: "+1",
-        phone_number: "415-555-0100",
-        country: "US",
-        postal_code: "94107",
-        ip_address: "203.0.113.7",
-    };
     let card = Card { number: CARD, cvv: CVV, expiry: "11/31" };
     let amount = Amount::from_cents(10_50);
-    CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer)
+    CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, PAYER)
         .build()
         .unwrap()
 }

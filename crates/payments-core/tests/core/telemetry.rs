@@ -17,12 +17,14 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMete
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionType,
+    Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType,
 };
 use payments_core::unversioned::MeterObserver;
 use payments_core::{ApiKey, Client, Endpoint, OperationName};
 use payments_fake::{FakeGateway, Fault, block_on};
 use tracing_subscriber::layer::SubscriberExt as _;
+
+use crate::support::PAYER;
 
 const CARD: &str = "4111111111111111";
 
@@ -140,18 +142,9 @@ fn the_span_of_a_payment_whose_headers_panicked_is_not_unknown_d22() {
 fn no_span_holds_a_secret_d62() {
     let spans = recorded(|gateway| {
         let card = Card { number: CARD, cvv: "739", expiry: "12/33" };
-        let payer = Payer {
-            customer_name: "Ada Example",
-            email: "ada@example.com",
-            country_code: "+1",
-            phone_number: "555-0199",
-            country: "US",
-            postal_code: "94105",
-            ip_address: "203.0.113.7",
-        };
         let amount = Amount::from_cents(10_50);
         let sale =
-            CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer);
+            CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, PAYER);
         let _ = block_on(gateway.client().process_card(&sale.build().unwrap()));
         // A card number in the field for a reference.
         block_on(gateway.client().process_token(&payment(CARD))).unwrap();
