@@ -205,19 +205,6 @@ fn a_connection_of_another_runtime_is_not_reused() {
     assert_eq!(server.connections(), 3);
 }
 
-#[tokio::test]
-async fn http_1_1_is_used_if_the_server_or_the_builder_requires_it() {
-    let authority = Authority::new();
-    let http1 = Server::start_tls(authority.issue("localhost").server(), |connection| connection.serve("{}"));
-    let mut http2 = authority.issue("localhost").server();
-    http2.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    let http2 = Server::start_tls(http2, |connection| connection.serve("{}"));
-    let builder = || HyperTransport::builder().root_certificates_pem(authority.pem());
-    send(&builder().allow_http2().build().unwrap(), post(http1.https_url())).await.unwrap();
-    send(&builder().build().unwrap(), post(http2.https_url())).await.unwrap();
-    assert_eq!((http1.received().len(), http2.received().len()), (1, 1));
-}
-
 /// Records every trace event at every level.
 #[derive(Clone, Default)]
 struct Traced(Arc<Mutex<String>>);
