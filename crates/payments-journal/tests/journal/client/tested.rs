@@ -1,4 +1,4 @@
-//! The asynchronous client. Tests that name it through `super` also run with the blocking one.
+//! The client that is tested.
 
 use payments_core::{Client, ClientBuilder, Timer, Transport};
 use payments_fake::FakeGateway;
