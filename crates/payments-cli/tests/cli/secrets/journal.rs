@@ -11,7 +11,7 @@ use payments_journal::SqliteStore;
 use serde_json::json;
 
 use super::process::files_in;
-use super::{Place, assert_clean_places, card_payment};
+use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::http::Http;
 use crate::support::{Ended, Line, Peer, payments, started};
 
@@ -131,19 +131,6 @@ fn files(folder: &tempfile::TempDir) -> Vec<u8> {
     let mut found = Vec::new();
     files_in(folder.path(), &mut found).unwrap();
     found
-}
-
-fn account_payment(canaries: &Canaries) -> String {
-    let card = card_payment(canaries);
-    let fields = format!(
-        r#""CardNumber":"{}","Cvv":"{}","ExpiryDate":"{}","SuggestedMode":"Card""#,
-        canaries.card(),
-        canaries.cvv(),
-        canaries.expiry()
-    );
-    assert!(card.contains(&fields), "{card}");
-    let account = format!(r#""AccountNumber":"{}","SuggestedMode":"ACH""#, canaries.account());
-    card.replace(&fields, &account).replace(r#""PaymentTokenization":true,"#, "")
 }
 
 fn token_payment(canaries: &Canaries) -> String {

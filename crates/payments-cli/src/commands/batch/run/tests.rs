@@ -255,17 +255,6 @@ async fn one_row_waits_for_the_service_as_long_as_many_do() {
     assert_eq!(begun.elapsed().as_secs() / 60, 29);
 }
 
-#[tokio::test(start_paused = true)]
-async fn retry_after_of_429_is_kept() {
-    let begun = Instant::now();
-    let setup = TestRun::reliable().await;
-    let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-    setup.gateway.arm(busy.retry_after("7").skip(20));
-    let summary = setup.run(50).complete(never).await;
-    assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (49, 1));
-    assert_eq!(begun.elapsed().as_secs(), 7);
-}
-
 /// The result of a run of two rows: the first gets this 429, which asks for 7 seconds, and the second is paid.
 async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
     let begun = Instant::now();
@@ -824,21 +813,6 @@ fn failing(
             Ok(())
         }
     })
-}
-
-#[tokio::test(start_paused = true)]
-async fn failing_journal_stops_the_run_and_lists_unrecorded_outcomes() {
-    // The third charge cannot be started; or it is started, and its outcome cannot be recorded.
-    for (writes, charged, code) in [(4, 2, ExitCode::NotProcessed), (5, 3, ExitCode::Unknown)] {
-        let store = failing_after(writes);
-        let setup = TestRun::new(|_| false, store).await;
-        let summary = setup.run(50).throttled(1, Duration::from_mins(5)).complete(never).await;
-        assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
-        assert_eq!((ExitCode::of_run(&summary), summary.tallies.processed.count), (code, charged));
-        assert_eq!(summary.unresolved.len() as u64, charged - 2);
-        assert!(summary.unresolved.iter().all(|row| row.transaction_id.is_some()));
-        setup.assert_charged(charged);
-    }
 }
 
 #[tokio::test(start_paused = true)]
