@@ -27,23 +27,24 @@ fn same_seed_gives_same_run_on_any_number_of_threads() {
         let figures = run_without_violation(&simulation);
         (figures.digest, figures.steps)
     };
-    assert_eq!(digest(3, 1), digest(3, 1));
-    assert_eq!(digest(3, 1), digest(3, 3));
-    assert_ne!(digest(3, 1), digest(4, 1));
+    let first = digest(3, 1);
+    assert_eq!(first, digest(3, 1));
+    assert_eq!(first, digest(3, 3));
+    assert_ne!(first, digest(4, 1));
 }
 
 #[test]
 fn consecutive_seeds_share_no_worlds() {
     // Two worlds each. The first uses the seed itself.
     let charges = 2 * Simulation::CHARGES_PER_WORLD;
-    let second = |seed| {
-        let both = run_without_violation(&Simulation::new(charges, seed)).steps;
-        both - run_without_violation(&Simulation::new(charges / 2, seed)).steps
-    };
-    let first = |seed| run_without_violation(&Simulation::new(charges / 2, seed)).steps;
-    for seed in 1..4 {
-        assert_ne!(second(seed), first(seed + 1));
-        assert_ne!(second(seed), second(seed + 1));
+    let worlds = [1, 2, 3].map(|seed| {
+        let first = run_without_violation(&Simulation::new(charges / 2, seed)).steps;
+        (first, run_without_violation(&Simulation::new(charges, seed)).steps - first)
+    });
+    for pair in worlds.windows(2) {
+        let [(_, second), (next_first, next_second)] = [pair[0], pair[1]];
+        assert_ne!(second, next_first);
+        assert_ne!(second, next_second);
     }
 }
 
