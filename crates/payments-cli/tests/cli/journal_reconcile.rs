@@ -177,7 +177,7 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
     workspace.reconcile(report("Settled"), "--charged-status setled").exits(5);
 }
 
-/// A word that no column of statuses has is still a word.
+/// `status_words.rs` has every heading and word; here is one of each kind.
 #[test]
 fn row_with_a_word_against_it_is_never_proposed() {
     let workspace = Workspace::open();
@@ -185,77 +185,32 @@ fn row_with_a_word_against_it_is_never_proposed() {
     let report = |heading: &str, cells: &str| {
         format!("Transaction ID,Amount,Reference,Date,{heading}\n{id},10.50,invoice-21,{time},{cells}\n")
     };
-    for heading in ["Payment Status", "Transaction status", "Settlement_Status", "Status Code"] {
-        workspace.refused(report(heading, "Declined"), "", &["--charged-status", "Declined (1)"]);
-        let ended = workspace.reconcile(report(heading, "Approved"), "--charged-status approved");
-        assert_eq!(found(&ended).len(), 1, "{heading}");
+    // Columns that say what happened in other words.
+    for (heading, word) in [("Settlement_Status", "Declined"), ("Estado", "Rechazado"), ("Result code", "05")]
+    {
+        workspace.refused(report(heading, word), "", &["--charged-status", &format!("{word} (1)")]);
     }
     let approved = "--charged-status approved";
     for (heading, cells, options, is_found) in [
+        ("Payment Status", "Approved", approved, true),
+        ("Outcome", "Rechazado", approved, false),
         ("Type", "Sale", "", true),
         ("Type", "Refund", "", false),
         ("Remark", "customer asked for a refund", "", true),
-        ("AVS Status", "N", "", true),
         ("Remark", "DECLINED", "", false),
+        ("AVS Status", "N", "", true),
         ("Refund Status", "Refunded", "", false),
-        ("Refund Status", "", "", true),
+        ("Approved", "No", "", false),
+        ("Captured,Paid,Failure Message", "FALSE,FALSE,Your card was declined.", "", false),
+        ("Captured,Paid,Failure Message", "TRUE,TRUE,", "", true),
+        ("Amount Paid", "0.00", "", false),
+        ("Refunded", "9.00", "", false),
+        ("Refunded", "0.00", "", true),
         // The status says that it was made, and another column that it was given back.
-        ("Status,Note", "Approved,Refunded", approved, false),
         ("Status,Note", "Approved,Voided", approved, false),
         ("Status,Note", "Approved,payout pending", approved, true),
     ] {
         let ended = workspace.reconcile(report(heading, cells), options);
-        assert_eq!(found(&ended).len(), usize::from(is_found), "{heading} {cells}: {ended:?}");
-        assert_eq!(ended.json()["unexplained"], json!([]), "{ended:?}");
-    }
-    // Columns that say what happened in other words.
-    for heading in [
-        "Outcome",
-        "Result code",
-        "Decision",
-        "Response",
-        "PaymentState",
-        "Estado",
-        "Statut",
-        "Stato",
-        "Verdict",
-    ] {
-        for word in ["Unsuccessful", "Not approved", "Declined by issuer", "Rechazado", "05"] {
-            workspace.refused(report(heading, word), "", &["--charged-status", &format!("{word} (1)")]);
-        }
-        let ended = workspace.reconcile(report(heading, "Rechazado"), approved);
-        assert_eq!(found(&ended).len(), 0, "{heading}: {ended:?}");
-    }
-    for (heading, cells, is_found) in [
-        ("Approved", "Yes", true),
-        ("Approved", "No", false),
-        ("Approved", "not yet", false),
-        ("Approved", "", false),
-        ("Success", "false", false),
-        ("Is_Paid", "0", false),
-        ("Captured", "No", true),
-        ("Refund status", "Not refunded", true),
-        ("Captured,Paid,Failure Message", "FALSE,FALSE,Your card was declined.", false),
-        ("Captured,Paid,Failure Message", "TRUE,TRUE,", true),
-        ("Amount Paid", "0.00", false),
-        ("Amount Paid", "10.50", true),
-        ("Error", "card_declined", false),
-        ("Error", "insufficient funds", false),
-        ("Error code", "00", true),
-        ("Error", "none", true),
-        ("Refunded", "9.00", false),
-        ("Refunded", "0.00", true),
-        ("Refunded", "-", true),
-        ("Amount refunded", "n/a", true),
-        ("Disputed", "yes", false),
-        ("Type", "Refund of sale", false),
-        ("Kind", "Declined (05)", false),
-        ("Billing State", "NY", true),
-        ("Statement descriptor", "ACME", true),
-        ("Description", "Refund protection", true),
-        ("Customer", "Ada", true),
-    ] {
-        let ended = workspace.reconcile(report(heading, cells), "");
         assert_eq!(found(&ended).len(), usize::from(is_found), "{heading} {cells}: {ended:?}");
         assert_eq!(ended.json()["unexplained"], json!([]), "{ended:?}");
     }
@@ -270,14 +225,11 @@ fn row_with_a_word_against_it_is_never_proposed() {
     assert_eq!(found(&workspace.reconcile(&both, named)).len(), 0);
     let fine = report("Status,Outcome,Paid", "Settled,ok,FALSE");
     assert_eq!(found(&workspace.reconcile(fine, named)).len(), 0);
-    for word in ["Declined", "not approved", "Payment failed", "Partially refunded", "unsuccessful"] {
-        let words = format!("--charged-status 'Settled,{word}'");
-        workspace.refused(
-            report("Status", word),
-            &words,
-            &["of --charged-status says that no money moved, or was given back"],
-        );
-    }
+    workspace.refused(
+        report("Status", "Partially refunded"),
+        "--charged-status 'Settled,Partially refunded'",
+        &["of --charged-status says that no money moved, or was given back"],
+    );
     let pending =
         workspace.reconcile(report("Status", "Pending settlement"), "--charged-status 'pending settlement'");
     assert_eq!(found(&pending).len(), 1);
