@@ -50,8 +50,9 @@ pub(crate) struct Package {
     pub(crate) name: String,
     /// The path from the root, such as `crates/payments-core`.
     pub(crate) folder: String,
-    /// Without `default` and without internal features, whose names begin with an underscore.
-    pub(crate) features: Vec<String>,
+    pub(crate) default_features: Vec<String>,
+    /// Without internal features, whose names begin with an underscore.
+    pub(crate) other_features: Vec<String>,
     pub(crate) has_library: bool,
     pub(crate) is_published: bool,
 }
@@ -79,7 +80,16 @@ impl Package {
         let folder = manifest.and_then(|folder| folder.strip_prefix(root).ok()).and_then(Path::to_str);
         let features =
             package["features"].as_object().context("cargo metadata lists a package without features")?;
-        let features = features.keys().filter(|name| *name != "default" && !name.starts_with('_'));
+        let default_features: Vec<_> = features
+            .get("default")
+            .into_iter()
+            .filter_map(Value::as_array)
+            .flatten()
+            .filter_map(Value::as_str)
+            .collect();
+        let is_other = |name: &&String| {
+            *name != "default" && !name.starts_with('_') && !default_features.contains(&name.as_str())
+        };
         let mut kinds = package["targets"].as_array().into_iter().flatten().map(|target| &target["kind"][0]);
         Ok(Self {
             name: package["name"]
@@ -87,7 +97,8 @@ impl Package {
                 .context("cargo metadata lists a package without a name")?
                 .to_owned(),
             folder: folder.context("cargo metadata lists a package outside the workspace")?.to_owned(),
-            features: features.cloned().collect(),
+            other_features: features.keys().filter(is_other).cloned().collect(),
+            default_features: default_features.into_iter().map(str::to_owned).collect(),
             has_library: kinds.any(|kind| kind == "lib"),
             is_published: package["publish"].is_null(),
         })

@@ -1,6 +1,6 @@
 //! Amounts do not change, whichever features other crates enable in `serde_json`.
 //!
-//! These tests run with all four combinations of its `arbitrary_precision` and `float_roundtrip`.
+//! These tests run with neither and with each of its `arbitrary_precision` and `float_roundtrip`.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot be set up must fail")]
 

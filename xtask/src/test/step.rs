@@ -82,7 +82,7 @@ impl Step {
 }
 
 /// The manifests, the lock file and the steps themselves.
-pub(super) const ALWAYS_READ: [&str; 5] = ["*Cargo.toml", "Cargo.lock", ".cargo", ".ci", "xtask"];
+pub(super) const ALWAYS_READ: [&str; 5] = ["*Cargo.toml", "Cargo.lock", ".cargo", ".ci", "xtask/src"];
 
 impl Step {
     /// If git cannot tell, for example in a clone without history, the answer is no.
