@@ -35,6 +35,9 @@ async fn each_broken_body_has_its_kind() {
 
 /// The result of a call whose runtime is blocked until the whole body has arrived, and resumes this long after the deadline.
 async fn resumed_after_the_deadline(late: Duration) -> Result<TransportResponse, TransportError> {
+    // The clock stands still from the beginning: what a busy machine needs until here must not make the call later still. While a
+    // blocking task runs, tokio does not advance it either.
+    tokio::time::pause();
     let (arrived, wait_until_arrived) = gate();
     let (may_write, wait_until_may_write) = gate();
     let (written, wait_until_written) = gate();
@@ -54,7 +57,6 @@ async fn resumed_after_the_deadline(late: Duration) -> Result<TransportResponse,
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
     may_write();
     wait_until_written();
-    tokio::time::pause();
     tokio::time::advance(AMPLE + late).await;
     call.await.unwrap()
 }

@@ -8,7 +8,7 @@ mod telemetry;
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -301,23 +301,29 @@ fn kill_instances(shop: &Shop, count: usize) {
     let mut instances: Vec<_> = (0..count).map(|_| shop.start()).collect();
     let mut orders = Vec::new();
     for round in 0..ROUNDS {
-        let is_over = AtomicBool::new(false);
+        let (is_over, ended) = (AtomicBool::new(false), AtomicUsize::new(0));
         let paid = thread::scope(|scope| {
             let browsers: Vec<_> = (0..BROWSERS)
                 .map(|browser| {
-                    let (instance, is_over) = (&instances[browser % count], &is_over);
+                    let (instance, is_over, ended) = (&instances[browser % count], &is_over, &ended);
                     scope.spawn(move || {
                         let mut orders = Vec::new();
                         while !is_over.load(Ordering::Relaxed) && orders.len() < 50 {
                             let order = format!("{round}-{browser}-{}", orders.len());
                             let response = instance.try_to_pay(&order, "tok_approved");
                             orders.push((order, response.map(|response| response.0)));
+                            ended.fetch_add(1, Ordering::Relaxed);
                         }
                         orders
                     })
                 })
                 .collect();
-            thread::sleep(Duration::from_micros(random.u64(20_000..80_000)));
+            // After some orders, at any moment of the next ones. A time alone may end before the first order on a busy machine.
+            let kill_after = random.usize(2..12);
+            while ended.load(Ordering::Relaxed) < kill_after {
+                thread::sleep(Duration::from_millis(1));
+            }
+            thread::sleep(Duration::from_micros(random.u64(..8_000)));
             instances[0].signal("KILL");
             is_over.store(true, Ordering::Relaxed);
             browsers.into_iter().flat_map(|browser| browser.join().unwrap()).collect::<Vec<_>>()
