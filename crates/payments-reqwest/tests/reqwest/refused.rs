@@ -61,11 +61,6 @@ fn an_invalid_root_certificate_is_refused() {
     for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n", key] {
         let error = ReqwestTransport::builder().root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate() && !error.is_client(), "{error:?}");
-        assert_eq!(
-            error.to_string(),
-            "a root certificate could not be read; nothing was sent: pass X.509 certificates as PEM or DER, as the builder's \
-             method requires"
-        );
         assert!(!format!("{error:?}").contains("BEGIN"), "{error:?}");
         let error = ReqwestTransport::builder().only_root_certificates_pem(pem).build().unwrap_err();
         assert!(error.is_root_certificate(), "{error:?}");

@@ -73,11 +73,6 @@ fn an_invalid_root_certificate_is_refused() {
 fn an_invalid_der_root_certificate_is_refused() {
     let error = UreqTransport::builder().root_certificate_der(*b"nonsense").build().unwrap_err();
     assert!(error.is_root_certificate(), "{error:?}");
-    assert_eq!(
-        error.to_string(),
-        "a root certificate could not be read; nothing was sent: pass X.509 certificates as PEM or DER, as the builder's \
-         method requires"
-    );
 }
 
 #[test]

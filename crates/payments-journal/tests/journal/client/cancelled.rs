@@ -129,18 +129,13 @@ fn nothing_is_sent_without_a_runtime_d43() {
 }
 
 #[test]
-fn paid_key_without_a_runtime_is_unknown_and_the_text_names_the_runtime_d43() {
+fn paid_key_without_a_runtime_is_unknown_d43() {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let world = runtime.block_on(World::new());
     runtime.block_on(world.pay()).unwrap();
     let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert!(error.is_store() && error.store_error().is_none());
-    assert_eq!(
-        error.to_string(),
-        "invoice-17: a journaled call needs a tokio runtime, and was polled outside one; nothing was sent now: \
-         an earlier call with this key may have paid, so call again with the same key inside a tokio runtime"
-    );
     assert_eq!(world.sent(), 1);
 }
 

