@@ -141,3 +141,16 @@ impl Buffers {
         assert_eq!(self.request, shown);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A sample of the amounts that `cargo xtask exhaustive-money` checks.
+    #[test]
+    fn amounts_keep_every_digit_from_text_to_json_and_back() {
+        let of_every_size = (0..=9_999).chain((0..100_000_000).step_by(19_997)).chain([99_999_999]);
+        check_cents(of_every_size);
+        check_random(2_026, 15_000);
+    }
+}

@@ -145,7 +145,7 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let others = all.iter().filter(|package| !package.has_library).map(|package| package.name.as_str());
     let packages = ["payments-model", "payments-fuzz"].into_iter().chain(others);
     let packages = packages.collect::<Vec<_>>().join(" --package ");
-    let targets = "--lib --test model --test money";
+    let targets = "--lib --test model";
     let call =
         |features| format!("{runner} --locked --package {packages} {targets} --features {features} {filter}");
     run_all(shell, &["arbitrary_precision", "float_roundtrip"].map(call))

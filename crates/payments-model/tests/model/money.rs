@@ -403,7 +403,11 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
         ("1.15", 115),
         ("0.29", 29),
         ("4.35", 435),
+        ("45.00", 4500),
+        ("-3.50", -350),
         ("9999999999999.99", 999_999_999_999_999),
+        ("4503599627370497.55", 450_359_962_737_049_755),
+        ("9007199254740993", 900_719_925_474_099_300),
     ] {
         let json = format!(r#"{{"TransactionId":"t","Amount":{text},"BaseAmount":"{text}"}}"#);
         let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
@@ -416,7 +420,18 @@ fn amounts_that_floats_cannot_represent_are_exact_s3() {
 
 #[test]
 fn unreadable_amount_is_never_zero_s3() {
-    for wrong in ["true", r#""""#, r#""1,50""#, "[1]", "1e400", "12345678901234567890.5", r#"" 1""#] {
+    for wrong in [
+        "true",
+        r#""""#,
+        r#""1,50""#,
+        r#""ten""#,
+        "[1]",
+        "{}",
+        "1e400",
+        "1e-400",
+        "12345678901234567890.5",
+        r#"" 1""#,
+    ] {
         let json = format!(r#"{{"TransactionId":"t","Amount":{wrong}}}"#);
         let record = TransactionRecord::from_json(json.as_bytes()).unwrap();
         assert!(
