@@ -64,9 +64,9 @@ impl ResolveError {
     }
 
     /// The intent may have been sent in a time whose entries the journal has [lost](crate::Journal::accept_history), and is unknown
-    /// now, maybe by this resolution. [`is_changed`](Self::is_changed) is true too. **Do not repeat the resolution:** it would be
-    /// accepted, and if it says that no money moved, the key can be charged a second time. A person finds out about the lost time
-    /// first.
+    /// now, maybe by this resolution. [`is_changed`](Self::is_changed) is true too. **Do not read the intent again and repeat the
+    /// resolution:** it would be accepted, and if it says that no money moved, the key can be charged a second time. A person finds
+    /// out about the lost time first.
     pub fn became_unknown(&self) -> bool {
         matches!(&self.0, Reason::Changed { found, .. } if found.is_unknown_by_loss())
     }

@@ -68,6 +68,16 @@ impl Intent {
         self.last_recorded(attempt).filter(|_| is_decided).map(|recorded| &recorded.resolution)
     }
 
+    /// What a person had said before the journal made it unknown instead of believing them once more: entries that are
+    /// [lost](crate::Journal::accept_history) may have charged it. Who repeats the same words has not looked at that time.
+    #[doc(hidden)]
+    pub fn overtaken_decision(&self) -> Option<&Resolution> {
+        let lost = self.events.iter().rfind(|event| matches!(event, HistoryEvent::Lost { .. }));
+        let is_named = matches!(lost, Some(HistoryEvent::Lost { by: Some(_), .. }));
+        let said = self.last_recorded(self.attempts).filter(|_| self.is_unknown_by_loss() && !is_named);
+        said.map(|recorded| &recorded.resolution)
+    }
+
     /// The transactions that no other intent may be resolved as, each once: the one that it is
     /// [processed as](Self::processed_as), which is the first, and those that its attempts were found processed as. An id of which
     /// a part was [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different

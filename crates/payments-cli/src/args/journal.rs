@@ -56,7 +56,7 @@ pub(crate) enum JournalCommand {
     Reconcile(ReconcileArguments),
 
     /// Allow rejected intents to be sent again
-    #[command(long_about = help!("retry"), after_long_help = end(help!("retry_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_settings())]
+    #[command(long_about = help!("retry"), after_long_help = end(help!("retry_codes"), "payments journal retry --journal billing.db --status 401,403,429"), args = hidden_but(&["verbose", "base_url", "merchant"]))]
     Retry(RetryArguments),
 
     /// Allow a journal that has lost its newest entries to charge again

@@ -47,7 +47,7 @@ pub(super) fn run(
         let ended = match command {
             JournalCommand::Resolve(asked) => resolve::run(options, &place, output, asked).await,
             JournalCommand::Reconcile(asked) => reconcile::run(&options, &place, output, &asked).await,
-            JournalCommand::Retry(asked) => retry::run(&place, output, &asked).await,
+            JournalCommand::Retry(asked) => retry::run(&options, &place, output, &asked).await,
             JournalCommand::List(asked) => done(list::run(&place, output, &asked).await),
             JournalCommand::Show { key } => done(show::run(&place, output, &key).await),
             JournalCommand::Export(asked) => done(export::run(&place, &asked).await),

@@ -102,5 +102,9 @@ pub(crate) fn by_option() -> &'static str {
 
 /// `journal retry` with these options, ready to paste.
 pub(crate) fn retry_command(options: &str) -> String {
-    format!("{}{}", of_journal(&format!("retry {options}")), by_option())
+    let named = typed_options(|name| ["base-url", "merchant"].contains(&name));
+    let service: String =
+        named.iter().filter_map(|(name, value)| Some(option(name, value.as_ref()?))).collect();
+    let service = KnownKeys::in_environment().mask(&service);
+    format!("{}{service}{}", of_journal(&format!("retry {options}")), by_option())
 }

@@ -10,7 +10,7 @@ use http::StatusCode;
 use payments_fake::Fault;
 use serde_json::json;
 
-use crate::support::{KEY, begins, has};
+use crate::support::{KEY, TOKEN_PAYMENT, begins, has};
 use crate::workspace::{TOKENS, Workspace};
 
 /// A journal with the key `kept`, restored from a copy after these keys were charged. Returns their transactions too.
@@ -105,6 +105,49 @@ fn rejection_that_is_confirmed_after_a_loss_is_unknown_and_not_to_be_repeated_d4
     begins(&ended.stderr, "OUTCOME UNKNOWN, do not run it again");
     has(&ended.stderr, ["find out about that time too"]);
     assert_eq!(workspace.shown("k", "state"), json!("unknown"));
+}
+
+#[test]
+fn repeated_rejection_after_a_loss_is_refused_until_the_person_has_looked_d48_d49() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charge("k").failed(5);
+    let confirm = "journal resolve k --rejected --note declined --by ada";
+    let rows = "Key,Verdict,Note\nk,rejected,declined\n";
+    workspace.run(confirm).end().exits(0);
+    workspace.accept("Key\nother\n").exits(0);
+    workspace.run(confirm).end().failed(5);
+    let not_processed = confirm.replace("--rejected", "--not-processed");
+    for again in [confirm, &format!("{confirm} --attempt 1"), &not_processed] {
+        let error = workspace.run(again).end().failed_as(2, "already_resolved");
+        has(
+            error["message"].as_str().unwrap(),
+            ["ada resolved k as rejected, and then it became unknown", "then give --replace unknown"],
+        );
+    }
+    workspace.run(format!("{confirm} --replace rejected")).end().failed_as(2, "changed_meanwhile");
+    let error = workspace.resolving(rows).end().failed_as(2, "resolve_file");
+    assert_eq!(error["violations"][0]["field"], "Revision", "{error}");
+    assert_eq!(workspace.shown("k", "state"), json!("unknown"));
+    workspace.charging("k", TOKEN_PAYMENT).with("--after-rejection").end().failed(5);
+    assert_eq!(charges(&workspace), 1);
+    workspace.run(format!("{confirm} --replace unknown")).end().exits(0);
+    assert_eq!(workspace.shown("k", "state"), json!("rejected"));
+}
+
+/// An exported row has the revision, so whoever fills it in has seen the key as it is now.
+#[test]
+fn exported_row_of_a_key_that_became_unknown_is_accepted_d48_d49() {
+    let workspace = Workspace::open();
+    workspace.arm(Fault::response_lost(TOKENS));
+    workspace.charge("k").failed(5);
+    let confirm = "journal resolve k --rejected --note declined --by ada";
+    workspace.run(confirm).end().exits(0);
+    workspace.accept("Key\nother\n").exits(0);
+    workspace.run(confirm).end().failed(5);
+    let revision = workspace.shown("k", "revision");
+    let rows = format!("Key,Attempt,Revision,Verdict,Note\nk,1,{revision},rejected,declined\n");
+    workspace.resolving(rows).end().exits(0);
 }
 
 /// The way back from a loss: what the service knows is found there, and belongs to it from then on.

@@ -109,6 +109,29 @@ fn spelling_of_the_base_url_makes_no_other_service_d47() {
     assert!(!workspace.export().contains(KEY));
 }
 
+/// A person who has repaired one service has not repaired the other.
+#[test]
+fn retry_by_status_takes_only_the_keys_of_its_service_d47() {
+    let (workspace, other) = (Workspace::open(), sandbox());
+    let refusal = || Fault::on(TOKENS).before_commit().status(http::StatusCode::TOO_MANY_REQUESTS);
+    workspace.arm(refusal());
+    other.gateway().arm(refusal());
+    workspace.charge("here").failed(4);
+    workspace.charging("there", TOKEN_PAYMENT).at(other.base_url()).end().failed(4);
+    let retry = || workspace.run("journal retry --status 429 --by ada");
+    let retried = retry().end().exits(0).json();
+    assert_eq!(
+        (&retried["reopened"]["count"], &retried["of_another_service"]["count"]),
+        (&json!(1), &json!(1))
+    );
+    assert_eq!(workspace.shown("there", "state"), json!("rejected"));
+    has(&retry().text().stdout, ["left alone, of another service: 1 intent, 45.00"]);
+    let of_merchant = retry().at(other.base_url()).with("--merchant toys").end().json();
+    assert_eq!(of_merchant["reopened"]["count"], 0, "{of_merchant}");
+    // Who names no service means all of them.
+    assert_eq!(retry().at("").end().exits(0).json()["reopened"]["count"], 1);
+}
+
 /// A lookup at another service proves nothing.
 #[test]
 fn transaction_is_not_looked_up_at_another_service_d47() {

@@ -96,23 +96,24 @@ impl Witnesses {
         Seen(self.files.iter().map(|each| (&*each.0, ask(each))).collect())
     }
 
-    /// Records the newest change.
+    /// Records the newest change in every witness that can be written. Returns the first failure.
     pub(super) fn advance(&self, changes: i64) -> io::Result<()> {
-        for (_, file) in &self.files {
-            let Ok(file) = file else { continue };
-            lock(file)?;
-            let advanced = (|| match read(file)? {
-                Some((_, seen)) if seen.journal != self.journal => {
-                    Err(io::Error::new(ErrorKind::InvalidData, "it is that of another journal"))
-                }
-                Some((_, seen)) if seen.changes >= changes => Ok(()),
-                Some((slot, _)) => write(file, 1 - slot, &Slot { journal: self.journal.clone(), changes }),
-                None => Err(io::Error::new(ErrorKind::InvalidData, "it is damaged")),
-            })();
-            file.unlock()?;
-            advanced?;
-        }
-        Ok(())
+        let files = self.files.iter().filter_map(|(_, file)| file.as_ref().ok());
+        files.fold(Ok(()), |all, file| all.and(self.advance_one(file, changes)))
+    }
+
+    fn advance_one(&self, file: &File, changes: i64) -> io::Result<()> {
+        lock(file)?;
+        let advanced = (|| match read(file)? {
+            Some((_, seen)) if seen.journal != self.journal => {
+                Err(io::Error::new(ErrorKind::InvalidData, "it is that of another journal"))
+            }
+            Some((_, seen)) if seen.changes >= changes => Ok(()),
+            Some((slot, _)) => write(file, 1 - slot, &Slot { journal: self.journal.clone(), changes }),
+            None => Err(io::Error::new(ErrorKind::InvalidData, "it is damaged")),
+        })();
+        let unlocked = file.unlock();
+        advanced.and(unlocked)
     }
 
     /// Creates those after the first `known`, which the journal does not remember. One that exists is left as it is: the journal
@@ -386,6 +387,19 @@ mod tests {
         other.unlock().unwrap();
         open().advance(1).unwrap();
         assert_eq!(open().ask().newest(), 1);
+    }
+
+    /// Or an older copy of the database would be noticed by none of them.
+    #[test]
+    fn witness_that_fails_leaves_no_other_behind() {
+        let folder = tempfile::tempdir().unwrap();
+        let [damaged, whole] = ["damaged", "whole"].map(|name| folder.path().join(name));
+        let open = |paths| Witnesses::open("0123456789abcdef0123456789abcdef".to_owned(), paths);
+        open(vec![damaged.clone(), whole.clone()]).create_after(0, 0).unwrap();
+        fs::write(&damaged, "").unwrap();
+        let error = open(vec![damaged, whole.clone()]).advance(1).unwrap_err();
+        assert_eq!(error.to_string(), "it is damaged");
+        assert_eq!(open(vec![whole]).ask().newest(), 1);
     }
 
     /// `cargo test --release -p payments-journal --lib cost_of_a_witness -- --ignored --nocapture`

@@ -19,7 +19,7 @@ use crate::failure::Failure;
 use crate::format::timestamp;
 use crate::output::Output;
 use crate::report::ExitCode;
-use crate::settings::{JournalPlace, OpenFor, called_service};
+use crate::settings::{JournalPlace, OpenFor, named_service};
 
 pub(super) async fn run(
     options: &ClientOptions,
@@ -49,9 +49,7 @@ pub(super) async fn run(
     }
     let words = StatusWords::of(asked)?;
     let report = ProcessorReport::read(asked, words, place)?;
-    // A variable alone may be there for other commands.
-    let called = called_service(options)?;
-    let called = called.filter(|called| options.base_url.is_some() || called.contains('#'));
+    let called = named_service(options)?;
     let mut options = ReconcileOptions::default();
     options.service = asked.service.clone().or(called);
     options.complete = complete;

@@ -136,13 +136,28 @@ impl Said {
                 ),
             );
         }
+        // A command that is run again must not be enough.
+        let overtaken = intent.overtaken_decision().filter(|_| number == *attempts);
+        if let (Some(Resolution { verdict: was, by, .. }), None, None) =
+            (overtaken, &self.replace, verdict.processed_as())
+        {
+            return refused(
+                "already_resolved",
+                format!(
+                    "{by} resolved {key} as {}, and then it became unknown: it may have been sent in a time whose entries the \
+                     journal has lost",
+                    label(was)
+                ),
+                "find out about that time too, then give --replace unknown".to_owned(),
+            );
+        }
         let decided = intent.decision_about(number);
         let known = decided.map(|decided| label(&decided.verdict)).or_else(|| match &intent.state {
             _ if number != *attempts => None,
             IntentState::Rejected(_) => Some("rejected".to_owned()),
             IntentState::NotProcessed(_) => Some("not-processed".to_owned()),
             IntentState::Processed { transaction_id } => Some(transaction_id.to_string()),
-            _ => None,
+            _ => overtaken.map(|_| "unknown".to_owned()),
         });
         let look_at_it = || format!("look at it with `{}`", journal_command("show", key, ""));
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again

@@ -5,16 +5,18 @@ use serde::Serialize;
 
 use super::show::no_such_key;
 use super::{CommandError, code_of, resolution};
+use crate::args::ClientOptions;
 use crate::args::journal::RetryArguments;
 use crate::failure::{Done, Failure};
 use crate::intent::{IntentSum, state};
 use crate::output::Output;
 use crate::report::ExitCode;
 use crate::report::advice::journal_command;
-use crate::settings::{JournalPlace, KnownKeys, OpenFor};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, named_service};
 
-/// Reopens the intents that were rejected with these statuses, or the one with this key. Sends nothing.
+/// Reopens the intents of the service that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
+    options: &ClientOptions,
     place: &JournalPlace,
     output: Output,
     asked: &RetryArguments,
@@ -24,6 +26,7 @@ pub(super) async fn run(
     let by = keys.mask(&resolution::person(by.clone())?);
     let note = note.as_ref().filter(|text| !text.trim().is_empty()).map(|note| keys.mask(note));
     let note = note.as_deref();
+    let service = if key.is_none() { named_service(options)? } else { None };
     let journal = place.open(OpenFor::Changing).await?;
     let mut retried = Retried::default();
     if let Some(key) = key {
@@ -44,16 +47,19 @@ pub(super) async fn run(
             return Err(Failure::invalid("not_rejected_so", why).into());
         }
     } else {
-        reopen_all(&journal, statuses, (&by, note), &mut retried).await?;
+        reopen_all(&journal, statuses, service.as_deref(), (&by, note), &mut retried).await?;
     }
     let next = "nothing was sent: the next call or run with these keys sends them";
-    let Retried { reopened, unknown } = &retried;
+    let Retried { reopened, unknown, of_another_service } = &retried;
     let written = super::write("reopened", output, &retried, |_| {
         let mut text = format!("reopened {}, {} in total; {next}\n", reopened.intents(), reopened.sum());
         if let Some(unknown) = unknown {
             text += &unknown.shown();
             text += " became unknown and not reopened: the journal has lost later entries, so they may have been charged; resolve \
                      them first\n";
+        }
+        if let Some(left) = of_another_service {
+            text += &format!("left alone, of another service: {}\n", left.shown());
         }
         text
     });
@@ -66,6 +72,9 @@ struct Retried {
     /// Those that may have been sent again in a time whose entries the journal has lost.
     #[serde(skip_serializing_if = "Option::is_none")]
     unknown: Option<IntentSum>,
+    /// Left alone: a person who has repaired one service has not repaired another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of_another_service: Option<IntentSum>,
 }
 
 impl Retried {
@@ -84,6 +93,7 @@ impl Retried {
 async fn reopen_all(
     journal: &Journal,
     statuses: &[u16],
+    service: Option<&str>,
     (by, note): (&str, Option<&str>),
     retried: &mut Retried,
 ) -> Result<(), Failure> {
@@ -95,6 +105,10 @@ async fn reopen_all(
             for intent in &intents {
                 let IntentState::Rejected(failure) = &intent.state else { continue };
                 if !failure.http_status.is_some_and(|status| statuses.contains(&status)) {
+                    continue;
+                }
+                if service.is_some_and(|service| !intent.is_of(service)) {
+                    retried.of_another_service.get_or_insert_default().add(intent);
                     continue;
                 }
                 match journal.reopen(&intent.key, statuses, by, note).await {

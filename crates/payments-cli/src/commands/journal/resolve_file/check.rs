@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use payments_core::{Client, ErrorKind, LookupError};
-use payments_journal::{HistoryEvent, Intent, IntentState, Journal, StateName, Verdict};
+use payments_journal::{HistoryEvent, Intent, IntentState, Journal, Resolution, StateName, Verdict};
 use payments_model::{TransactionId, TransactionRecord};
 use tokio::task::JoinSet;
 
@@ -77,7 +77,7 @@ impl Check<'_> {
             };
             let Some(intent) = found else { continue };
             if !matches!(said, Said::Nothing) {
-                for (field, rule) in mismatches(&row, &intent, matches!(said, Said::AlreadySo)) {
+                for (field, rule) in mismatches(&row, &intent, &said) {
                     problems.push(row.problem(field, rule));
                 }
             }
@@ -248,7 +248,8 @@ const MAY_BE_EMPTY: &str = "; the id of a rejected payment may be left empty";
 
 /// What the person who wrote the row did not see, because the key has changed since, or mixed up. A key that is already as the row
 /// says has changed by that.
-fn mismatches(row: &ResolutionRow, intent: &Intent, is_already_so: bool) -> Vec<(&'static str, String)> {
+fn mismatches(row: &ResolutionRow, intent: &Intent, said: &Said) -> Vec<(&'static str, String)> {
+    let is_already_so = matches!(said, Said::AlreadySo);
     let Intent { key, attempts, revision, .. } = intent;
     let mut found = Vec::new();
     let mut add = |field, rule| found.push((field, rule));
@@ -273,6 +274,16 @@ fn mismatches(row: &ResolutionRow, intent: &Intent, is_already_so: bool) -> Vec<
             ),
         ),
         _ => {}
+    }
+    if row.revision.is_none()
+        && matches!(said, Said::New(verdict) if verdict.processed_as().is_none())
+        && let Some(Resolution { by, .. }) = intent.overtaken_decision()
+    {
+        let rule = format!(
+            "is required, because the key became unknown after {by} had resolved it: find out about the time whose entries the \
+             journal has lost, and export it again"
+        );
+        add("Revision", rule);
     }
     if must_be_newest && row.revision.is_some_and(|seen| seen != *revision) {
         let rule =
