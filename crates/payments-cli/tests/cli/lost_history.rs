@@ -135,7 +135,7 @@ fn repeated_rejection_after_a_loss_is_refused_until_the_person_has_looked_d48_d4
     assert_eq!(workspace.shown("k", "state"), json!("rejected"));
 }
 
-/// An exported row has the revision, so whoever fills it in has seen the key as it is now.
+/// An exported row has the revision, so the person who fills it in has seen the key as it is now.
 #[test]
 fn exported_row_of_a_key_that_became_unknown_is_accepted_d48_d49() {
     let workspace = Workspace::open();

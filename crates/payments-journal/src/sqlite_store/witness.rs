@@ -98,8 +98,11 @@ impl Witnesses {
 
     /// Records the newest change in every witness that can be written. Returns the first failure.
     pub(super) fn advance(&self, changes: i64) -> io::Result<()> {
-        let files = self.files.iter().filter_map(|(_, file)| file.as_ref().ok());
-        files.fold(Ok(()), |all, file| all.and(self.advance_one(file, changes)))
+        let mut advanced = Ok(());
+        for file in self.files.iter().filter_map(|(_, file)| file.as_ref().ok()) {
+            advanced = advanced.and(self.advance_one(file, changes));
+        }
+        advanced
     }
 
     fn advance_one(&self, file: &File, changes: i64) -> io::Result<()> {
