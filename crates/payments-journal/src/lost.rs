@@ -14,15 +14,9 @@ impl Intent {
         if found.number_of(&self.attempt_id).is_some() {
             return None;
         }
-        let revision = self.revision.max(found.revision);
-        let (own_events, their_events) = (self.history(), found.history());
         let is_only_named = found.request.subject == Subject::Lost && found.is_unresolved();
         if is_only_named && found.resolutions().next().is_none() {
-            // Who has named it is kept; the attempt that was not known is this one.
-            let named = their_events.iter().filter(|event| !matches!(event, HistoryEvent::Begun { .. }));
-            let named = named.map(|event| event.clone().renumbered(|_| self.attempts));
-            let events = named.chain(own_events.iter().cloned()).collect();
-            return Some(Self { revision, events, ..self.clone() });
+            return Some(self.in_place_of_its_name(found));
         }
         let is_dropped = self.has_dropped_newest_of(found);
         let is_older = is_dropped || self.number_of(&found.attempt_id).is_some();
@@ -30,51 +24,29 @@ impl Intent {
             || is_only_named
             || found.moved_nothing()
             || is_unknown && found.processed_as().is_some();
-        // The attempts up to here are in both. Those of this row come after all others, or before the newest of `found`.
-        let shared = own_events.iter().filter_map(|event| match event {
-            HistoryEvent::Begun { attempt, attempt_id, .. } => found.number_of(attempt_id).map(|_| *attempt),
+        let shared = self.number_of_newest_in(found).max(if is_older { found.attempts } else { 0 });
+        let before = found.attempts - u32::from(!is_newest);
+        let merge = Merge { lost: self, found, is_dropped, is_newest, shared, before };
+        Some(if is_newest { merge.with_lost_as_newest() } else { merge.with_found_as_newest() })
+    }
+
+    /// Who has named it is kept; the attempt that was not known is this one.
+    fn in_place_of_its_name(&self, found: &Self) -> Self {
+        let named = found.history().into_owned().into_iter();
+        let named = named.filter(|event| !matches!(event, HistoryEvent::Begun { .. }));
+        let named = named.map(|event| event.renumbered(|_| self.attempts));
+        let events = named.chain(self.history().into_owned()).collect();
+        Self { revision: self.revision.max(found.revision), events, ..self.clone() }
+    }
+
+    /// The number of its newest attempt that is in the other row too, or 0.
+    fn number_of_newest_in(&self, other: &Self) -> u32 {
+        let history = self.history();
+        let shared = history.iter().filter_map(|event| match event {
+            HistoryEvent::Begun { attempt, attempt_id, .. } => other.number_of(attempt_id).map(|_| *attempt),
             _ => None,
         });
-        let shared = shared.max().unwrap_or(0).max(if is_older { found.attempts } else { 0 });
-        let before = found.attempts - u32::from(!is_newest);
-        let own = |number| if number > shared { number - shared + before } else { number };
-        let attempts = own(self.attempts) + u32::from(!is_newest);
-        let theirs = |number| if number > before { attempts } else { number };
-        // What happened in the lost time comes before what has happened since.
-        let is_own = |event: &&HistoryEvent| match event {
-            HistoryEvent::Begun { attempt_id, .. } => self.number_of(attempt_id).is_some(),
-            event => own_events.contains(event),
-        };
-        // How that attempt ended is known here, and was dropped with its begin.
-        let is_outdated = |event: &&HistoryEvent| {
-            is_dropped && matches!(event, HistoryEvent::Ended { attempt, .. } if *attempt == found.attempts)
-        };
-        let since = their_events.iter().filter(|event| !is_own(event) && !is_outdated(event));
-        let events = own_events.iter().map(|event| event.clone().renumbered(own));
-        let events = events.chain(since.map(|event| event.clone().renumbered(theirs))).collect();
-        let created_at = self.created_at.min(found.created_at);
-        let dropped_events = self.dropped_events.max(found.dropped_events);
-        let mut row = Self { attempts, created_at, revision, events, dropped_events, ..self.clone() };
-        match &found.state {
-            state if !is_newest => {
-                let mut state = state.clone();
-                if let IntentState::Resolved { resolution, .. } = &mut state {
-                    resolution.attempt = resolution.attempt.map(theirs);
-                }
-                let Self { attempts, created_at, revision, events, dropped_events, .. } = row;
-                row = Self { state, attempts, created_at, revision, events, dropped_events, ..found.clone() };
-            }
-            // The service's word about an earlier attempt.
-            IntentState::Processed { transaction_id } => {
-                let resolution = Resolution::reported(transaction_id.clone()).of_attempt(found.attempts);
-                let (at, attempt) = (found.changed_at, found.attempts);
-                let reported = RecordedResolution { at, attempt, resolution, before: None };
-                row.events.push(HistoryEvent::Resolved(reported));
-            }
-            IntentState::Rejected(failure) => row.follows = row.follows.or_else(|| Some(failure.clone())),
-            _ => {}
-        }
-        Some(row)
+        shared.max().unwrap_or(0)
     }
 
     /// Whether `found` is an older copy of this row, which has dropped the begin of that copy's newest attempt since.
@@ -94,5 +66,89 @@ impl Intent {
     /// Whether a person has said that the key may have been sent in a time whose entries are lost.
     pub(crate) fn is_unknown_by_loss(&self) -> bool {
         matches!(&self.state, IntentState::Unknown(failure) if failure.kind == FailureKind::LOST_HISTORY)
+    }
+}
+
+/// A row that the journal has lost, and what has become of an older copy of it meanwhile: both may have attempts of their own.
+///
+/// Their common attempts come first, and keep their numbers. What happened in the lost time comes before what has happened since, but
+/// the newest attempt of all is that of `lost` if `is_newest`, else that of `found`.
+struct Merge<'a> {
+    lost: &'a Intent,
+    found: &'a Intent,
+    /// `lost` no longer has the newest attempt of `found`.
+    is_dropped: bool,
+    is_newest: bool,
+    /// `lost` has its attempts up to this number in common with `found`.
+    shared: u32,
+    /// The attempts of `found` up to this number come before the others of `lost`.
+    before: u32,
+}
+
+impl Merge<'_> {
+    fn with_lost_as_newest(&self) -> Intent {
+        let mut row = self.row(self.lost);
+        match &self.found.state {
+            // The service's word about an earlier attempt.
+            IntentState::Processed { transaction_id } => {
+                let (at, attempt) = (self.found.changed_at, self.found.attempts);
+                let resolution = Resolution::reported(transaction_id.clone()).of_attempt(attempt);
+                let reported = RecordedResolution { at, attempt, resolution, before: None };
+                row.events.push(HistoryEvent::Resolved(reported));
+            }
+            IntentState::Rejected(failure) => row.follows = row.follows.or_else(|| Some(failure.clone())),
+            _ => {}
+        }
+        row
+    }
+
+    fn with_found_as_newest(&self) -> Intent {
+        let mut row = self.row(self.found);
+        if let IntentState::Resolved { resolution, .. } = &mut row.state {
+            resolution.attempt = resolution.attempt.map(|number| self.of_found(number));
+        }
+        row
+    }
+
+    /// This one of the two, with what both have.
+    fn row(&self, newest: &Intent) -> Intent {
+        let Self { lost, found, .. } = self;
+        Intent {
+            attempts: self.attempts(),
+            created_at: lost.created_at.min(found.created_at),
+            revision: lost.revision.max(found.revision),
+            events: self.events(),
+            dropped_events: lost.dropped_events.max(found.dropped_events),
+            ..newest.clone()
+        }
+    }
+
+    fn events(&self) -> Vec<HistoryEvent> {
+        let Self { lost, found, .. } = self;
+        let of_lost = lost.history();
+        let is_of_lost = |event: &HistoryEvent| match event {
+            HistoryEvent::Begun { attempt_id, .. } => lost.number_of(attempt_id).is_some(),
+            // How that attempt ended is known here, and was dropped with its begin.
+            HistoryEvent::Ended { attempt, .. } if self.is_dropped && *attempt == found.attempts => true,
+            event => of_lost.contains(event),
+        };
+        let since = found.history().into_owned().into_iter().filter(|event| !is_of_lost(event));
+        let since: Vec<_> = since.map(|event| event.renumbered(|number| self.of_found(number))).collect();
+        let events = of_lost.iter().map(|event| event.clone().renumbered(|number| self.of_lost(number)));
+        events.chain(since).collect()
+    }
+
+    /// The number in the merged row of the attempt that has this one in `lost`.
+    const fn of_lost(&self, number: u32) -> u32 {
+        if number > self.shared { number - self.shared + self.before } else { number }
+    }
+
+    /// The same of an attempt of `found`.
+    fn of_found(&self, number: u32) -> u32 {
+        if number > self.before { self.attempts() } else { number }
+    }
+
+    fn attempts(&self) -> u32 {
+        self.of_lost(self.lost.attempts) + u32::from(!self.is_newest)
     }
 }
