@@ -8,7 +8,7 @@ use payments_core::OperationName;
 use payments_model::{TransactionId, mask};
 
 use crate::milliseconds;
-use crate::resolving::MAX_NOTES;
+use crate::resolving::{MAX_NOTES, Refusal};
 use crate::{
     Applied, AttemptId, Ending, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest,
     IntentState, OwnerId, Resolution, Subject,
@@ -34,15 +34,7 @@ enum Kind {
     Orphan {
         attempt_id: AttemptId,
     },
-    /// The newest attempt and the revision as they were read. `service` is the one that the person asked, and `is_void` what they
-    /// know about a lost entry.
-    Resolve {
-        attempt_id: AttemptId,
-        revision: u64,
-        resolution: Resolution,
-        service: Option<String>,
-        is_void: bool,
-    },
+    Resolve(Said),
     /// `attempt` is the row of one that may have been made in the time that the journal has lost.
     Lost {
         attempt: Box<Intent>,
@@ -57,6 +49,18 @@ struct End {
     ending: Ending,
     /// The row of its begin, if it may have been sent.
     begun: Option<Box<Intent>>,
+}
+
+/// What a person says about the intent with this newest attempt and revision.
+#[derive(Clone, Debug)]
+struct Said {
+    attempt_id: AttemptId,
+    revision: u64,
+    resolution: Resolution,
+    /// The one that the person asked.
+    service: Option<String>,
+    /// What they know about a lost entry.
+    is_void: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -139,14 +143,14 @@ impl Change {
             is_void: false,
             ..resolution
         };
-        let service = None;
-        Self::new(read.key.clone(), at, Kind::Resolve { attempt_id, revision, resolution, service, is_void })
+        let said = Said { attempt_id, revision, resolution, service: None, is_void };
+        Self::new(read.key.clone(), at, Kind::Resolve(said))
     }
 
     /// A resolution by a person who asked this service. A key whose entry was lost then belongs to it.
     pub(crate) fn of_service(mut self, at: &str) -> Self {
-        if let Kind::Resolve { service, .. } = &mut self.kind {
-            *service = Some(at.to_owned());
+        if let Kind::Resolve(said) = &mut self.kind {
+            said.service = Some(at.to_owned());
         }
         self
     }
@@ -190,7 +194,7 @@ impl Change {
     pub(crate) fn allows_another_attempt(&self) -> bool {
         match &self.kind {
             Kind::Begin(_) | Kind::Reopen(_) => true,
-            Kind::Resolve { resolution, .. } => resolution.verdict.processed_as().is_none(),
+            Kind::Resolve(said) => said.resolution.verdict.processed_as().is_none(),
             Kind::End(_) | Kind::Orphan { .. } | Kind::Lost { .. } => false,
         }
     }
@@ -233,7 +237,7 @@ impl Change {
     /// returned.
     pub fn transaction_to_search(&self) -> Option<&TransactionId> {
         let id = match &self.kind {
-            Kind::Resolve { resolution, .. } => resolution.verdict.transaction_id(),
+            Kind::Resolve(said) => said.resolution.verdict.transaction_id(),
             Kind::End(End { ending: Ending::Processed(id), .. }) => Some(id),
             _ => None,
         };
@@ -243,7 +247,7 @@ impl Change {
     /// What a person says.
     pub(crate) fn resolution(&self) -> Option<&Resolution> {
         match &self.kind {
-            Kind::Resolve { resolution, .. } => Some(resolution),
+            Kind::Resolve(said) => Some(&said.resolution),
             _ => None,
         }
     }
@@ -252,16 +256,6 @@ impl Change {
     pub(crate) fn ending(&self) -> Option<&Ending> {
         let Kind::End(end) = &self.kind else { return None };
         Some(&end.ending)
-    }
-
-    /// Whether the row is still the one that a person has read.
-    pub(crate) fn is_as_read(&self, found: &Intent) -> bool {
-        match &self.kind {
-            Kind::Resolve { attempt_id, revision, .. } => {
-                (attempt_id, *revision) == (&found.attempt_id, found.revision)
-            }
-            _ => true,
-        }
     }
 
     /// Whether it records the end of an attempt that may have been sent. The outcome cannot be obtained again, so the write is
@@ -280,23 +274,32 @@ impl Change {
     ///
     /// Each change adds to the [history](Intent::history) of the row what has happened, and changes nothing in it.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        let written = match &self.kind {
-            Kind::Begin(new) => self.begun(found, new),
-            Kind::End(end) => {
+        self.decided(found).ok()
+    }
+
+    /// Why it does not change this row.
+    pub(crate) fn refusal(&self, found: &Intent) -> Option<Refusal> {
+        self.decided(Some(found)).err()
+    }
+
+    /// Where no caller tells why, the reason is that the outcome is [known](Refusal::Known).
+    fn decided(&self, found: Option<&Intent>) -> Result<Intent, Refusal> {
+        let written = match (&self.kind, found) {
+            (Kind::Resolve(said), Some(found)) => Some(self.resolved(found, said)?),
+            (Kind::Reopen(reopening), Some(found)) => Some(self.reopened(found, reopening)?),
+            (Kind::Orphan { attempt_id }, Some(found)) => self.crashed(found, attempt_id),
+            (Kind::Begin(new), _) => self.begun(found, new),
+            (Kind::End(end), _) => {
                 let is_unknown = matches!(end.ending, Ending::Unknown(_));
                 match end.begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
                     Some(lost) => self.ended(&lost, end, true),
-                    None => self.ended(found?, end, false),
+                    None => found.and_then(|found| self.ended(found, end, false)),
                 }
             }
-            Kind::Orphan { attempt_id } => self.crashed(found?, attempt_id),
-            Kind::Resolve { resolution, service, is_void, .. } => {
-                self.resolved(found?, resolution, service.as_deref(), *is_void)
-            }
-            Kind::Lost { attempt, by } => self.lost_by_name(found, attempt, by),
-            Kind::Reopen(reopening) => self.reopened(found?, reopening),
+            (Kind::Lost { attempt, by }, _) => self.lost_by_name(found, attempt, by),
+            (Kind::Resolve(_) | Kind::Reopen(_) | Kind::Orphan { .. }, None) => None,
         };
-        written.map(Intent::with_short_history)
+        written.map(Intent::with_short_history).ok_or(Refusal::Known)
     }
 
     /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
@@ -313,12 +316,6 @@ impl Change {
             }
             _ => Some(written),
         }
-    }
-
-    /// Whether it has a person's note, and the row has as many as it keeps.
-    pub(crate) fn is_too_much_for(&self, found: &Intent) -> bool {
-        matches!(self.kind, Kind::Reopen(Reopening { note: Some(_), .. }))
-            && found.count_of_notes() >= MAX_NOTES
     }
 
     /// The row of a new attempt, if it may begin.
@@ -418,30 +415,27 @@ impl Change {
     }
 
     /// The row as a person has resolved it.
-    fn resolved(
-        &self,
-        found: &Intent,
-        resolution: &Resolution,
-        service: Option<&str>,
-        is_void: bool,
-    ) -> Option<Intent> {
-        if !self.is_as_read(found) || found.refusal_of(resolution).is_some() {
-            return None;
+    fn resolved(&self, found: &Intent, said: &Said) -> Result<Intent, Refusal> {
+        if (&said.attempt_id, said.revision) != (&found.attempt_id, found.revision) {
+            return Err(Refusal::Changed);
+        }
+        if let Some(refusal) = found.refusal_of(&said.resolution) {
+            return Err(refusal);
         }
         let mut resolved = self.changed(found, None);
-        resolved.resolve(resolution, self.at);
-        resolved.service = resolved.service.or_else(|| service.map(str::to_owned));
-        if is_void && resolved.request.subject == Subject::Lost {
+        resolved.resolve(&said.resolution, self.at);
+        resolved.service = resolved.service.or_else(|| said.service.clone());
+        if said.is_void && resolved.request.subject == Subject::Lost {
             resolved.request.operation = OperationName::Void;
         }
-        Some(resolved)
+        Ok(resolved)
     }
 
     /// The row of a rejected key that a person allows to be sent again.
-    fn reopened(&self, found: &Intent, reopening: &Reopening) -> Option<Intent> {
+    fn reopened(&self, found: &Intent, reopening: &Reopening) -> Result<Intent, Refusal> {
         let Reopening { http_statuses, by, note } = reopening.clone();
         let (IntentState::Rejected(failure) | IntentState::NotProcessed(failure)) = &found.state else {
-            return None;
+            return Err(Refusal::Known);
         };
         let is_rejected = matches!(found.state, IntentState::Rejected(_));
         let (may_be_reopened, kind) = match http_statuses {
@@ -451,12 +445,15 @@ impl Change {
             }
             None => (is_rejected || failure.kind == FailureKind::REOPENED, FailureKind::REOPENED_BY_NAME),
         };
-        if !may_be_reopened || self.is_too_much_for(found) {
-            return None;
+        if !may_be_reopened {
+            return Err(Refusal::Known);
+        }
+        if note.is_some() && found.count_of_notes() >= MAX_NOTES {
+            return Err(Refusal::TooMany);
         }
         let state = IntentState::NotProcessed(Failure { kind, ..failure.clone() });
         let event = HistoryEvent::Reopened { at: self.at, by, note };
-        Some(Intent { state, ..self.changed(found, Some(event)) })
+        Ok(Intent { state, ..self.changed(found, Some(event)) })
     }
 
     /// The row of a key that a person has named as one that may have been sent in the lost time.

@@ -149,13 +149,12 @@ impl Journal {
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
             Applied::Unchanged(None) => Reason::NoSuchIntent(read.key.clone()),
-            Applied::Unchanged(Some(found)) if !change.is_as_read(&found) => {
-                Reason::Changed { read_attempts: read.attempts, found: found.into() }
-            }
-            Applied::Unchanged(Some(found)) => {
-                let refusal = change.resolution().and_then(|said| found.refusal_of(said));
-                Reason::Refused(refusal.unwrap_or(Refusal::Known), found.into())
-            }
+            Applied::Unchanged(Some(found)) => match change.refusal(&found) {
+                Some(Refusal::Changed) => {
+                    Reason::Changed { read_attempts: read.attempts, found: found.into() }
+                }
+                refusal => Reason::Refused(refusal.unwrap_or(Refusal::Known), found.into()),
+            },
         }))
     }
 
@@ -203,11 +202,9 @@ impl Journal {
 
     async fn reopened(&self, change: Change) -> Result<Reopened, StoreError> {
         match self.store.apply(change.clone()).await? {
-            Applied::Unchanged(Some(found)) if change.is_too_much_for(&found) => {
-                Err(StoreError::refused(format!(
-                    "{} has as many notes as the journal keeps; nothing was changed: leave out the note",
-                    found.key
-                )))
+            Applied::Unchanged(Some(found)) if change.refusal(&found) == Some(Refusal::TooMany) => {
+                let why = format!("{} has as many notes as the journal keeps", found.key);
+                Err(StoreError::refused(why).unchanged("leave out the note"))
             }
             Applied::Unchanged(Some(found)) => Ok(Reopened::NotRejected(found)),
             Applied::Unchanged(None) | Applied::Taken { .. } => Ok(Reopened::NoSuchIntent),

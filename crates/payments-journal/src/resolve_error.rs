@@ -5,6 +5,7 @@ use payments_model::TransactionId;
 
 use crate::resolving::Refusal;
 use crate::service_change::InvalidName;
+use crate::store_error::NOTHING_CHANGED;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
 /// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with two exceptions: it may have
@@ -92,6 +93,30 @@ impl ResolveError {
         Some(error)
     }
 
+    /// Its text, which does not say that nothing was changed, for a report about several keys.
+    #[doc(hidden)]
+    pub fn why(&self) -> String {
+        match (&self.0, self.but()) {
+            (Reason::Store(error), None) => error.why(),
+            (reason, None) => reason.to_string(),
+            (reason, Some(but)) => format!("{reason}; {but}"),
+        }
+    }
+
+    /// What its text says instead of that nothing was changed.
+    fn but(&self) -> Option<&'static str> {
+        match &self.0 {
+            Reason::Store(error) if error.is_in_doubt() => {
+                Some("the resolution may have been written: look at the key before you resolve it again")
+            }
+            _ if self.became_unknown() => Some(
+                "it may have been sent in a time whose entries the journal has lost: find out about that time too, then resolve \
+                 it again",
+            ),
+            _ => None,
+        }
+    }
+
     /// Why the journal could not be read or written.
     pub fn store_error(&self) -> Option<&StoreError> {
         let Reason::Store(error) = &self.0 else { return None };
@@ -107,18 +132,9 @@ impl From<StoreError> for ResolveError {
 
 impl fmt::Display for ResolveError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Reason::Store(error) if error.is_in_doubt() => write!(
-                f,
-                "{error}; the resolution may have been written: look at the key before you resolve it again"
-            ),
-            Reason::Store(error) => f.write_str(&error.and_nothing_changed()),
-            reason if self.became_unknown() => write!(
-                f,
-                "{reason}; it may have been sent in a time whose entries the journal has lost: find out about that time too, then \
-                 resolve it again"
-            ),
-            reason => write!(f, "{reason}; nothing was changed"),
+        match (&self.0, self.but()) {
+            (Reason::Store(error), None) => f.write_str(&error.and_nothing_changed()),
+            (reason, but) => write!(f, "{reason}; {}", but.unwrap_or(NOTHING_CHANGED)),
         }
     }
 }
@@ -151,6 +167,7 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
             format!("attempt {number} of {key} is already processed as this transaction")
         }
         Refusal::TooLong(error) => error.to_string(),
+        Refusal::Changed => format!("{key} has changed"),
         Refusal::TooMany => format!("{key} has {} notes of persons already", intent.count_of_notes()),
     }
 }

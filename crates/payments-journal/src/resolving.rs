@@ -14,6 +14,8 @@ use crate::{
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
+    /// It is not as the person has read it.
+    Changed,
     NoSuchAttempt(u32),
     /// Only a found transaction is accepted for an earlier attempt.
     EarlierAttempt(u32),
@@ -40,7 +42,7 @@ pub(crate) struct TooLong;
 
 impl From<TooLong> for StoreError {
     fn from(error: TooLong) -> Self {
-        Self::refused(format!("{error}; nothing was changed"))
+        Self::refused(error.to_string()).unchanged("")
     }
 }
 

@@ -162,11 +162,11 @@ pub trait IntentStore: Send + Sync + 'static {
 pub type Rows = Vec<(i64, Intent)>;
 
 pub(crate) fn only_read() -> StoreError {
-    StoreError::refused("the journal was opened only to be read; nothing was changed")
+    StoreError::refused("the journal was opened only to be read").unchanged("")
 }
 
 pub(crate) fn closed() -> StoreError {
-    StoreError::poisoned("the journal was closed by this program; nothing was changed: open it again")
+    StoreError::poisoned("the journal was closed by this program").unchanged("open it again")
 }
 
 /// What has become of a change.

@@ -13,6 +13,8 @@ use crate::IntentKey;
 pub struct StoreError {
     kind: Kind,
     message: Arc<str>,
+    /// After that its text says that nothing was changed, and what to do, which may be empty.
+    unchanged: Option<&'static str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -120,15 +122,32 @@ impl StoreError {
         Self { message, ..self }
     }
 
+    /// The same error, which says that nothing was changed, and then what to do, if that is not empty.
+    pub(crate) fn unchanged(self, what_to_do: &'static str) -> Self {
+        Self { unchanged: Some(what_to_do), ..self }
+    }
+
     /// The same error with another text after its own.
     pub(crate) fn and(self, other: impl fmt::Display) -> Self {
-        Self { message: format!("{}; {other}", self.message).into(), ..self }
+        Self { message: format!("{self}; {other}").into(), unchanged: None, ..self }
     }
 
     /// Its text, which says that nothing was changed.
     pub(crate) fn and_nothing_changed(&self) -> String {
-        let is_said = self.message.contains(NOTHING_CHANGED);
-        if is_said { self.to_string() } else { format!("{self}; {NOTHING_CHANGED}") }
+        self.text(true)
+    }
+
+    /// Its text, which does not say that nothing was changed, for a report about several keys.
+    #[doc(hidden)]
+    pub fn why(&self) -> String {
+        self.text(false)
+    }
+
+    fn text(&self, is_unchanged: bool) -> String {
+        let unchanged = if is_unchanged { format!("; {NOTHING_CHANGED}") } else { String::new() };
+        let what_to_do = self.unchanged.filter(|text| !text.is_empty());
+        let what_to_do = what_to_do.map(|text| format!(": {text}")).unwrap_or_default();
+        format!("{}{unchanged}{what_to_do}", self.message)
     }
 
     /// As [`unavailable`](Self::unavailable), with the text and cause of this error.
@@ -138,11 +157,11 @@ impl StoreError {
     }
 
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into().into(), source: None }
+        Self { kind, message: message.into().into(), unchanged: None, source: None }
     }
 }
 
-const NOTHING_CHANGED: &str = "nothing was changed";
+pub(crate) const NOTHING_CHANGED: &str = "nothing was changed";
 
 /// Why a process does not use this journal.
 pub(crate) fn forked(journal: impl fmt::Display) -> String {
@@ -155,7 +174,7 @@ pub(crate) fn forked(journal: impl fmt::Display) -> String {
 /// `{:#}` adds the causes.
 impl fmt::Display for StoreError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)?;
+        f.write_str(&self.text(self.unchanged.is_some()))?;
         let causes = iter::successors(self.source(), |&cause| cause.source());
         let shown = if f.alternate() { usize::MAX } else { 0 };
         causes.take(shown).try_for_each(|cause| write!(f, ": {cause}"))

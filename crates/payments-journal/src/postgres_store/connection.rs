@@ -231,11 +231,11 @@ async fn run<T>(
     let failure = match ended {
         Some(reported) if POOLER.contains(&reported.code().code()) => behind_a_pooler(),
         Some(reported) if is_permanent(reported.code().code()) => {
-            StoreError::refused("the journal's database refused the statement; nothing was changed")
+            StoreError::refused("the journal's database refused the statement").unchanged("")
         }
-        Some(_) => StoreError::unavailable(
-            "the journal's database could not execute the statement; nothing was changed",
-        ),
+        Some(_) => {
+            StoreError::unavailable("the journal's database could not execute the statement").unchanged("")
+        }
         None => lost,
     };
     Err(failure.because(in_one_line(&error)))
@@ -244,9 +244,9 @@ async fn run<T>(
 fn behind_a_pooler() -> StoreError {
     StoreError::refused(
         "the journal's database is behind a connection pooler that gives each transaction another session, as PgBouncer does \
-         with pool_mode = transaction; nothing was changed: name the server itself in the URL, or set pool_mode = session for \
-         this database",
+         with pool_mode = transaction",
     )
+    .unchanged("name the server itself in the URL, or set pool_mode = session for this database")
 }
 
 /// Whether a retry cannot help: data, credentials, names and permissions, by the class of the SQLSTATE.

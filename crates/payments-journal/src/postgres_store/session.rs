@@ -322,8 +322,9 @@ impl RowTransaction for ChangedRow<'_> {
         match written? {
             (1, ()) => Ok(()),
             _ => Err(StoreError::unavailable(
-                "another program changed the intent at the same moment without taking its lock; nothing was changed",
-            )),
+                "another program changed the intent at the same moment without taking its lock",
+            )
+            .unchanged("")),
         }
     }
 }

@@ -197,17 +197,15 @@ pub(super) fn unreleased(path: &Path) -> StoreError {
 
 pub(super) fn busy(path: &Path) -> StoreError {
     StoreError::unavailable(format!(
-        "database locked: another process has kept the journal {} locked for too long; nothing was changed: \
-         end the process that holds a transaction open, then call again",
+        "database locked: another process has kept the journal {} locked for too long",
         path.display()
     ))
+    .unchanged("end the process that holds a transaction open, then call again")
 }
 
 pub(super) fn full(path: &Path) -> StoreError {
-    StoreError::unavailable(format!(
-        "database or disk is full: the journal {} cannot grow; nothing was changed: make room on its disk, then call again",
-        path.display()
-    ))
+    StoreError::unavailable(format!("database or disk is full: the journal {} cannot grow", path.display()))
+        .unchanged("make room on its disk, then call again")
 }
 
 /// The disk or the system has failed, and nothing was changed.

@@ -239,10 +239,8 @@ async fn write(
                 resolved.push(checked);
             }
             Err(error) => {
-                let message = error.to_string();
-                // True of this row only.
-                let why = message.strip_suffix("; nothing was changed").unwrap_or(&message);
-                left.push(format!("{place}, {key}: {why}"));
+                // That nothing was changed is true of this row only.
+                left.push(format!("{place}, {key}: {}", error.why()));
                 if let Some(error) = error.store_error() {
                     stop = Some(Failure::of_store(error));
                     break;

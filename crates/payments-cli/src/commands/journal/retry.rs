@@ -142,8 +142,6 @@ async fn reopen_all(
         _ => format!("; {} not", were(&refused)),
     };
     let done = format!("{} reopened{became}{end}", were(reopened));
-    Err(failure.reworded(|message| {
-        // True of that key only.
-        format!("{done}: {}", message.replace("; nothing was changed", ""))
-    }))
+    // That nothing was changed is true of that key only.
+    Err(failure.with_message(format!("{done}: {}", error.why())))
 }
