@@ -426,7 +426,7 @@ impl Change {
         resolved.resolve(&said.resolution, self.at);
         resolved.service = resolved.service.or_else(|| said.service.clone());
         if said.is_void && resolved.request.subject == Subject::Lost {
-            resolved.request.operation = OperationName::Void;
+            resolved.request.operation = Some(OperationName::Void);
         }
         Ok(resolved)
     }

@@ -26,7 +26,7 @@ pub enum HistoryEvent {
         #[serde(rename = "number")]
         attempt: u32,
         /// Its random id.
-        #[serde(rename = "attempt")]
+        #[serde(alias = "attempt")]
         attempt_id: AttemptId,
         /// Its request.
         request: IntentRequest,

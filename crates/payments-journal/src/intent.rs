@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use payments_core::{NextStep, OperationName};
 use payments_model::TransactionId;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::milliseconds;
@@ -27,7 +27,7 @@ pub struct Intent {
     pub key: IntentKey,
     /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
     /// row says anything about another service. `None` if the entry was [lost](Subject::Lost).
-    #[serde(with = "stored_service")]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "unless_empty")]
     pub service: Option<String>,
     /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still
     /// has it.
@@ -37,7 +37,7 @@ pub struct Intent {
     pub state: IntentState,
     /// The newest attempt.
     #[doc(hidden)]
-    #[serde(rename = "attempt")]
+    #[serde(alias = "attempt")]
     pub attempt_id: AttemptId,
     /// The owner of that attempt.
     #[doc(hidden)]
@@ -45,6 +45,7 @@ pub struct Intent {
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
     /// rejected again, so that no plain call sends it.
     #[doc(hidden)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Failure>,
     /// The number of attempts, and so the number of the newest one. When the newest began, all others had provably moved nothing or
     /// were rejected, or a person had said so. What was found out since is in the [history](Self::history): see
@@ -235,23 +236,9 @@ pub(crate) fn base_url(service: &str) -> &str {
     service.split_once('#').map_or(service, |(base_url, _)| base_url)
 }
 
-/// A service that is not known is stored as an empty text.
-mod stored_service {
-    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-
-    #[expect(clippy::ref_option, reason = "serde passes a reference")]
-    pub(super) fn serialize<S: Serializer>(
-        service: &Option<String>,
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        service.as_deref().unwrap_or_default().serialize(serializer)
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Option<String>, D::Error> {
-        Ok(Some(String::deserialize(deserializer)?).filter(|service| !service.is_empty()))
-    }
+/// Journals that were written before the first release have an empty text for a service that is not known.
+fn unless_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    Ok(Option::<String>::deserialize(deserializer)?.filter(|service| !service.is_empty()))
 }
 
 /// The name of a state, for lists and for stores.

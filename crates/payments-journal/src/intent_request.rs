@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IntentRequest {
-    /// Meaningless for a [lost](Subject::Lost) one, unless it is a void, as a person has said.
-    pub(crate) operation: OperationName,
+    /// `None` for a [lost](Subject::Lost) one, unless it is a void, as a person has said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) operation: Option<OperationName>,
     /// What is charged, or voided.
     pub subject: Subject,
     /// The amount; a void has none.
@@ -47,21 +48,24 @@ impl IntentRequest {
     /// The operation; `None` if the entry was [lost](Subject::Lost) and no person has said that it was a
     /// [void](crate::Resolution::of_a_void).
     pub fn operation(&self) -> Option<OperationName> {
-        (self.subject != Subject::Lost || self.operation == OperationName::Void).then_some(self.operation)
+        // Journals that were written before the first release have a payment for a lost one.
+        self.operation.filter(|known| self.subject != Subject::Lost || *known == OperationName::Void)
     }
 
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
     pub fn search_by(&self) -> &'static str {
-        if self.subject == Subject::Lost {
-            return "what your own records say about this key";
+        match self.operation {
+            Some(operation) if self.subject != Subject::Lost => {
+                operation.search_by(self.reference.as_deref())
+            }
+            _ => "what your own records say about this key",
         }
-        self.operation.search_by(self.reference.as_deref())
     }
 
     /// A request of which only the key is known.
     pub(crate) const fn lost() -> Self {
         Self {
-            operation: OperationName::TokenTransaction,
+            operation: None,
             subject: Subject::Lost,
             amount: None,
             transaction_type: None,
@@ -139,7 +143,7 @@ impl<O: Operation<Error = payments_core::Error>> From<&O> for IntentRequest {
             (None, None, None) => Subject::Account,
         };
         Self {
-            operation: facts.operation,
+            operation: Some(facts.operation),
             subject,
             amount: facts.amount,
             transaction_type: facts.transaction_type,

@@ -59,7 +59,7 @@ fn start() -> SystemTime {
 
 fn token(amount: i64, reference: Option<&str>) -> IntentRequest {
     IntentRequest {
-        operation: OperationName::TokenTransaction,
+        operation: Some(OperationName::TokenTransaction),
         subject: Subject::Token(TokenId::new("tok_1").unwrap()),
         amount: Some(Amount::from_cents(amount)),
         transaction_type: None,
@@ -70,7 +70,7 @@ fn token(amount: i64, reference: Option<&str>) -> IntentRequest {
 
 fn card(amount: i64, last_four: &str) -> IntentRequest {
     IntentRequest {
-        operation: OperationName::Transaction,
+        operation: Some(OperationName::Transaction),
         subject: Subject::Card { last_four: last_four.to_owned() },
         transaction_type: Some(TransactionType::Sale),
         ..token(amount, None)
@@ -871,7 +871,7 @@ fn reconciling_proposes_no_void_ach_or_fee_and_nothing_that_is_being_sent() {
     let fee = IntentRequest { convenience_fee: Some(ConvenienceFee::Active), ..token(1000, Some("r1")) };
     let ach = IntentRequest { subject: Subject::Account, ..card(1000, "") };
     let void = IntentRequest {
-        operation: OperationName::Void,
+        operation: Some(OperationName::Void),
         subject: Subject::Transaction(TransactionId::new("t").unwrap()),
         amount: None,
         transaction_type: None,
