@@ -98,11 +98,10 @@ impl Witnesses {
 
     /// Records the newest change in every witness that can be written. Returns the first failure.
     pub(super) fn advance(&self, changes: i64) -> io::Result<()> {
-        let mut advanced = Ok(());
-        for file in self.files.iter().filter_map(|(_, file)| file.as_ref().ok()) {
-            advanced = advanced.and(self.advance_one(file, changes));
-        }
-        advanced
+        let files = self.files.iter().filter_map(|(_, file)| file.as_ref().ok());
+        // All of them before the first failure counts.
+        let advanced: Vec<_> = files.map(|file| self.advance_one(file, changes)).collect();
+        advanced.into_iter().collect()
     }
 
     fn advance_one(&self, file: &File, changes: i64) -> io::Result<()> {

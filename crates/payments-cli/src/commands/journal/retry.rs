@@ -59,7 +59,7 @@ pub(super) async fn run(
                      them first\n";
         }
         if let Some(left) = of_another_service {
-            text += &format!("left alone, of another service: {}\n", left.shown());
+            text.extend([format!("left alone, of another service: {}\n", left.shown())]);
         }
         text
     });
