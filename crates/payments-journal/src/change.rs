@@ -51,9 +51,10 @@ struct End {
     begun: Option<Box<Intent>>,
 }
 
-/// What a person says about the intent with this newest attempt and revision.
+/// What a person says about the intent with so many attempts, this newest one and this revision.
 #[derive(Clone, Debug)]
 struct Said {
+    attempts: u32,
     attempt_id: AttemptId,
     revision: u64,
     resolution: Resolution,
@@ -133,7 +134,8 @@ impl Change {
     /// It is refused if the intent has changed since it was read, because the person decided about what they saw. A row that was
     /// only marked as a crash since then has not changed.
     pub fn resolve(read: &Intent, resolution: Resolution, at: SystemTime) -> Self {
-        let (attempt_id, revision) = (read.attempt_id.clone(), read.revision);
+        let Intent { attempts, revision, .. } = *read;
+        let attempt_id = read.attempt_id.clone();
         let is_void = resolution.is_void;
         let resolution = Resolution {
             by: masked(&resolution.by),
@@ -143,7 +145,7 @@ impl Change {
             is_void: false,
             ..resolution
         };
-        let said = Said { attempt_id, revision, resolution, service: None, is_void };
+        let said = Said { attempts, attempt_id, revision, resolution, service: None, is_void };
         Self::new(read.key.clone(), at, Kind::Resolve(said))
     }
 
@@ -417,7 +419,7 @@ impl Change {
     /// The row as a person has resolved it.
     fn resolved(&self, found: &Intent, said: &Said) -> Result<Intent, Refusal> {
         if (&said.attempt_id, said.revision) != (&found.attempt_id, found.revision) {
-            return Err(Refusal::Changed);
+            return Err(Refusal::Changed(said.attempts));
         }
         if let Some(refusal) = found.refusal_of(&said.resolution) {
             return Err(refusal);

@@ -144,17 +144,14 @@ impl Journal {
         Err(ResolveError(match self.store.apply(change.clone()).await? {
             // It may have been sent in a time whose entries are lost, of which this person does not know.
             Applied::Written { row, .. } if row.is_unknown_by_loss() && change.allows_another_attempt() => {
-                Reason::Changed { read_attempts: read.attempts, found: row.into() }
+                Reason::Refused(Refusal::Changed(read.attempts), row.into())
             }
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
             Applied::Unchanged(None) => Reason::NoSuchIntent(read.key.clone()),
-            Applied::Unchanged(Some(found)) => match change.refusal(&found) {
-                Some(Refusal::Changed) => {
-                    Reason::Changed { read_attempts: read.attempts, found: found.into() }
-                }
-                refusal => Reason::Refused(refusal.unwrap_or(Refusal::Known), found.into()),
-            },
+            Applied::Unchanged(Some(found)) => {
+                Reason::Refused(change.refusal(&found).unwrap_or(Refusal::Known), found.into())
+            }
         }))
     }
 

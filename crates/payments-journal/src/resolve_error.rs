@@ -20,9 +20,6 @@ pub(crate) enum Reason {
     Store(StoreError),
     #[error("the journal has no intent {0}")]
     NoSuchIntent(IntentKey),
-    /// It has changed since it was read, when it had this many attempts.
-    #[error("{} has changed since it was read: {}", .found.key, changed(*.read_attempts, .found))]
-    Changed { read_attempts: u32, found: Box<Intent> },
     #[error(
         "the journal no longer has the request of attempt {1} of {0}, because it keeps the newest events only, so a lookup proves \
          nothing about it: compare the transaction yourself, and resolve it without a lookup"
@@ -61,7 +58,7 @@ impl ResolveError {
     /// The intent has changed since the person read it: it was resolved, ended or sent again. The message says how. Read it
     /// again, and let the person decide again.
     pub fn is_changed(&self) -> bool {
-        matches!(self.0, Reason::Changed { .. })
+        matches!(self.0, Reason::Refused(Refusal::Changed(_), _))
     }
 
     /// The intent may have been sent in a time whose entries the journal has [lost](crate::Journal::accept_history), and is unknown
@@ -69,7 +66,7 @@ impl ResolveError {
     /// resolution:** it would be accepted, and if it says that no money moved, the key can be charged a second time. A person finds
     /// out about the lost time first.
     pub fn became_unknown(&self) -> bool {
-        matches!(&self.0, Reason::Changed { found, .. } if found.is_unknown_by_loss())
+        matches!(&self.0, Reason::Refused(Refusal::Changed(_), found) if found.is_unknown_by_loss())
     }
 
     /// The intent belongs to another [service](crate::Intent::service) than the one that the client
@@ -167,7 +164,7 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
             format!("attempt {number} of {key} is already processed as this transaction")
         }
         Refusal::TooLong(error) => error.to_string(),
-        Refusal::Changed => format!("{key} has changed"),
+        Refusal::Changed(read) => format!("{key} has changed since it was read: {}", changed(*read, intent)),
         Refusal::TooMany => format!("{key} has {} notes of persons already", intent.count_of_notes()),
     }
 }

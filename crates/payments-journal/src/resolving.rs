@@ -14,8 +14,8 @@ use crate::{
 /// Why a resolution does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// It is not as the person has read it.
-    Changed,
+    /// It is not as the person has read it, when it had this many attempts.
+    Changed(u32),
     NoSuchAttempt(u32),
     /// Only a found transaction is accepted for an earlier attempt.
     EarlierAttempt(u32),
