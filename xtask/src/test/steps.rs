@@ -125,7 +125,7 @@ fn tests(shell: &Shell) -> anyhow::Result<()> {
 const NEXTEST: &str = "nextest run --locked --workspace";
 const TEST: &str = "test --locked --workspace --lib --bins --tests --examples";
 
-/// The tests of numbers, with each feature of `serde_json` that another crate in a user's build may enable. The step `tests` runs
+/// The tests of numbers, with the features of `serde_json` that another crate in a user's build may enable. The step `tests` runs
 /// with neither. Only payments-model reads a number of the service. What reads none is not repeated: hostile texts.
 fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let (runner, filter) = if has_nextest(shell) {
@@ -142,7 +142,10 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     let targets = "--lib --test model";
     let call =
         |features| format!("{runner} --locked --package {packages} {targets} --features {features} {filter}");
-    run_all(shell, &["arbitrary_precision", "float_roundtrip"].map(call))
+    run_all(
+        shell,
+        &["arbitrary_precision", "float_roundtrip", "arbitrary_precision,float_roundtrip"].map(call),
+    )
 }
 
 /// Sends a running sandbox thousands of valid and invalid requests, and checks the responses against the document.
