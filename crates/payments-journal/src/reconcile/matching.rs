@@ -45,11 +45,22 @@ type LostByAmount = Index<Option<Amount>, usize>;
 /// How many candidates are shown. More are not counted, because two already decide that there is no proposal.
 const MOST: usize = 10;
 
+/// How many rows of one amount are compared with a key of which nothing was found.
+const MOST_COMPARED: usize = 1000;
+
 /// Chosen by this SDK: a report may be late by a weekend's closing.
 const SPARE: Duration = Duration::from_hours(48);
 
 /// Chosen by this SDK: how long after the window of a declined payment its processor, or a person there, may try it again.
 const TRIED_AGAIN: Duration = Duration::from_hours(7 * 24);
+
+/// Whether a processor may have made one reference, as [`folded`], of the other: in other letters, cut, or behind its own words.
+fn is_alike(one: &str, other: &str) -> bool {
+    const SHORTEST: usize = 4;
+
+    let is_long = one.len().min(other.len()) >= SHORTEST;
+    one == other || is_long && (one.contains(other) || other.contains(one))
+}
 
 impl<'a> Matching<'a> {
     pub(super) fn of(rows: &'a [ReportRow], options: &'a ReconcileOptions) -> Self {
@@ -96,6 +107,7 @@ impl<'a> Matching<'a> {
             rows_of: (0..self.intents.len()).map(|index| self.rows_of(index, &rows)).collect(),
             intents_of: transactions.map(|transaction| self.intents_of(transaction, &attempts)).collect(),
             lost: self.lost_by_amount(),
+            of_nobody: self.rows_of_nobody_by_amount(),
             is_of_another_merchant,
         };
         let unreadable = self.report.rows.iter().filter(|row| !row.is_readable()).map(|row| row.line);
@@ -157,11 +169,17 @@ impl<'a> Matching<'a> {
             Ok(_) => UndecidedReason::SeveralAttempts,
             Err(why) => why,
         };
-        if rows.is_empty() && !found.is_of_another_merchant && self.is_missing(intent) {
+        let resembling = if rows.is_empty() { self.resembling(intent, found) } else { Vec::new() };
+        if rows.is_empty()
+            && resembling.is_empty()
+            && !found.is_of_another_merchant
+            && self.is_missing(intent)
+        {
             result.missing.push(newest);
             return;
         }
-        let candidates = rows.keys().take(MOST).map(|transaction| {
+        let why = if resembling.is_empty() { why } else { UndecidedReason::OtherReference };
+        let candidates = rows.keys().chain(&resembling).take(MOST).map(|transaction| {
             let others = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);
             let others = others.chain(self.lost(index, *transaction, found)).collect::<BTreeSet<_>>();
             let other_keys = others.into_iter().take(MOST);
@@ -169,6 +187,26 @@ impl<'a> Matching<'a> {
             Candidate { lines: self.report.lines(*transaction), other_keys }
         });
         result.undecided.push(Undecided { attempt: newest, why, candidates: candidates.collect() });
+    }
+
+    /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
+    /// another way; but only a person can say so.
+    fn resembling(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
+        let Some(attempt) = intent.attempts.last().filter(|attempt| attempt.is_open) else {
+            return Vec::new();
+        };
+        let (Some(amount), Some(Mark::Reference(reference))) = (attempt.amount, &attempt.mark) else {
+            return Vec::new();
+        };
+        let reference = folded(reference);
+        let rows = found.of_nobody.overlapping([amount], attempt.window).take(MOST_COMPARED);
+        let mut resembling: Vec<_> = rows.map(|row| self.report.transaction_of[row]).collect();
+        resembling.retain(|transaction| {
+            found.intents_of[*transaction].is_empty()
+                && self.report.references(*transaction).any(|shown| is_alike(&shown, &reference))
+        });
+        resembling.dedup();
+        resembling
     }
 
     /// What can be proposed about an intent, or why nothing can.
@@ -414,6 +452,13 @@ impl<'a> Matching<'a> {
         found.collect()
     }
 
+    fn rows_of_nobody_by_amount(&self) -> Index<Amount, usize> {
+        let rows = self.report.rows.iter().enumerate();
+        let of_nobody =
+            rows.filter(|(index, _)| !self.known_by.contains_key(&self.report.transaction_of[*index]));
+        of_nobody.filter_map(|(index, row)| Some((*row.amount.value()?, row.interval(), index))).collect()
+    }
+
     fn attempts_by_slot(&self) -> AttemptsBySlot {
         let searched = self.searched_attempts().filter_map(|(index, attempt)| {
             let slot = self.report.slots_for(attempt).into_iter().next()?;
@@ -516,6 +561,7 @@ struct Found {
     rows_of: Vec<Candidates>,
     intents_of: Vec<Candidates>,
     lost: LostByAmount,
+    of_nobody: Index<Amount, usize>,
     /// Whether every row that some intent is known to have is another merchant's.
     is_of_another_merchant: bool,
 }

@@ -124,6 +124,8 @@ pub enum UndecidedReason {
     AmountOnly,
     /// No row agrees with it.
     NoRow,
+    /// A row agrees in amount and time, and its reference is written in another way, or may be.
+    OtherReference,
     /// A row that agrees, as far as it can be read, cannot be read completely, or the rows of one transaction differ.
     UnreadableRow,
     /// Several rows agree with it.

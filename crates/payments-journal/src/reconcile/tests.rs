@@ -807,6 +807,37 @@ fn reconciling_ends_the_window_where_it_says() {
     assert_eq!(reconcile(&intents, &[at(start() + 2 * DAY)], &longer).proposals.len(), 1);
 }
 
+#[test]
+fn reconciling_shows_a_row_whose_reference_is_written_in_another_way() {
+    let intents = [intent("k", token(1000, Some("invoice-17")), unknown())];
+    for (reference, is_shown) in [
+        ("INVOICE-17", true),
+        ("invoice17", true),
+        ("ACME invoice 17", true),
+        ("INVOICE-", true),
+        ("invoice-18", false),
+        ("17", false),
+    ] {
+        let found = found(&intents, &[row(2, "t", 1000, reference, "")]);
+        assert_eq!((found.proposals.len(), found.undecided.len()), (0, 1), "{reference}");
+        let undecided = &found.undecided[0];
+        let lines: Vec<_> = undecided.candidates.iter().flat_map(|it| it.lines.clone()).collect();
+        let expected = if is_shown {
+            (UndecidedReason::OtherReference, vec![2])
+        } else {
+            (UndecidedReason::NoRow, vec![])
+        };
+        assert_eq!((undecided.why, lines), expected, "{reference}");
+    }
+    // Another amount, and the row of another key.
+    let other_amount = found(&intents, &[row(2, "t", 999, "INVOICE-17", "")]);
+    assert_eq!(other_amount.undecided[0].why, UndecidedReason::NoRow);
+    let others = [intents[0].clone(), intent("l", token(1000, Some("INVOICE-17")), unknown())];
+    let of_another = found(&others, &[row(2, "t", 1000, "INVOICE-17", "")]);
+    assert_eq!(of_another.undecided[0].why, UndecidedReason::NoRow);
+    assert_eq!(proposed(&of_another), [("l", "t")]);
+}
+
 /// The processor, or a person there, has tried it again.
 #[test]
 fn reconciling_proposes_no_decline_of_what_was_charged_later() {

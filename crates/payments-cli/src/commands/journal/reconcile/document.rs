@@ -440,6 +440,10 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
         UndecidedReason::Lost => ("lost", "was sent in the lost time, and its request is not known here"),
         UndecidedReason::AmountOnly => ("amount_only", "only its amount can be compared"),
         UndecidedReason::NoRow => ("no_row", "no row agrees in amount, in reference or card, and in time"),
+        UndecidedReason::OtherReference => (
+            "other_reference",
+            "a row has its amount and time, and a reference that may be its own in another spelling: look before you resolve it",
+        ),
         UndecidedReason::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }
