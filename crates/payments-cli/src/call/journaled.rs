@@ -184,10 +184,12 @@ async fn recorded(
         // One that cannot be recorded does not keep the journal from recording others.
         let _ = journal.flush().await;
         let found = journal.find(key).await.ok().flatten();
-        found.is_some_and(|intent| is_recorded(outcome, &intent.state))
+        found.filter(|intent| is_recorded(outcome, &intent.state))
     };
     match interrupt.or_signal(timeout(LAST_WRITES, catch_panic(recording))).await {
-        Ok(Ok(Some(true))) => ended.map(Processed::recorded_late).map_err(Error::flushed),
+        Ok(Ok(Some(Some(intent)))) => {
+            ended.map(|processed| processed.recorded_late(&intent)).map_err(Error::flushed)
+        }
         _ => ended,
     }
 }

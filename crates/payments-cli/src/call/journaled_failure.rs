@@ -64,10 +64,15 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
     }
     let status = failure.response.as_ref().map(|response| response.http_status);
     match (failure.outcome, status.filter(|_| !error.is_decline())) {
-        (FailedOutcome::Rejected, Some(status)) => failure.hint(format!(
-            "the key stays rejected until a person allows it to be sent again: {}",
-            retry_command(&format!("--status {status} --key={}", shell_word(error.key().as_str())))
-        )),
+        (FailedOutcome::Rejected, Some(status)) => {
+            // The service may also say so in the body of a success.
+            let status =
+                if (400..500).contains(&status) { format!("--status {status} ") } else { String::new() };
+            failure.hint(format!(
+                "the key stays rejected until a person allows it to be sent again: {}",
+                retry_command(&format!("{status}--key={}", shell_word(error.key().as_str())))
+            ))
+        }
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
         _ => match error.other_service() {

@@ -1,7 +1,7 @@
 //! The result of a call that succeeded.
 
 use payments_core::Success;
-use payments_journal::{IntentKey, Journaled};
+use payments_journal::{Intent, IntentKey, Journaled};
 use payments_model::{TransactionId, TransactionReceipt};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -79,10 +79,11 @@ impl Processed {
         self.note.as_ref().is_some_and(|note| note.second_charge.is_some())
     }
 
-    /// The same after the journal has recorded the outcome.
-    pub(crate) fn recorded_late(mut self) -> Self {
+    /// The same after the journal has recorded the outcome, in this intent.
+    pub(crate) fn recorded_late(mut self, intent: &Intent) -> Self {
         if let Some(note) = &mut self.note {
             note.not_recorded = None;
+            note.second_charge = note.second_charge.take().or_else(|| second_charge(intent));
         }
         self
     }

@@ -115,10 +115,12 @@ impl<'a> Table<'a> {
             match records.next()? {
                 Err(rule) => break rule,
                 Ok(())
-                    if records.separators.most_later.is_some()
-                        && records.separators.may_hide_a_row(*narrowest.get_or_insert_with(|| {
-                            narrowest_row(text, records.separator, headings.len())
-                        })) =>
+                    if records.separators.most_later.is_some() && {
+                        let columns = headings.len();
+                        let find = || narrowest_row(text, records.separator, columns);
+                        let narrowest = *narrowest.get_or_insert_with(find);
+                        records.separators.may_hide_a_row(narrowest, records.ends.len() >= columns)
+                    } =>
                 {
                     break HIDES_A_ROW.to_owned();
                 }
@@ -263,10 +265,12 @@ impl Separators {
         }
     }
 
-    /// Whether the first line has as many cells as a row of the file, which has at least so many, and so has a later one.
-    fn may_hide_a_row(&self, narrowest: usize) -> bool {
+    /// Whether the first line has as many cells as a row of the file, which has at least so many, and so has a later one. If the row
+    /// lacks its last cells, a line like its first one is enough.
+    fn may_hide_a_row(&self, narrowest: usize, is_complete: bool) -> bool {
         let lines = self.first.zip(self.most_later);
-        self.is_first_repeated || lines.is_some_and(|(first, later)| first.min(later) + 1 >= narrowest)
+        self.is_first_repeated && !is_complete
+            || lines.is_some_and(|(first, later)| first.min(later) + 1 >= narrowest)
     }
 }
 
@@ -511,6 +515,7 @@ mod tests {
             "Key,Text,Amount,Date\na,\"Street 5, left\r\nParis, France\",5,\n",
             "Key,Text,Amount,Date\na,\"Street 5, left\nParis\",5\nb,x,5\nSum,10\n",
             "Key,\"Amount\n(EUR)\",Text\na,5,x\n",
+            "Key,Name,Address,Amount,Ref\na,Ada,\"12, Main St\nParis, FR\",5,R\n",
         ] {
             assert!(!hides(text), "{text:?}");
         }

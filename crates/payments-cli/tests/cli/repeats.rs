@@ -209,7 +209,9 @@ fn rejected_key_in_another_spelling_is_not_sent_by_a_run() {
     assert_eq!(workspace.requests(), requests);
     // Another payment, and the customer's next card.
     workspace.rows(row("18", "tok_approved") + &row("17", "tok_declined"));
-    workspace.bills("--dry-run").ends(0, "dry_run");
+    let ended = workspace.bills("--dry-run");
+    ended.ends(0, "dry_run");
+    assert_eq!(ended.stderr, "", "a rejected payment was not charged");
 }
 
 /// Keys are used again, such as those of last month.

@@ -192,9 +192,9 @@ impl<'a> Matching<'a> {
     /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
     /// another way; but only a person can say so.
     fn resembling(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
-        let Some(attempt) = intent.attempts.last().filter(|attempt| attempt.is_open) else {
-            return Vec::new();
-        };
+        // Of one that is not searched the id is known.
+        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched);
+        let Some(attempt) = attempt else { return Vec::new() };
         let (Some(amount), Some(Mark::Reference(reference))) = (attempt.amount, &attempt.mark) else {
             return Vec::new();
         };

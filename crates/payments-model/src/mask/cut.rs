@@ -3,6 +3,7 @@
 use std::iter::repeat_n;
 
 use super::readings::{LONGEST_ESCAPE, begins_escape, readings};
+use super::secrets::places;
 
 /// The start of a text, without what may be part of one of these secrets or of a number at its end, and without half an escape.
 ///
@@ -17,7 +18,10 @@ pub fn without_half_a_secret<'t>(start: &'t [u8], secrets: &[&str]) -> &'t [u8] 
         let letter = text.rfind(|character: char| character.is_alphanumeric() && !character.is_ascii_digit());
         let digits = text[letter.unwrap_or(0)..].find(|character: char| character.is_ascii_digit());
         let number = digits.map_or(text.len(), |digits| letter.unwrap_or(0) + digits);
-        reading.place(number.min(text.len() - half_a_secret(text, secrets)))
+        let cut = number.min(text.len() - half_a_secret(text, secrets));
+        // A whole secret is masked, and its beginning is not.
+        let whole = places(text, secrets, ..).into_iter().find(|place| place.contains(&cut));
+        reading.place(whole.map_or(cut, |place| place.start))
     });
     &start[..ends.min().unwrap_or(end)]
 }
@@ -44,6 +48,18 @@ fn text_of(bytes: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn secret_that_ends_with_digits_is_not_cut_in_two_d64() {
+        let key = "sk_live_51H99887";
+        for behind in ["", "\"", "\", ", "\",\"", " 12", "."] {
+            let text = format!("bad header {key}{behind}");
+            let kept = without_half_a_secret(text.as_bytes(), &[key]);
+            assert_eq!(kept, b"bad header ", "{behind}");
+        }
+        let later = format!("{key} was refused");
+        assert_eq!(without_half_a_secret(later.as_bytes(), &[key]), later.as_bytes());
+    }
 
     #[test]
     fn digits_and_escapes_at_the_end_may_be_half_a_number_d64() {

@@ -125,6 +125,7 @@ impl<'a> Counting<'a> {
                 one.add(row.payment.amount());
                 self.summary.not_recorded = self.summary.not_recorded.minus(one);
                 self.summary.unresolved.retain(|listed| listed.number != row.number);
+                self.summary.second_charges.extend(second_charge(&intent));
             }
         }
     }

@@ -40,6 +40,11 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
             return false;
         }
         let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
+        if intent.moved_nothing() {
+            // Another key may be a new try, but one in another spelling is not.
+            let mut own = marks_of_intent(intent).into_iter();
+            return own.any(|mark| matches!(mark.0, MarkOf::Key | MarkOf::RoundedKey) && marks.have(&mark));
+        }
         let is_open = payment.is_some() && intent.is_unresolved();
         if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {
             processed.entry(payment).or_insert_with(|| intent.key.clone());

@@ -100,11 +100,18 @@ impl<'a> Run<'a> {
         let mut show = interval(SHOW_EVERY);
         show.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if let Some(newcomers) = &mut self.newcomers
+            if self.counting.summary.stop.is_none()
                 && self.queue.has_more()
+                && let Some(newcomers) = self.newcomers.as_mut()
             {
-                // If it fails, so does the next row.
-                let _ = newcomers.look().await;
+                tokio::select! {
+                    biased;
+                    signal = interrupted() => if self.interrupted(signal) { break },
+                    looked = newcomers.look() => {
+                        let failed = looked.err().map(|error| Stop::Journal(format!("{error:#}")));
+                        self.stop_if(failed);
+                    }
+                }
             }
             let wake_at = self.start_ready();
             if self.is_over() {

@@ -65,7 +65,9 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     }
     let ends = |end: &str| heading.iter().any(|word| word.ends_with(end));
     let is_kind = has(&KIND) || ["sart", "typ", "type"].into_iter().any(ends);
-    let is_of_card = has_part(&letters, &["card", "karte", "carte", "tarjeta"]);
+    // A credit card is one kind of payment.
+    let is_of_card =
+        has_part(&letters, &["account", "card", "carte", "funding", "karte", "payment", "tarjeta", "tender"]);
     let kind = OTHER_KINDS.split(' ').find(|kind| *kind == self::letters(cell));
     if let Some(kind) = kind.filter(|_| is_kind && !is_of_card) {
         return Some(kind);
@@ -340,6 +342,7 @@ mod tests {
             ("Transaction Type", "AUTH", Some("auth")),
             ("Type", "Sale", None),
             ("Card Type", "Credit", None),
+            ("Payment Type", "Credit", None),
             ("Approved", "Yes", None),
             ("Approved", "No", Some("no")),
             ("Approved", "not yet", Some("no")),
