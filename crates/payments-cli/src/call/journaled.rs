@@ -211,8 +211,19 @@ pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
 mod tests {
-    use payments_journal::{Failure, Resolution};
-    use payments_model::TransactionId;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use payments_core::{Client, Transport, TransportError, TransportRequest, TransportResponse};
+    use payments_fake::FakeGateway;
+    use payments_hyper::TokioTimer;
+    use payments_journal::internals::{
+        Applied, Begin, Change, Ending, IntentStore, NewAttempt, Rows, async_trait,
+    };
+    use payments_journal::{
+        AttemptId, Failure, Intent, MemoryStore, OwnerId, Purged, Resolution, StateName, StoreError,
+    };
+    use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
 
     use super::*;
 
@@ -236,6 +247,98 @@ mod tests {
             {
                 assert_eq!(is_recorded(outcome, &state), expected == Some(outcome), "{outcome:?} {state:?}");
             }
+        }
+    }
+
+    /// A store of which the next write fails when it is told so.
+    struct FailsOnce {
+        store: MemoryStore,
+        fails: Arc<AtomicBool>,
+    }
+
+    #[async_trait]
+    impl IntentStore for FailsOnce {
+        fn owner(&self) -> &OwnerId {
+            self.store.owner()
+        }
+        async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+            if self.fails.swap(false, Ordering::Relaxed) {
+                return Err(StoreError::unavailable("the disk is full"));
+            }
+            self.store.apply(change).await
+        }
+        async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            self.store.find(key).await
+        }
+        async fn list(
+            &self,
+            states: &[StateName],
+            after: Option<i64>,
+            limit: usize,
+        ) -> Result<Rows, StoreError> {
+            self.store.list(states, after, limit).await
+        }
+        async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+            self.store.is_live(owner).await
+        }
+        async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+            self.store.purge(age).await
+        }
+        async fn close(&self) {}
+    }
+
+    /// While it sends, an earlier attempt turns out to be paid, and the journal fails once.
+    struct EarlierIsPaid {
+        store: MemoryStore,
+        earlier: Change,
+        fails: Arc<AtomicBool>,
+        is_failing: bool,
+    }
+
+    impl Transport for EarlierIsPaid {
+        async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+            self.store.apply(self.earlier.clone()).await.unwrap();
+            self.fails.store(self.is_failing, Ordering::Relaxed);
+            let body = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_2"}}"#;
+            Ok(TransportResponse::new(http::Response::new(body.into())))
+        }
+    }
+
+    #[tokio::test]
+    async fn second_charge_is_reported_also_if_the_outcome_is_recorded_late() {
+        for is_failing in [false, true] {
+            let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
+            let payment =
+                TokenTransaction::builder("tok_1", Amount::from_cents(100), ConvenienceFee::Inactive);
+            let payment = payment.build().unwrap();
+            let dead = store.another_owner();
+            let attempt = NewAttempt {
+                begin: Begin::First,
+                service: FakeGateway::BASE_URL.to_owned(),
+                request: (&payment).into(),
+                attempt_id: AttemptId::new(),
+                owner: dead.owner().clone(),
+            };
+            let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
+            let paid = Ending::Processed(TransactionId::new("txn_1").unwrap());
+            let earlier = Change::end_of(begun.written().unwrap(), paid, SystemTime::now());
+            drop(dead);
+            let fails = Arc::new(AtomicBool::new(false));
+            let transport =
+                EarlierIsPaid { store: store.another_owner(), earlier, fails: fails.clone(), is_failing };
+            let journal = Journal::open(FailsOnce { store, fails }).await.unwrap();
+            let unknown = journal.find(&key).await.unwrap().unwrap();
+            journal.resolve(&unknown, Resolution::not_processed("ada").note("none")).await.unwrap();
+            let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
+            let client = JournaledClient::new(client, journal.clone());
+            let attempt = Attempt { client: &client, key: &key, is_after_rejection: false };
+            let ended = attempt
+                .send(&payment, |success| Processed::moved(success, success.data(), &success.transaction_id));
+            let mut interrupt = Interrupt::install().unwrap();
+            let ended = recorded(ended.await, &journal, &key, &mut interrupt).await.unwrap();
+            let note = ended.note.clone().unwrap();
+            assert_eq!((note.second_charge.is_some(), note.not_recorded), (true, None), "{is_failing}");
+            assert_eq!(Report::Processed(ended).exit_code(), ExitCode::SecondCharge);
         }
     }
 }

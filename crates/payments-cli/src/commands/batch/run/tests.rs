@@ -893,3 +893,61 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_
     assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
     assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
 }
+
+/// A journal that stops to answer, as on a disk that hangs.
+struct Hangs {
+    store: MemoryStore,
+    hangs: Arc<AtomicBool>,
+}
+
+#[async_trait]
+impl IntentStore for Hangs {
+    fn owner(&self) -> &OwnerId {
+        self.store.owner()
+    }
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        self.store.apply(change).await
+    }
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.store.find(key).await
+    }
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        self.store.list(states, after, limit).await
+    }
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.store.is_live(owner).await
+    }
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.store.purge(age).await
+    }
+    async fn close(&self) {}
+}
+
+#[tokio::test(start_paused = true)]
+async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_others() {
+    let hangs = Arc::new(AtomicBool::new(false));
+    let store = Hangs { store: MemoryStore::new(), hangs: hangs.clone() };
+    let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await;
+    let pages = setup.client.journal().pages(StateName::ALL);
+    let service = setup.gateway.endpoint().service().to_owned();
+    let run = setup.run(20).throttled(1, Duration::from_mins(5));
+    let run = run.compared_with(Newcomers::new(pages, Hashes::default(), service));
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        hangs.store(true, Ordering::Relaxed);
+    });
+    let begun = Instant::now();
+    let signals = async || {
+        let seconds = if begun.elapsed() < Duration::from_secs(10) { 10 } else { 20 };
+        sleep_until(begun + Duration::from_secs(seconds)).await;
+        "SIGINT"
+    };
+    let summary = timeout(Duration::from_hours(1), run.complete(signals)).await.expect("two signals end it");
+    assert!(matches!(summary.stop, Some(Stop::Interrupted(_))), "{:?}", summary.stop);
+}
