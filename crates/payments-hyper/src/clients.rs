@@ -1,4 +1,5 @@
 use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use hyper_util::client::legacy;
@@ -14,6 +15,7 @@ use crate::socket::ConnectionExecutor;
 pub(crate) struct Clients {
     connector: Connector,
     limits: Limits,
+    most_runtimes: usize,
     /// One client for each runtime, most recently used first. A connection's task belongs to the runtime that opened it; on
     /// another runtime nothing would drive it.
     built: Mutex<Vec<(runtime::Id, Arc<Client>)>>,
@@ -31,7 +33,7 @@ pub(crate) type Client = legacy::Client<Connector, CallBody>;
 
 impl Clients {
     pub(crate) fn new(connector: Connector, limits: Limits) -> Self {
-        Self { connector, limits, built: Mutex::default() }
+        Self { connector, limits, most_runtimes: most_runtimes(), built: Mutex::default() }
     }
 
     /// The client of this runtime.
@@ -42,7 +44,7 @@ impl Clients {
             Some(index) => built[..=index].rotate_right(1),
             None => built.insert(0, (runtime, Arc::new(self.build()))),
         }
-        built.truncate(MAX_RUNTIMES);
+        built.truncate(self.most_runtimes);
         Arc::clone(&built[0].1)
     }
 
@@ -70,8 +72,11 @@ impl Clients {
     }
 }
 
-/// Chosen by this SDK: how many runtimes keep their client; the least recently used client is dropped first.
-const MAX_RUNTIMES: usize = 8;
+/// Chosen by this SDK: how many runtimes keep their client; the least recently used client is dropped first. Some servers have a
+/// runtime for each core.
+fn most_runtimes() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).saturating_mul(2).max(8)
+}
 
 /// Chosen by this SDK: the limit for the status line and headers of a response.
 const MAX_HEAD_SIZE: usize = 64 * 1024;

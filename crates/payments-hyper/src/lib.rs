@@ -85,7 +85,8 @@
 //! separate connection for each call: a [`pool_idle_timeout`](HyperTransportBuilder::pool_idle_timeout) of zero.
 //!
 //! A connection belongs to the tokio runtime that opened it, because a task of that runtime drives it. One transport may be used
-//! from several runtimes. Each has its own connections, and those of the eight most recently used runtimes are kept.
+//! from several runtimes. Each has its own connections, and those of the most recently used runtimes are kept: two for each core, and
+//! at least eight.
 //!
 //! A tokio runtime does not survive `fork`: its threads exist in the parent only, and parent and child share its sockets. So build
 //! the runtime and the client after the fork, in each process. `payments-ureq` can be built before.

@@ -1,6 +1,7 @@
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use reqwest::{ClientBuilder, Proxy, Url};
@@ -12,19 +13,24 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
+    most_runtimes: usize,
     /// For each runtime its client for plain http and the one for https, once built. The most recently used runtime is first. The
     /// task of a connection belongs to the runtime that opened it; no other runtime would drive it.
     built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
 }
 
-/// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number.
-const MAX_RUNTIMES: usize = 8;
+/// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number. Some servers have a runtime for each
+/// core.
+fn most_runtimes() -> usize {
+    thread::available_parallelism().map_or(1, usize::from).saturating_mul(2).max(8)
+}
 
 impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
-        let clients = Self { builder: Box::new(builder), built: Mutex::default() };
+        let clients =
+            Self { builder: Box::new(builder), most_runtimes: most_runtimes(), built: Mutex::default() };
         // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
         clients.build(true)?;
         Ok(clients)
@@ -37,7 +43,7 @@ impl Clients {
             Some(index) => built[..=index].rotate_right(1),
             None => built.insert(0, (runtime, [None, None])),
         }
-        built.truncate(MAX_RUNTIMES);
+        built.truncate(self.most_runtimes);
         let client = &mut built[0].1[usize::from(is_https)];
         match client {
             Some(client) => Ok(client.clone()),

@@ -88,7 +88,7 @@
 //! have been sent, so the outcome is [`Unknown`](payments_core::Outcome::Unknown).
 //!
 //! A connection belongs to the runtime that opened it. Several runtimes can use one transport. Each has its own connections, and
-//! those of the eight most recently used runtimes are kept.
+//! those of the most recently used runtimes are kept: two for each core, and at least eight.
 //!
 //! A tokio runtime does not survive `fork`: its threads exist in the parent only, and parent and child share its sockets. So build
 //! the runtime and the client after the fork, in each process. `payments-ureq` can be built before.

@@ -44,6 +44,7 @@ impl JsonLog {
 impl Observer for JsonLog {
     fn attempt_finished(&self, event: &AttemptFinished<'_>) {
         let outcome = match event.failure {
+            None if !event.started.operation.moves_money() => "found",
             None => "processed",
             Some(failure) => failure.outcome.map_or("lookup failed", Outcome::as_str),
         };

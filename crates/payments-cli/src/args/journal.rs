@@ -167,7 +167,7 @@ pub(crate) struct ResolveArguments {
     #[arg(long, value_name = "N", requires = "key", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) attempt: Option<u32>,
 
-    /// What an earlier resolution said: its transaction's id, rejected or not-processed; required to replace it
+    /// What an earlier resolution said: its transaction's id, rejected, not-processed, or unknown if it became that since; required to replace it
     #[arg(long, value_name = "WHAT", requires = "key")]
     pub(crate) replace: Option<String>,
 
