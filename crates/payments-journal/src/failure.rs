@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use payments_core::{ErrorKind, FailedCall, OperationName, RefusedBy};
+use payments_core::{ErrorKind, FailedCall, OperationName, Outcome, RefusedBy};
 use payments_model::TransactionId;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +16,9 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
+    /// The error that the service names in the body of a refusal with another HTTP status, such as 401 in a response with 200.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status_code: Option<u16>,
     /// Why, in the service's own words, masked.
     pub reason: Option<String>,
     /// The transaction that the response names, or the one that a void was to change.
@@ -34,7 +37,9 @@ impl Failure {
     /// fixed, a person may [allow](crate::Journal::reopen) the request to be sent again.
     pub fn is_about_the_payment(&self, operation: Option<OperationName>) -> bool {
         ["rejected", "not_found", FailureKind::RESOLVED.as_str()].contains(&self.kind.as_str())
-            && payments_core::Error::is_about_the_payment(self.http_status, operation)
+            && [self.http_status, self.status_code]
+                .into_iter()
+                .all(|status| payments_core::Error::is_about_the_payment(status, operation))
     }
 
     /// The word under which the journal stores how a call failed. The command shows the same words. It is finer than
@@ -54,16 +59,21 @@ impl Failure {
     /// A failure of which only the kind is known, for the tests of this repository. Not part of the API.
     #[doc(hidden)]
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
-        Self { kind: FailureKind(kind.into()), http_status: None, reason: None, transaction_id: None }
+        let kind = FailureKind(kind.into());
+        Self { kind, http_status: None, status_code: None, reason: None, transaction_id: None }
     }
 }
 
 impl From<&payments_core::Error> for Failure {
     fn from(error: &payments_core::Error) -> Self {
         let named = error.failed_call().named_transaction();
+        let http_status = error.http_status().map(|status| status.as_u16());
+        let code = error.failed_call().status_code().and_then(|code| code.parse().ok());
+        let code = code.filter(|code| (400..=499).contains(code) && http_status != Some(*code));
         Self {
             kind: FailureKind(Self::kind_of(error.failed_call()).into()),
-            http_status: error.http_status().map(|status| status.as_u16()),
+            http_status,
+            status_code: code.filter(|_| error.outcome() == Outcome::Rejected),
             reason: error.reason().map(str::to_owned),
             transaction_id: named.or_else(|| error.transaction_id()).cloned(),
         }

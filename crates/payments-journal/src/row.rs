@@ -84,13 +84,16 @@ mod tests {
     }
 
     fn failure() -> impl Strategy<Value = Failure> {
-        (any::<String>(), any::<Option<u16>>(), any::<Option<String>>(), option::of(transaction_id()))
-            .prop_map(|(kind, http_status, reason, transaction_id)| Failure {
+        let statuses = any::<[Option<u16>; 2]>();
+        (any::<String>(), statuses, any::<Option<String>>(), option::of(transaction_id())).prop_map(
+            |(kind, [http_status, status_code], reason, transaction_id)| Failure {
                 http_status,
+                status_code,
                 reason,
                 transaction_id,
                 ..Failure::of_kind(kind)
-            })
+            },
+        )
     }
 
     fn resolution() -> impl Strategy<Value = Resolution> {

@@ -79,13 +79,14 @@ impl Place {
         Ok(Some(this))
     }
 
-    /// Fails if a witness shows that there was a journal: it is created after its database.
+    /// Fails if a witness shows that there was a journal. It is created after its database, so the database is looked for again: another
+    /// process may have created both meanwhile.
     fn check_never_existed(&self, witness: Option<&Path>) -> Result<(), StoreError> {
         let own = Some(self.witness()).filter(|own| own.exists());
         let has_content = |path: &&Path| fs::metadata(path).is_ok_and(|found| found.len() > 0);
         match own.as_deref().or_else(|| witness.filter(has_content)) {
-            Some(witness) => Err(problem::missing(&self.path, witness)),
-            None => Ok(()),
+            Some(witness) if self.length() == 0 => Err(problem::missing(&self.path, witness)),
+            _ => Ok(()),
         }
     }
 

@@ -4,11 +4,12 @@ use std::time::SystemTime;
 
 use http::StatusCode;
 use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId, Void};
-use payments_core::{OperationName, Outcome};
-use payments_fake::Fault;
-use payments_journal::Resolution;
+use payments_core::{Client, OperationName, Outcome};
+use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{MemoryStore, Resolution};
 
+use super::tested::{Journal, JournaledClient, build};
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{Result, TEN_FIFTY, key};
@@ -77,6 +78,22 @@ async fn only_what_is_about_the_payment_is_a_decline() {
             assert_eq!(error.is_decline(), is_decline, "{shown} {error}");
         }
         assert_eq!(world.sent(), 1);
+    }
+}
+
+/// Some gateways answer with 200 or 400 whatever they say.
+#[tokio::test]
+async fn refusal_of_the_caller_in_a_body_is_no_decline_in_the_journal_either() {
+    let gateway = FakeGateway::new();
+    let body = r#"{"status":"failed","status_code":401,"msg":"Invalid API Key"}"#;
+    let script = ScriptedTransport::new().respond_json(200, body);
+    let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
+    let journal = Journal::open(MemoryStore::new()).await.unwrap();
+    let client = JournaledClient::new(client, journal);
+    for is_recorded in [false, true] {
+        let error = client.process_token(&key(), &paid_with("tok_approved")).await.unwrap_err();
+        assert_eq!((error.outcome(), error.is_from_the_journal()), (Outcome::Rejected, is_recorded));
+        assert!(!error.is_decline(), "{error}");
     }
 }
 
