@@ -48,6 +48,8 @@ mod documents {
     mod ureq {}
     #[doc = include_str!("../docs/journal.md")]
     mod journal_guide {}
+    #[doc = include_str!("../docs/outcomes.md")]
+    mod outcomes_guide {}
     #[doc = include_str!("../docs/production.md")]
     mod production_guide {}
     #[doc = include_str!("../docs/transport.md")]

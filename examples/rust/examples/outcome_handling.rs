@@ -1,6 +1,6 @@
 //! What to do after each outcome: ship, send again, ask the customer, stop, or park and reconcile.
 //!
-//! Copy `next_step`, which decides. The rest shows a program in which everything goes wrong once.
+//! Copy `what_now`, which decides. The rest shows a program in which everything goes wrong once.
 
 #![allow(clippy::print_stdout, reason = "an example prints what it does")]
 
@@ -14,7 +14,7 @@ use payments_core::{ApiKey, Client, Endpoint, ErrorKind, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
 
 /// What to do about an order after its payment.
-enum NextStep {
+enum WhatNow {
     Ship(TransactionId),
     /// Nothing was charged, and the order is fine.
     SendAgain {
@@ -32,9 +32,9 @@ enum NextStep {
 }
 
 /// Sends the payment once, and decides by the outcome alone what to do next.
-async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
+async fn what_now(client: &Client, payment: &TokenTransaction) -> WhatNow {
     let error = match client.process_token(payment).await {
-        Ok(charged) => return NextStep::Ship(charged.into_data().transaction_id),
+        Ok(charged) => return WhatNow::Ship(charged.into_data().transaction_id),
         Err(error) => error,
     };
     match error.outcome() {
@@ -43,30 +43,30 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
         Outcome::NotProcessed
             if error.kind() == ErrorKind::Configuration || error.failed_call().needs_a_fix() =>
         {
-            NextStep::StopAndCallTheEngineer(error.to_string())
+            WhatNow::StopAndCallTheEngineer(error.to_string())
         }
-        Outcome::NotProcessed => NextStep::SendAgain { after: Duration::from_secs(5) },
+        Outcome::NotProcessed => WhatNow::SendAgain { after: Duration::from_secs(5) },
 
         // The service refused. Who must change something?
         Outcome::Rejected => match error.http_status() {
             // Nobody: there were too many requests. Send it again, but not before the requested time.
             Some(StatusCode::TOO_MANY_REQUESTS) => {
-                NextStep::SendAgain { after: error.retry_after().unwrap_or(Duration::from_mins(1)) }
+                WhatNow::SendAgain { after: error.retry_after().unwrap_or(Duration::from_mins(1)) }
             }
             // We: the API key is wrong, or our own proxy or firewall refused the request.
             Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
-                NextStep::StopAndCallTheEngineer(error.to_string())
+                WhatNow::StopAndCallTheEngineer(error.to_string())
             }
             _ if error.kind() == ErrorKind::RefusedByIntermediary => {
-                NextStep::StopAndCallTheEngineer(error.to_string())
+                WhatNow::StopAndCallTheEngineer(error.to_string())
             }
             // The customer. The reason is the service's text: show it to people, never test it in code.
-            _ => NextStep::AskTheCustomer(error.reason().unwrap_or("no reason given").to_owned()),
+            _ => WhatNow::AskTheCustomer(error.reason().unwrap_or("no reason given").to_owned()),
         },
 
         // It may be charged. Do not send it again, do not call it failed, do not pay it another way.
         Outcome::Unknown => {
-            NextStep::Park { transaction_id: error.transaction_id().cloned(), why: error.to_string() }
+            WhatNow::Park { transaction_id: error.transaction_id().cloned(), why: error.to_string() }
         }
     }
 }
@@ -74,18 +74,18 @@ async fn next_step(client: &Client, payment: &TokenTransaction) -> NextStep {
 /// Pays one order and prints the next step.
 async fn pay(client: &Client, reference: &str, payment: &TokenTransaction) {
     let started = SystemTime::now();
-    match next_step(client, payment).await {
-        NextStep::Ship(id) => println!("{reference}: paid as {id}, ship it"),
-        NextStep::SendAgain { after } => {
+    match what_now(client, payment).await {
+        WhatNow::Ship(id) => println!("{reference}: paid as {id}, ship it"),
+        WhatNow::SendAgain { after } => {
             println!("{reference}: nothing was charged, back into the queue for {} s", after.as_secs());
         }
-        NextStep::AskTheCustomer(reason) => {
+        WhatNow::AskTheCustomer(reason) => {
             println!("{reference}: refused, ask the customer for another card ({reason})");
         }
-        NextStep::StopAndCallTheEngineer(error) => {
+        WhatNow::StopAndCallTheEngineer(error) => {
             println!("{reference}: STOP, no payment can work before this is fixed\n    {error}");
         }
-        NextStep::Park { transaction_id, why } => {
+        WhatNow::Park { transaction_id, why } => {
             println!("{reference}: PARKED, may be charged\n    {why}");
             if let Some(id) = transaction_id {
                 look_up(client, &id).await;
