@@ -56,6 +56,8 @@ impl Connection {
             if let Some((received, length)) = parse(self.index, &self.unread) {
                 self.unread.drain(..length);
                 self.arrivals.add(self.index, received.clone());
+                // A copy may be in the same segment, and nobody may read on.
+                self.arrivals.set_unfinished(self.index, &self.unread);
                 return Some(received);
             }
             self.read_more()?;

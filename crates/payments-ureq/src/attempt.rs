@@ -91,19 +91,28 @@ impl Attempt {
     /// If the deadline has passed. Then the attempt has [expired](Self::is_expired).
     pub(crate) fn check_deadline(&self) -> io::Result<Duration> {
         let now = Instant::now();
-        let ends = match self.progress() {
-            Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
-            Progress::Unsent | Progress::MayBeSent => self.total_ends.get(),
-        };
         if self.progress() == Progress::MayBeSent
-            && let Some(grace) = grace_after_stop(ends, now)
+            && let Some(grace) = grace_after_stop(self.total_ends.get(), now)
             && self.clock.get() == Clock::OnTime
         {
             self.clock.set(Clock::InGrace);
             self.total_ends.set(now + grace);
             return Ok(grace);
         }
-        let left = ends.saturating_duration_since(now);
+        self.check_deadline_of_write()
+    }
+
+    /// The same without that time: what was not written by the deadline is not written any more.
+    ///
+    /// # Errors
+    ///
+    /// As [`check_deadline`](Self::check_deadline).
+    pub(crate) fn check_deadline_of_write(&self) -> io::Result<Duration> {
+        let ends = match self.progress() {
+            Progress::Resolving | Progress::Connecting | Progress::Handshaking => self.connect_ends,
+            Progress::Unsent | Progress::MayBeSent => self.total_ends.get(),
+        };
+        let left = ends.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.clock.set(Clock::Expired);
             return Err(io::ErrorKind::TimedOut.into());
@@ -132,7 +141,7 @@ impl Attempt {
     ///
     /// If the total deadline has passed. Then nothing is written.
     pub(crate) fn begin_write(&self, is_discarded: &Arc<AtomicBool>) -> io::Result<()> {
-        self.check_deadline()?;
+        self.check_deadline_of_write()?;
         self.set_progress(Progress::MayBeSent);
         self.is_discarded.replace(Arc::clone(is_discarded));
         Ok(())
@@ -196,6 +205,18 @@ mod tests {
         run(Deadlines::new(Duration::ZERO, Duration::ZERO), |attempt| {
             attempt.begin_write(&Arc::default()).expect_err("the deadline has passed");
             assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
+        });
+    }
+
+    /// The head may have been sent, and the body was not.
+    #[test]
+    fn rest_of_a_request_is_not_sent_after_a_stop_d23() {
+        run(Deadlines::default(), |attempt| {
+            attempt.begin_write(&Arc::default()).expect("the deadline has not passed");
+            let second_ago = Instant::now().checked_sub(Duration::from_secs(1));
+            attempt.total_ends.set(second_ago.expect("the clock is older"));
+            attempt.begin_write(&Arc::default()).expect_err("the deadline has passed");
+            assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::Unknown, true));
         });
     }
 

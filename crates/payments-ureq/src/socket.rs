@@ -68,13 +68,15 @@ fn on_thread<T: Send + 'static>(
 
 impl Read for Socket {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        within_deadline(|left| self.0.set_read_timeout(Some(left)), || (&self.0).read(buffer))
+        let check = Attempt::check_deadline;
+        within_deadline(check, |left| self.0.set_read_timeout(Some(left)), || (&self.0).read(buffer))
     }
 }
 
 impl Write for Socket {
     fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-        within_deadline(|left| self.0.set_write_timeout(Some(left)), || (&self.0).write(buffer))
+        let check = Attempt::check_deadline_of_write;
+        within_deadline(check, |left| self.0.set_write_timeout(Some(left)), || (&self.0).write(buffer))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -87,6 +89,7 @@ impl Write for Socket {
 /// A socket timeout ends late, on Linux by up to an eighth of its length. So each repetition sets it to seven eighths of the time
 /// left. After six of them, a deadline of 60 seconds is accurate to milliseconds.
 fn within_deadline<T>(
+    check: impl Fn(&Attempt) -> io::Result<Duration>,
     set_timeout: impl Fn(Duration) -> io::Result<()>,
     mut transfer: impl FnMut() -> io::Result<T>,
 ) -> io::Result<T> {
@@ -94,7 +97,7 @@ fn within_deadline<T>(
     let timed_out = if cfg!(windows) { ErrorKind::TimedOut } else { ErrorKind::WouldBlock };
     let attempt = Attempt::current()?;
     loop {
-        let left = attempt.check_deadline()?;
+        let left = check(&attempt)?;
         set_timeout(left.saturating_sub(left / 8))?;
         match transfer() {
             Err(error) if [timed_out, ErrorKind::Interrupted].contains(&error.kind()) => {}
