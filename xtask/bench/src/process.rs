@@ -48,7 +48,8 @@ impl Server {
 
     /// Ends the server with SIGTERM, and waits for the end.
     pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        let sent = Command::new("kill").arg(self.process.id().to_string()).status()?;
+        // The shell has it built in; the program of this name may not be installed.
+        let sent = Command::new("sh").args(["-c", "kill \"$0\"", &self.process.id().to_string()]).status()?;
         let ended = self.process.wait()?;
         ensure!(sent.success() && ended.success(), "the server ended with {ended}");
         Ok(())
