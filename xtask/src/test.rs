@@ -8,7 +8,8 @@ mod sandbox;
 mod step;
 mod steps;
 
-use std::sync::mpsc;
+use std::sync::Mutex;
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Instant;
 
@@ -87,7 +88,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Runs the steps before the tests, then the tests and the others beside them: most tests wait, and leave time to compile.
+/// Runs the steps before the tests, then the tests and the others beside them: most tests wait, and leave time to compile. When the
+/// tests have ended, two of the others run at a time.
 fn run_all_steps(
     shell: &Shell,
     steps: &[&'static Step],
@@ -99,23 +101,31 @@ fn run_all_steps(
     let of = |stage| steps.iter().filter(move |step| step.stage == stage);
     of(Stage::BeforeTests).try_for_each(|step| step.run_here(shell, summary))?;
 
-    thread::scope(|scope| {
-        let (sender, ended) = mpsc::channel();
-        scope.spawn(move || {
-            for step in of(Stage::BesideTests) {
-                let started = Instant::now();
-                let (output, result) = step.run_apart(&program, is_complete);
-                let is_last = result.is_err();
-                // Nobody receives it if the tests have failed.
-                if sender.send((step, started.elapsed(), output, result)).is_err() || is_last {
-                    break;
-                }
+    let rest = Mutex::new(of(Stage::BesideTests));
+    let next = || rest.lock().expect("taking a step does not panic").next();
+    let run_the_rest = |sender: Sender<_>| {
+        while let Some(step) = next() {
+            let started = Instant::now();
+            let (output, result) = step.run_apart(&program, is_complete);
+            if result.is_err() {
+                while next().is_some() {}
             }
-        });
+            sender.send((step, started.elapsed(), output, result)).expect("the results are awaited");
+        }
+    };
+    thread::scope(|scope| {
+        let (sender, results) = mpsc::channel();
+        let second = sender.clone();
+        scope.spawn(move || run_the_rest(sender));
         let mut all = of(Stage::Tests).try_for_each(|step| step.run_here(shell, summary));
-        while let Some((step, took, output, result)) =
-            if all.is_ok() { ended.recv().ok() } else { ended.try_recv().ok() }
-        {
+        if all.is_ok() {
+            // One of the two compiles at a time, because cargo locks the folder. The other runs what it has compiled.
+            scope.spawn(move || run_the_rest(second));
+        } else {
+            drop(second);
+            while next().is_some() {}
+        }
+        for (step, took, output, result) in results {
             println!("{output}");
             let result = step.end(took, result, summary);
             all = all.and(result);

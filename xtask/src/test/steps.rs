@@ -11,7 +11,8 @@ use crate::cargo::{self, cargo, has_nextest, run_all};
 use crate::rustdoc_formats::READABLE;
 use crate::wheel;
 
-/// Beside the tests come first those that use one core: when the tests have ended, the others have both.
+/// Beside the tests come first those that use one core. The others share both when the tests have ended, those that run long after
+/// they have compiled before those that only compile.
 pub(super) const STEPS: &[Step] = &[
     first(Stage::BeforeTests, "formatting", formatting),
     first(Stage::BeforeTests, "lints", lints),
@@ -21,14 +22,14 @@ pub(super) const STEPS: &[Step] = &[
     beside("a payment from Python", &[PYTHON_VENV], &[], python),
     beside("a payment from Node", &[NODE], &[], node),
     beside("console examples in the documents", &[BASH, CURL], &[], console_examples),
-    beside("the release program", &[], RELEASE, release_program),
-    beside("doctests", &[], &[], doctests),
     beside("lints of each library alone", &[], LIBRARIES, lints_of_each_library),
+    beside("doctests", &[], &[], doctests),
+    beside("the release program", &[], RELEASE, release_program),
+    beside("the README works with the packages alone", &[], PACKAGES, packages),
+    beside("the Python package", &[PYTHON_VENV], WHEEL, python_package),
+    beside("numbers under serde_json's other features", &[], NUMBERS, numbers),
     beside("the public API matches tests/api", &[RUSTDOC_JSON], LIBRARIES, public_api),
     beside("documentation", &[], &[], documentation),
-    beside("numbers under serde_json's other features", &[], NUMBERS, numbers),
-    beside("the Python package", &[PYTHON_VENV], WHEEL, python_package),
-    beside("the README works with the packages alone", &[], PACKAGES, packages),
 ];
 
 /// A step that always runs.
