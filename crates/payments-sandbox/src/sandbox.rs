@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use payments_fake::FakeGateway;
 use tokio::sync::watch;
-use tokio::task::{JoinSet, spawn_blocking};
+use tokio::task::{JoinError, JoinSet, spawn_blocking};
 
 use crate::SandboxBuilder;
 use crate::data_file::DataFile;
@@ -16,7 +16,7 @@ use crate::data_file::DataFile;
 #[derive(Debug)]
 pub struct Sandbox {
     /// One for each port. They stop when they are dropped.
-    pub(crate) servers: JoinSet<()>,
+    pub(crate) servers: JoinSet<Result<(), JoinError>>,
     pub(crate) info: Arc<SandboxInfo>,
 }
 
@@ -140,21 +140,19 @@ impl Sandbox {
     /// # Errors
     ///
     /// If the data file could not be written: it is then whole, with the state that was saved before, or, if only its folder could
-    /// not be synced, with the new one. Or if the server panicked, which is a bug of this crate, or its runtime has ended; the state
-    /// is saved nevertheless.
+    /// not be synced, with the new one. Or if a task of the server panicked, which is a bug of this crate or of the function of
+    /// [`on_exchange`](SandboxBuilder::on_exchange), or its runtime has ended; the state is saved nevertheless.
     pub async fn shutdown(mut self) -> io::Result<()> {
         self.info.switch.send_replace(true);
         let mut served = Ok(());
         while let Some(ended) = self.servers.join_next().await {
-            if let Err(error) = ended {
-                served = Err(io::Error::other(error));
-            }
+            served = served.and(ended.flatten());
         }
         // This clone is not the last one, so that a panic about unfired faults stays on this thread.
         let info = Arc::clone(&self.info);
         let save = move || info.data_file.as_ref().map_or(Ok(()), |file| file.save(&info.gateway));
         // After a panic of the server too: the charges before it took place.
-        spawn_blocking(save).await.map_err(io::Error::other)?.and(served)
+        spawn_blocking(save).await.map_err(io::Error::other)?.and(served.map_err(io::Error::other))
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, sleep, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
@@ -18,19 +18,20 @@ use crate::site::Site;
 use crate::socket::Socket;
 
 /// Accepts connections, at most `max_connections` at once, and serves each on its own task. When the shutdown begins, it
-/// finishes the open connections. Dropping the future drops them.
+/// finishes the open connections. Fails if the task of a connection panicked. Dropping the future drops the connections.
 pub(crate) async fn run(
     listener: TcpListener,
     tls: Option<TlsAcceptor>,
     site: Site,
     max_connections: usize,
     shutdown: Shutdown,
-) {
+) -> Result<(), JoinError> {
     let site = Arc::new(site);
     let permits = Arc::new(Semaphore::new(max_connections));
     let mut activities = Activities::default();
     let graceful = GracefulShutdown::new();
     let mut connections = JoinSet::new();
+    let mut served = Ok(());
     loop {
         let accepted = async {
             let accepted = listener.accept().await;
@@ -42,7 +43,9 @@ pub(crate) async fn run(
             () = shutdown.begun() => break,
         };
         // Finished tasks would accumulate otherwise.
-        while connections.try_join_next().is_some() {}
+        while let Some(ended) = connections.try_join_next() {
+            served = served.and(ended);
+        }
         let Ok((stream, client)) = accepted else {
             // The client left before it was accepted, or the process has no free file descriptor and must wait for one.
             sleep(ACCEPT_PAUSE).await;
@@ -74,7 +77,10 @@ pub(crate) async fn run(
     }
     drop(listener);
     graceful.shutdown().await;
-    while connections.join_next().await.is_some() {}
+    while let Some(ended) = connections.join_next().await {
+        served = served.and(ended);
+    }
+    served
 }
 
 /// A permit for one more connection. If there is none, the connections that are idle are closed, the oldest first, until there is.

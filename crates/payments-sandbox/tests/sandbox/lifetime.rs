@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use payments_core::OperationName;
 use payments_core::model::Amount;
 use payments_fake::{FakeGateway, Fault, block_on};
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::{BlockingSandbox, Exchange, Sandbox};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
@@ -84,6 +85,32 @@ fn neither_a_shutdown_nor_a_drop_waits_for_a_gate() {
         wait.recv_timeout(Duration::from_secs(30)).expect("it ends although the gate is closed");
         assert_eq!(paying.response().status(), 200);
         drop(gate);
+    }
+}
+
+/// A program's own function panics on the task of a connection.
+#[test]
+fn a_panic_on_any_connection_is_reported_by_the_shutdown() {
+    for (panicking, exchanges) in [(0, 1), (0, 2), (1, 2)] {
+        let told = AtomicUsize::new(0);
+        let tell =
+            move |_: &Exchange| assert!(told.fetch_add(1, Ordering::SeqCst) != panicking, "the log broke");
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("state.json");
+        let sandbox = Sandbox::builder().data_file(&file).on_exchange(tell).start_blocking().unwrap();
+        for exchange in 0..exchanges {
+            let mut client = RawClient::connect(&sandbox);
+            client.post("/token-transaction", TOKEN_PAYMENT);
+            if exchange == panicking {
+                client.read_to_end();
+            } else {
+                assert_eq!(client.response().status(), 200);
+            }
+        }
+        let error = sandbox.shutdown().unwrap_err().to_string();
+        assert!(error.contains("the log broke"), "{panicking} of {exchanges}: {error}");
+        let saved = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(saved.matches("\"Amount\":10.5").count(), exchanges, "{saved}");
     }
 }
 
