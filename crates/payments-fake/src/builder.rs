@@ -11,6 +11,8 @@ use crate::{Choices, FakeGateway, ManualClock};
 #[must_use = "a builder does nothing until it is built"]
 pub struct FakeGatewayBuilder {
     settings: Settings,
+    /// The keys of each tenant.
+    tenants: Vec<Vec<String>>,
 }
 
 impl FakeGatewayBuilder {
@@ -25,35 +27,50 @@ impl FakeGatewayBuilder {
             recorded_requests: 1000,
             ignores_unfired_faults: false,
         };
-        Self { settings }
+        Self { settings, tenants: Vec::new() }
     }
 
     /// A key to accept, instead of [`FakeGateway::API_KEY`]. Each further call adds a key with its own
     /// [`Tenant`](crate::Tenant): a separate ledger, tokens and customers. A key that was already added is ignored.
     ///
-    /// Several keys separated by commas belong to one tenant, such as the old key and the new one while you rehearse a
-    /// rotation:
+    /// # Panics
+    ///
+    /// If no client could send the key: it is empty, or has anything but visible ASCII.
+    #[track_caller]
+    pub fn api_key(self, key: impl Into<String>) -> Self {
+        self.api_keys([key])
+    }
+
+    /// Several keys of one tenant, such as the old key and the new one while you rehearse a rotation. If one of them was
+    /// already added, the others join its tenant.
     ///
     /// ```
     /// use payments_fake::FakeGateway;
     ///
-    /// let gateway = FakeGateway::builder().api_key("old_key,new_key").build();
+    /// let gateway = FakeGateway::builder().api_keys(["old_key", "new_key"]).build();
     /// assert_eq!((gateway.api_key(), gateway.tenants().count()), ("old_key", 1));
     /// assert!(gateway.tenant("new_key").is_some());
     /// ```
     ///
     /// # Panics
     ///
-    /// If no client could send the key: it is empty, or has anything but visible ASCII.
+    /// As for [`api_key`](Self::api_key).
     #[track_caller]
-    pub fn api_key(mut self, key: impl Into<String>) -> Self {
-        let tenant = self.settings.tenant_count();
-        for key in key.into().split(',').map(str::to_owned) {
-            assert!(ApiKey::new(&key).is_ok(), "an API key is visible ASCII without spaces");
-            if !self.settings.api_keys.contains(&key) {
-                self.settings.api_keys.push(key);
-                self.settings.tenants.push(tenant);
+    pub fn api_keys(mut self, keys: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        let keys: Vec<String> = keys.into_iter().map(Into::into).collect();
+        let are_valid = keys.iter().all(|key| ApiKey::new(key).is_ok());
+        assert!(are_valid, "an API key is visible ASCII without spaces");
+        let shares_a_key = |tenant: &Vec<String>| tenant.iter().any(|key| keys.contains(key));
+        let place = self.tenants.iter().position(shares_a_key).unwrap_or(self.tenants.len());
+        let mut tenant: Vec<_> =
+            self.tenants.extract_if(.., |tenant| shares_a_key(tenant)).flatten().collect();
+        for key in keys {
+            if !tenant.contains(&key) {
+                tenant.push(key);
             }
+        }
+        if !tenant.is_empty() {
+            self.tenants.insert(place, tenant);
         }
         self
     }
@@ -122,8 +139,12 @@ impl FakeGatewayBuilder {
 
     /// Builds the gateway.
     pub fn build(mut self) -> FakeGateway {
-        if self.settings.api_keys.is_empty() {
+        if self.tenants.is_empty() {
             self = self.api_key(FakeGateway::API_KEY);
+        }
+        for (index, keys) in self.tenants.into_iter().enumerate() {
+            self.settings.tenants.resize(self.settings.tenants.len() + keys.len(), index);
+            self.settings.api_keys.extend(keys);
         }
         FakeGateway::with_settings(self.settings)
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use payments_core::ApiKey;
 use payments_fake::test_values::{TEST_VALUES, test_values_json};
-use payments_fake::{FakeGateway, FakeGatewayBuilder, Fixtures, UnknownFields};
+use payments_fake::{FakeGateway, Fixtures, UnknownFields};
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde::Serialize;
 use tokio::runtime;
@@ -84,7 +84,7 @@ async fn serve_until_signal(arguments: ServeArguments, fixtures: Fixtures) -> io
     });
     let keys: Vec<_> =
         arguments.api_keys.iter().flat_map(|keys| keys.split(',')).map(str::to_owned).collect();
-    gateway = arguments.api_keys.into_iter().fold(gateway, FakeGatewayBuilder::api_key);
+    gateway = arguments.api_keys.iter().fold(gateway, |gateway, keys| gateway.api_keys(keys.split(',')));
     if let Some(seed) = arguments.seed {
         gateway = gateway.seed(seed);
     }

@@ -46,7 +46,7 @@ fn the_records_of_one_key_are_invisible_to_another() {
 
 #[test]
 fn keys_of_one_tenant_share_its_records() {
-    let gateway = FakeGateway::builder().api_key("old_key,new_key").api_key("other_key").build();
+    let gateway = FakeGateway::builder().api_keys(["old_key", "new_key"]).api_key("other_key").build();
     let (status, paid) = json(&gateway, with_key("old_key", card_request(&sale())));
     assert_eq!((status, gateway.tenants().count()), (200, 2));
     let id = paid["data"]["TransactionId"].as_str().unwrap();
@@ -83,6 +83,37 @@ fn charges_of_a_test_token_are_counted_per_key() {
 fn a_repeated_key_is_one_tenant() {
     let gateway = FakeGateway::builder().api_key("key_one").api_key("key_two").api_key("key_one").build();
     assert_eq!((gateway.tenants().count(), gateway.api_key()), (2, "key_one"));
+}
+
+#[test]
+fn keys_are_grouped_as_they_were_given_whatever_their_order_and_characters() {
+    let build = |groups: &[&[&str]]| {
+        groups
+            .iter()
+            .fold(FakeGateway::builder(), |builder, keys| builder.api_keys(keys.iter().copied()))
+            .build()
+    };
+    for (groups, tenants) in [
+        (&[&["one"][..], &["two"]][..], &[&["one"][..], &["two"]][..]),
+        (&[&["one"], &["one", "two"]], &[&["one", "two"]]),
+        (&[&["one"], &["two"], &["three", "one"]], &[&["one", "three"], &["two"]]),
+        (&[&["one"], &["two"], &["one", "three"], &["four"]], &[&["one", "three"], &["two"], &["four"]]),
+        (&[&["one,two"], &["one"]], &[&["one,two"], &["one"]]),
+        (&[&["one"], &["two"], &["three"], &["three", "two"]], &[&["one"], &["two", "three"]]),
+        (&[&[], &["one"]], &[&["one"]]),
+    ] {
+        let gateway = build(groups);
+        assert_eq!(gateway.tenants().count(), tenants.len(), "{groups:?}");
+        for (own, keys) in gateway.tenants().zip(tenants) {
+            own.add_customer_json(r#"{"CustomerId":"cus_7"}"#).unwrap();
+            let find = |key: &str| gateway.tenant(key).unwrap().state_json() == own.state_json();
+            let all = tenants.concat();
+            let found: Vec<_> = all.into_iter().filter(|key| find(key)).collect();
+            assert_eq!(found, *keys, "{groups:?}");
+            gateway.reset();
+        }
+        assert_eq!(gateway.api_key(), groups.concat()[0], "{groups:?}");
+    }
 }
 
 #[test]
