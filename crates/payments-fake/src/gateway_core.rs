@@ -255,12 +255,10 @@ impl GatewayState {
         record: &OpenRecord,
         fault: Option<&Fault>,
     ) -> Reply {
-        let Decision { mut response, consequence } = decision;
+        let Decision { response, consequence } = decision;
         let Self { stores, randomness, .. } = self;
-        let header =
-            |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
-        response.headers_mut().insert(REQUEST_ID, header(randomness.identifier("req_")));
-        response.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
+        // Drawn whether or not the reply shows it, so that a fault does not change later identifiers.
+        let request_id = randomness.identifier("req_");
         let phase = fault.map_or(Phase::AfterCommit, Fault::phase);
         let done = match (consequence, phase) {
             (_, Phase::BeforeCommit) => Done::default(),
@@ -275,10 +273,16 @@ impl GatewayState {
                 Done { effect: RequestEffect::Late, transaction_id, reason: None }
             }
         };
-        let reply = match fault {
+        let mut reply = match fault {
             Some(fault) => Reply::of_fault(fault, response, randomness),
             None => Reply::Response(response),
         };
+        if let Some(shown) = reply.response_mut() {
+            let header =
+                |text: String| HeaderValue::try_from(text).expect("an identifier or a date is visible ASCII");
+            shown.headers_mut().insert(REQUEST_ID, header(request_id));
+            shown.headers_mut().insert(DATE, header(httpdate::fmt_http_date(now)));
+        }
         record.set_done(done);
         reply
     }

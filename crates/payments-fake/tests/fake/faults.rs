@@ -8,7 +8,7 @@ use payments_core::{
     Client, Delivery, Error, ErrorKind, FailedCall, OperationName, Outcome, TransportError,
     TransportErrorKind,
 };
-use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, block_on};
+use payments_fake::{FakeGateway, Fault, FaultKind, FaultMoment, Phase, Reply, block_on};
 
 const PAUSE: Duration = Duration::from_millis(500);
 
@@ -308,5 +308,45 @@ fn a_value_that_no_fault_can_have_is_refused() {
     let retry_after = "retry_after must be seconds or a date, as in the Retry-After header";
     for text in ["", "\n", "sp\u{e4}ter"] {
         assert_eq!(panic_message(|| _ = moment().html().retry_after(text)), retry_after);
+    }
+}
+
+#[test]
+fn whatever_response_a_fault_shows_has_the_id_and_the_date_of_its_request() {
+    let kinds: [(&str, Kind); 12] = [
+        ("drip", |fault| fault.drip(64, PAUSE)),
+        ("truncate", |fault| fault.truncate(10)),
+        ("html", FaultMoment::html),
+        ("status", |fault| fault.status(StatusCode::SERVICE_UNAVAILABLE)),
+        ("no content", |fault| fault.status(StatusCode::NO_CONTENT)),
+        ("delay", |fault| fault.delay(PAUSE)),
+        ("wrong shape", FaultMoment::wrong_shape),
+        ("close", FaultMoment::close),
+        ("reset", FaultMoment::reset),
+        ("stall", FaultMoment::stall),
+        ("garbage", FaultMoment::garbage),
+        ("refuse", FaultMoment::refuse),
+    ];
+    let header = |reply: &mut Reply, name: &str| {
+        let value = reply.response_mut()?.headers().get(name)?;
+        Some(value.to_str().unwrap().to_owned())
+    };
+    for phase in PHASES {
+        for (name, kind) in kinds {
+            let (plain, faulty) = (FakeGateway::new(), armed(kind(on_payments().at(phase))));
+            let [mut normal, mut shown] =
+                [&plain, &faulty].map(|gateway| gateway.handle(noon(), card_request(&sale())));
+            let is_response = shown.response_mut().is_some();
+            for header_name in ["x-request-id", "date"] {
+                let normal = header(&mut normal, header_name).filter(|_| is_response);
+                assert_eq!(header(&mut shown, header_name), normal, "{header_name} of {name} {phase:?}");
+            }
+            // The fault of one request changes nothing about the next.
+            if faulty.requests().len() == 1 && !matches!(shown, Reply::Garbage(_)) {
+                let [mut normal, mut next] =
+                    [&plain, &faulty].map(|gateway| gateway.handle(noon(), get("/customer/cus_1")));
+                assert_eq!(header(&mut next, "x-request-id"), header(&mut normal, "x-request-id"), "{name}");
+            }
+        }
     }
 }

@@ -126,7 +126,7 @@ fn html_status_and_wrong_shape_are_complete_responses() {
         assert_eq!((response.status(), media_type), (502, Some("text/html; charset=utf-8")));
         assert!(response.body.starts_with(b"<!DOCTYPE html>"));
         let id = response.header("x-request-id").unwrap();
-        assert!(id.starts_with("sbx_"), "the response is the sandbox's and not the service's: {id}");
+        assert!(id.starts_with("req_"), "one seed gives it the same id again: {id}");
     });
     in_every_phase("status;status=503;retry_after=7", |FaultyPayment { client, .. }| {
         let response = client.response();
