@@ -9,8 +9,8 @@ use crate::{ManualClock, Phase};
 /// Holds requests in flight while the test does something else.
 ///
 /// [`FakeGateway::gate`](crate::FakeGateway::gate) closes a gate before the commit,
-/// [`FakeGateway::gate_after_commit`](crate::FakeGateway::gate_after_commit) after it. Every request of the operation is
-/// held until [`release`](Self::release) or until the gate is dropped, so a forgotten gate cannot hang a test. If a client
+/// [`FakeGateway::gate_after_commit`](crate::FakeGateway::gate_after_commit) after it. Every request that gets there is held
+/// until [`release`](Self::release) or until the gate is dropped, so a forgotten gate cannot hang a test. If a client
 /// gives up while its request is held after the commit, it has been charged. If the request is held before the commit, the
 /// client has not been charged and never will be.
 ///

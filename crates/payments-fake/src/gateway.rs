@@ -228,7 +228,8 @@ impl FakeGateway {
         self.core.gates().close(operation, Phase::BeforeCommit)
     }
 
-    /// Holds the response to every request of the operation after it was processed; see [`Gate`].
+    /// Holds the response to every request of the operation that was processed; see [`Gate`]. A request that is refused, lost
+    /// before the commit or delivered late passes: its client has not been charged.
     pub fn gate_after_commit(&self, operation: OperationName) -> Gate {
         self.core.gates().close(operation, Phase::AfterCommit)
     }

@@ -159,7 +159,9 @@ impl GatewayCore {
                 None => (Reply::Closed, held.record),
             },
         };
-        self.pass_gates(operation, Phase::AfterCommit).await;
+        if record.is_processed() {
+            self.pass_gates(operation, Phase::AfterCommit).await;
+        }
         let reply = match reply {
             Reply::Delayed { by, response } => {
                 timer.sleep(by).await;

@@ -237,6 +237,16 @@ impl OpenRecord {
         (request.status, request.symptom) = (reply.status(), reply.symptom());
     }
 
+    /// Whether the request got as far as the commit. A lookup does, found or not, like for a [fault](Fault) after the commit.
+    pub(crate) fn is_processed(&self) -> bool {
+        let request = self.lock();
+        match request.effect {
+            RequestEffect::Nothing | RequestEffect::Late => false,
+            RequestEffect::Refused => !request.operation.is_some_and(OperationName::moves_money),
+            _ => true,
+        }
+    }
+
     /// Records what the service did.
     pub(crate) fn set_done(&self, Done { effect, transaction_id, reason }: Done) {
         let mut request = self.lock();

@@ -47,6 +47,45 @@ fn a_gate_after_the_commit_holds_the_response_of_a_charged_payment() {
 }
 
 #[test]
+fn a_gate_after_the_commit_holds_only_what_the_service_processed() {
+    let paid = || card_request(&sale());
+    let on_payments = || Fault::on(OperationName::Transaction);
+    let refused = || post("/transaction", "{}");
+    let unauthorized = || with_key("another_key", paid());
+    for (what, fault, request, is_held) in [
+        ("a charge", None, paid(), true),
+        ("a decline", None, card_request(&card("4000000000000002").build().unwrap()), true),
+        ("a lost response", Some(on_payments().after_commit().close()), paid(), true),
+        ("a lost request", Some(on_payments().before_commit().close()), paid(), false),
+        ("an error before the commit", Some(on_payments().before_commit().html()), paid(), false),
+        ("a late charge", Some(on_payments().late().close()), paid(), false),
+        ("a refused connection", Some(on_payments().before_commit().refuse()), paid(), false),
+        ("a delayed charge", Some(on_payments().before_commit().delay(Duration::ZERO)), paid(), true),
+        ("an invalid request", None, refused(), false),
+        ("a wrong key", None, unauthorized(), false),
+        (
+            "a delayed invalid request",
+            Some(on_payments().before_commit().delay(Duration::ZERO)),
+            refused(),
+            false,
+        ),
+    ] {
+        let gateway = fault.map_or_else(FakeGateway::new, armed);
+        let gate = gateway.gate_after_commit(OperationName::Transaction);
+        let core = gateway.core();
+        let mut responding = pin!(core.respond(request, gateway.clock(), pending()));
+        let polled = responding.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert_eq!((polled.is_pending(), gate.held()), (is_held, usize::from(is_held)), "{what}");
+    }
+    let gateway = FakeGateway::new();
+    let gate = gateway.gate_after_commit(OperationName::GetTransaction);
+    let core = gateway.core();
+    let mut responding = pin!(core.respond(get("/transaction/txn_1"), gateway.clock(), pending()));
+    assert!(responding.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert_eq!(gate.held(), 1, "a lookup is processed, found or not");
+}
+
+#[test]
 fn every_closed_gate_holds_a_request() {
     let gateway = FakeGateway::new();
     let gates = [gateway.gate(OperationName::Transaction), gateway.gate(OperationName::Transaction)];
