@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{process, thread};
 
+use payments_core::{Delivery, TransportError};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 
@@ -13,7 +14,7 @@ use crate::contract_list::names;
 use crate::harness::Harness;
 use crate::scheme::Scheme;
 use crate::test_request::TestRequest;
-use crate::violation::{HANGS, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{AnyStack, Arrivals, Setup, Verdict};
 
 /// A child process that runs the same test in another environment.
@@ -77,7 +78,10 @@ impl Child {
         let mut child = Command::new(env::current_exe().map_err(|error| Self::cannot_start(&error))?);
         // The test may be marked `#[ignore]`.
         child.args([&*test, "--exact", "--nocapture", "--include-ignored"]);
-        child.env(CONTRACT, harness.contract).env(BASE_URL, base_url).env(AUTHORITY, harness.authority.pem());
+        child
+            .env(CONTRACT, harness.contract.name)
+            .env(BASE_URL, base_url)
+            .env(AUTHORITY, harness.authority.pem());
         if harness.scheme == Scheme::Http2 {
             child.env(HTTP2, "1");
         }
@@ -107,29 +111,37 @@ impl Child {
                 let _ = child.kill().and_then(|()| child.wait());
                 let found = format!("the process of the call had not ended after {LONGEST:.0?}");
                 let said = texts(Duration::from_secs(1)).join("\n");
-                return Err(Violation::general(found, HANGS).detail("the process", said.trim()));
+                return Err(Violation::general(found, Rule::Ends).detail("the process", said.trim()));
             }
             thread::sleep(Duration::from_millis(5));
         }
         Ok(texts(LONGEST))
     }
 
-    /// What the child process prints. Its exit code says nothing: the test may expect that the contract is broken.
-    pub(crate) const GOT_RESPONSE: &str = "the call of the child process got a response";
+    /// What the child process prints of its call, with `None` for a response. Its exit code says nothing: the test may expect that
+    /// the contract is broken.
+    pub(crate) fn ended_with(delivery: Option<Delivery>) -> String {
+        format!("the call of the child process ended with {delivery:?}.")
+    }
 
     pub(crate) fn cannot_start(error: &io::Error) -> Violation {
         Violation::new(format!("cannot start the test again: {error}"))
     }
 
-    /// Makes one call with this total deadline to the parent's server, and prints if it got a response.
-    pub(crate) fn send(&self, contract: &'static str, stack: &dyn AnyStack, total: Duration) -> Verdict {
+    /// Pays at the parent's server, and prints how the call ended.
+    pub(crate) fn send(
+        &self,
+        contract: &'static str,
+        stack: &dyn AnyStack,
+        prepare: impl Fn(TestRequest) -> TestRequest,
+    ) -> Verdict {
         let transport = stack.transport(&self.setup);
-        let charge = TestRequest::charge(&self.base_url, "charge-00001".to_owned()).total(total);
-        match stack.block_on(transport.send(charge.into_transport_request())) {
-            Ok(_) => {
-                drop(writeln!(io::stdout(), "{}", Self::GOT_RESPONSE));
-                Verdict::kept(contract, Vec::new())
-            }
+        let charge = prepare(TestRequest::charge(&self.base_url, "charge-00001".to_owned()));
+        let result = stack.block_on(transport.send(charge.into_transport_request()));
+        let ended = Self::ended_with(result.as_ref().err().map(TransportError::delivery));
+        drop(writeln!(io::stdout(), "{ended}"));
+        match result {
+            Ok(_) => Verdict::kept(contract, Vec::new()),
             Err(error) => Verdict::broken(contract, Violation::new(error.to_string()), Vec::new()),
         }
     }

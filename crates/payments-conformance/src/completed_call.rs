@@ -5,7 +5,7 @@ use std::time::Duration;
 use http::StatusCode;
 use payments_core::{Delivery, TransportError, TransportErrorKind, TransportResponse};
 
-use crate::violation::{Violation, ensure};
+use crate::violation::{Cause, Violation, ensure};
 
 /// The result of a call, and how long it took.
 #[derive(Debug)]
@@ -26,7 +26,11 @@ impl CompletedCall {
     pub(crate) fn must_have_status(&self, status: StatusCode) -> Result<&TransportResponse, Violation> {
         match &self.result {
             Ok(response) if response.status() == status => Ok(response),
-            _ => Err(self.expected(&format!("a response with status {}", status.as_u16()))),
+            result => {
+                let mut expected = self.expected(&format!("a response with status {}", status.as_u16()));
+                expected.lacks_response = result.is_err();
+                Err(expected)
+            }
         }
     }
 
@@ -141,7 +145,13 @@ impl CompletedCall {
     }
 
     pub(crate) fn expected(&self, wanted: &str) -> Violation {
-        Violation::instead_of(self.summary(), format!("return {wanted}"))
+        let cause = match &self.result {
+            Ok(response) => Cause::Response(response.status()),
+            Err(error) => Cause::Error(error.kind(), error.delivery()),
+        };
+        let mut violation = Violation::of(cause, self.summary());
+        violation.wanted = Some(format!("return {wanted}"));
+        violation
     }
 }
 

@@ -11,10 +11,13 @@ use crate::{Ability, AnyStack, Verdict};
 /// One contract: its name, why it matters for money, and which abilities it needs.
 #[derive(Default)]
 pub(crate) struct Contract {
-    name: &'static str,
-    why: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) why: &'static str,
     needs: Vec<Ability>,
-    tested: Option<Ability>,
+    /// The ability without which a stack breaks the contract.
+    pub(crate) tested: Option<Ability>,
+    /// What to look at if it is the first broken contract.
+    pub(crate) advice: Option<&'static str>,
     exclusive: bool,
     /// Why the contract does not apply to the stack, besides a missing ability.
     inapplicable: Option<String>,
@@ -70,6 +73,11 @@ impl Contract {
         Self { tested: Some(ability), ..self.needs(ability) }
     }
 
+    /// What a stack that breaks the contract often lacks.
+    pub(crate) fn advice(self, advice: &'static str) -> Self {
+        Self { advice: Some(advice), ..self }
+    }
+
     /// Checks no other contract of the kit in this process at the same time.
     pub(crate) fn exclusive(self) -> Self {
         Self { exclusive: true, ..self }
@@ -119,9 +127,8 @@ impl Contract {
         let figures = Mutex::new(Vec::new());
         let mut broken = None;
         for scheme in schemes {
-            let (contract, why, tested) = (self.name, self.why, self.tested);
-            let (authority, figures) = (Authority::new(), &figures);
-            let harness = Harness { stack, contract, why, tested, scheme, authority, figures };
+            let (contract, authority, figures) = (&self, Authority::new(), &figures);
+            let harness = Harness { stack, contract, scheme, authority, figures };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
                 let (received, calls) = ("nothing".to_owned(), "no call was made".to_owned());
@@ -136,7 +143,7 @@ impl Contract {
         let deviation = abilities.deviation_of(self.name);
         let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(self.name, figures),
-            (Some(violation), Some(reason)) if violation.rule.is_some() => {
+            (Some(violation), Some(reason)) if violation.rule().is_some() => {
                 let violation = violation.detail(
                     "deviation",
                     format!(

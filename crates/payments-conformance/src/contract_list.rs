@@ -161,6 +161,7 @@ macro_rules! __contracts_of {
         $crate::$callback! { $arguments environment:
             the_proxy_of_the_environment_is_ignored,
             an_answer_to_a_stopped_process_is_an_answer,
+            a_request_cut_by_a_stop_is_never_completed,
             no_runtime_is_no_panic,
             a_call_does_not_block_its_thread,
         }

@@ -5,7 +5,8 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::authority::Authority;
 use crate::connection::Connection;
-use crate::http2::Peer;
+use crate::contract::Contract;
+use crate::http2_peer::Peer;
 use crate::scheme::Scheme;
 use crate::script::{Act, Script};
 use crate::server::{Security, Server};
@@ -16,11 +17,7 @@ use crate::{Ability, AnyStack, Arrivals, Setup};
 /// Starts servers and test runs for one contract, stack and scheme.
 pub(crate) struct Harness<'a> {
     pub(crate) stack: &'a dyn AnyStack,
-    /// The name of the contract.
-    pub(crate) contract: &'static str,
-    pub(crate) why: &'static str,
-    /// The ability without which a stack breaks the contract.
-    pub(crate) tested: Option<Ability>,
+    pub(crate) contract: &'a Contract,
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     pub(crate) figures: &'a Mutex<Vec<String>>,
@@ -201,13 +198,15 @@ impl Harness<'_> {
         arrivals: String,
         calls: String,
     ) -> Violation {
-        let risk = violation.rule.map_or(self.why, |Rule(risk)| risk).to_owned();
-        let before = [
-            ("contract", self.contract.to_owned()),
-            ("the server", situation.to_owned()),
-            ("received", arrivals),
-        ];
-        let tested = self.tested.filter(|_| violation.rule.is_none());
+        let Contract { name, why, tested, advice, .. } = *self.contract;
+        let rule = violation.rule();
+        let risk = rule.map_or(why, Rule::risk).to_owned();
+        let distrusts = self.scheme == Scheme::Https && violation.lacks_response;
+        violation.advice =
+            advice.or(rule.and_then(Rule::advice)).or(distrusts.then_some(TRUSTS_THE_AUTHORITY));
+        let before =
+            [("contract", name.to_owned()), ("the server", situation.to_owned()), ("received", arrivals)];
+        let tested = tested.filter(|_| rule.is_none());
         let declaration = tested.map(|ability| {
             let declaration = format!(
                 "if the stack cannot do this at all, declare it with \
@@ -222,3 +221,7 @@ impl Harness<'_> {
         violation
     }
 }
+
+/// Why a call over https often has no response.
+const TRUSTS_THE_AUTHORITY: &str = "the transport does not trust `Setup::authority_pem`. If it does not support https, declare \
+     that with `Abilities::default().without(Ability::Https, \"the reason\")`";

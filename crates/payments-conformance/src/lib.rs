@@ -124,7 +124,7 @@ mod contract_list;
 mod contract_tests;
 pub mod contracts;
 mod harness;
-mod http2;
+mod http2_peer;
 mod logs;
 mod report;
 mod scheme;

@@ -3,8 +3,7 @@ use std::fmt;
 
 use crate::AnyStack;
 use crate::contract_list::{Theme, theme_of};
-use crate::scheme::Scheme;
-use crate::violation::{HANGS, PANICS, Violation};
+use crate::violation::Violation;
 
 /// Checks every contract on a stack, one after the other.
 ///
@@ -12,9 +11,10 @@ use crate::violation::{HANGS, PANICS, Violation};
 /// [`contract_tests!`](crate::contract_tests), which creates a named test for each contract.
 ///
 /// This takes about half a minute each for http and https, mostly waiting for deadlines, and longer with HTTP/2, which
-/// has more contracts and deadlines. Three contracts need a separate process and do not apply here, because only a test
+/// has more contracts and deadlines. Four contracts need a separate process and do not apply here, because only a test
 /// created by [`contract_tests!`](crate::contract_tests) can start one: `the_proxy_of_the_environment_is_ignored`,
-/// `an_answer_to_a_stopped_process_is_an_answer` and `what_is_logged_shows_no_secret`.
+/// `an_answer_to_a_stopped_process_is_an_answer`, `a_request_cut_by_a_stop_is_never_completed` and
+/// `what_is_logged_shows_no_secret`.
 ///
 /// It prints each theme to stderr when it begins.
 #[allow(clippy::print_stderr, reason = "a minute of silence looks like a hang")]
@@ -111,13 +111,13 @@ impl fmt::Display for Report {
         )?;
         if let Some(first) = broken.first() {
             write!(f, "\n\nfix first: {}", first.story().unwrap_or_default())?;
-            if let Some(advice) = first.advice() {
+            if let Some(advice) = first.violation().and_then(|violation| violation.advice) {
                 write!(f, "\n  often:          {advice}")?;
             }
             f.write_str("\n")?;
         }
         for group in [broken, deviations, not_applicable, kept].iter().flat_map(|part| by_cause(part)) {
-            write!(f, "\n{}", group[0].cause().lines().next().unwrap_or_default())?;
+            write!(f, "\n{}", group[0].reason().lines().next().unwrap_or_default())?;
             let mut above = None;
             for verdict in group {
                 let theme = theme_of(verdict.contract);
@@ -137,18 +137,14 @@ impl fmt::Display for Report {
 
 /// Groups the verdicts of one kind by what caused them, in the order of the first of each group.
 fn by_cause<'a>(verdicts: &[&'a Verdict]) -> Vec<Vec<&'a Verdict>> {
-    let mut groups: Vec<(String, Vec<_>)> = Vec::new();
-    for &verdict in verdicts {
-        let cause = verdict.cause();
-        // Ids, times and addresses differ between two failures of the same cause.
-        let words = cause.split(' ').filter(|word| !word.contains(char::is_numeric));
-        let cause = words.collect::<Vec<_>>().join(" ");
-        match groups.iter_mut().find(|(known, _)| *known == cause) {
-            Some((_, group)) => group.push(verdict),
-            None => groups.push((cause, vec![verdict])),
+    let mut groups: Vec<Vec<&Verdict>> = Vec::new();
+    for verdict in verdicts {
+        match groups.iter_mut().find(|group| group[0].status.has_cause_of(&verdict.status)) {
+            Some(group) => group.push(verdict),
+            None => groups.push(vec![verdict]),
         }
     }
-    groups.into_iter().map(|(_, group)| group).collect()
+    groups
 }
 
 /// The result of checking one contract on one stack.
@@ -166,6 +162,20 @@ enum Status {
     Broken { violation: Box<Violation>, message: String },
     NotApplicable { reason: String },
     Deviates { reason: String, message: String },
+}
+
+impl Status {
+    fn has_cause_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Kept, Self::Kept) => true,
+            (Self::Broken { violation: one, .. }, Self::Broken { violation: other, .. }) => {
+                one.scheme == other.scheme && one.cause == other.cause
+            }
+            (Self::NotApplicable { reason: one }, Self::NotApplicable { reason: other })
+            | (Self::Deviates { reason: one, .. }, Self::Deviates { reason: other, .. }) => one == other,
+            _ => false,
+        }
+    }
 }
 
 impl Verdict {
@@ -208,10 +218,10 @@ impl Verdict {
     }
 
     /// The verdict and its reason, without what the transport must do instead.
-    fn cause(&self) -> String {
+    fn reason(&self) -> String {
         match &self.status {
             Status::Kept => "kept".to_owned(),
-            Status::Broken { violation, .. } => format!("BROKEN {}", violation.cause()),
+            Status::Broken { violation, .. } => format!("BROKEN {}", violation.found()),
             Status::NotApplicable { reason } => format!("not applicable: {reason}"),
             Status::Deviates { reason, .. } => format!("DEVIATES: {reason}"),
         }
@@ -220,36 +230,6 @@ impl Verdict {
     fn violation(&self) -> Option<&Violation> {
         let Status::Broken { violation, .. } = &self.status else { return None };
         Some(violation)
-    }
-
-    /// What to look at if this is the first broken contract.
-    fn advice(&self) -> Option<&'static str> {
-        let violation = self.violation()?;
-        let wanted = violation.wanted.as_deref().unwrap_or_default();
-        Some(match (self.contract, violation.rule) {
-            ("an_ambiguous_length_is_refused", _) => {
-                "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a second \
-                 length, declare that with `Abilities::default().deviation(..)`"
-            }
-            ("endless_interim_answers_end_with_the_deadline", _) => {
-                "one poll reads for as long as the server sends: limit what a poll reads, or read the clock in between"
-            }
-            ("an_answer_to_a_stopped_process_is_an_answer", _) => {
-                "ask `payments_core::transport::grace_after_stop` before a deadline ends the call"
-            }
-            ("no_runtime_is_no_panic", _) => return None,
-            (_, Some(PANICS)) => {
-                "a transport that needs a runtime panics without one: add `.block_on(..)` to the stack"
-            }
-            (_, Some(HANGS)) => {
-                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says"
-            }
-            _ if violation.scheme == Some(Scheme::Https) && wanted.starts_with("return a response") => {
-                "the transport does not trust `Setup::authority_pem`. If it does not support https, declare that with \
-                 `Abilities::default().without(Ability::Https, \"the reason\")`"
-            }
-            _ => return None,
-        })
     }
 
     fn contract_and_figures(&self) -> String {
@@ -320,9 +300,68 @@ impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match self.violation() {
             Some(violation) => format!("BROKEN {violation}"),
-            None => self.cause(),
+            None => self.reason(),
         };
         // A panic's message may have several lines.
         write!(f, "{}: {}", self.contract_and_figures(), verdict.lines().next().unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use bytes::Bytes;
+    use http::Response;
+    use payments_core::{TransportError, TransportErrorKind, TransportResponse};
+
+    use super::*;
+    use crate::completed_call::CompletedCall;
+    use crate::scheme::Scheme;
+    use crate::violation::Rule;
+
+    fn ended(result: Result<TransportResponse, TransportError>) -> Violation {
+        let (id, took, total) = ("charge-00001".to_owned(), Duration::ZERO, Duration::ZERO);
+        CompletedCall { id, result, took, total }.expected("something else")
+    }
+
+    #[test]
+    fn failures_are_grouped_by_what_they_are_and_not_by_their_words() {
+        let responded = |status: u16, body: &'static str| {
+            let response = Response::builder().status(status).body(Bytes::from_static(body.as_bytes()));
+            ended(Ok(TransportResponse::new(response.unwrap())))
+        };
+        let failed = |kind, words: &'static str| ended(Err(TransportError::unknown(kind).with_source(words)));
+        let answered = |kind| ended(Err(TransportError::answered(kind, Response::new(Bytes::new()))));
+        let panicked = |words: &'static str| Violation::panicked(&words);
+        let over = |scheme, mut violation: Violation| {
+            violation.scheme = Some(scheme);
+            violation
+        };
+        let own = |words| Violation::new(words);
+        let (closed, protocol) = (TransportErrorKind::Closed, TransportErrorKind::Protocol);
+        for (what, one, other, causes) in [
+            ("one status", responded(404, "no"), responded(404, "not here"), 1),
+            ("two statuses", responded(404, ""), responded(500, ""), 2),
+            ("one kind in other words", failed(closed, "the peer left"), failed(closed, "no more bytes"), 1),
+            ("two kinds", failed(closed, ""), failed(protocol, ""), 2),
+            ("two deliveries", failed(closed, ""), answered(closed), 2),
+            (
+                "one rule",
+                Violation::general("twice", Rule::SendsOnce),
+                Violation::general("posted", Rule::SendsOnce),
+                1,
+            ),
+            ("one requirement", own("5 connections"), own("several connections"), 1),
+            ("two requirements", own("4"), Violation::new("5"), 2),
+            ("two panics", panicked("index 1 of 0"), panicked("index 2 of 0"), 2),
+            ("two schemes", over(Scheme::Http, own("1")), over(Scheme::Https, own("1")), 2),
+        ] {
+            let verdicts = [one, other].map(|violation| Verdict::broken("a", violation, Vec::new()));
+            assert_eq!(by_cause(&verdicts.each_ref()[..]).len(), causes, "{what}: {verdicts:?}");
+        }
+        let without = |reason: &str| Verdict::not_applicable("a", reason.to_owned());
+        let verdicts = ["HTTP 2", "HTTP 3", "HTTP 2"].map(without);
+        assert_eq!(by_cause(&verdicts.each_ref()[..]).len(), 2, "{verdicts:?}");
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use payments_core::{TransportError, TransportResponse};
 
 use crate::test_request::{API_KEY, CARD_NUMBER};
-use crate::violation::{SHOWS_A_SECRET, Violation};
+use crate::violation::{Rule, Violation};
 
 /// Fails if anything that a program may print of a call's result contains the API key or the card number.
 pub(crate) fn must_hold_no_secret(
@@ -37,7 +37,7 @@ pub(crate) fn must_not_hold(place: &str, text: &str, secrets: &[(&str, &str)]) -
             let is_plain = plain.iter().any(|secret| text.contains(&secret.to_lowercase()));
             if is_plain || encodings(secret).iter().any(|code| dense.contains(&code.to_lowercase())) {
                 let found = format!("{place} shows the {name}; remove it or mask it");
-                return Err(Violation::general(found, SHOWS_A_SECRET));
+                return Err(Violation::general(found, Rule::ShowsNoSecret));
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::server::Server;
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{MEDIUM, pause};
 use crate::test_request::{AMPLE, TestRequest};
-use crate::violation::{FALSE_NOT_PROCESSED, HANGS, SENT_TWICE, Violation, ensure};
+use crate::violation::{Rule, Violation, ensure};
 use crate::watchdog::watched;
 use crate::{AnyStack, Arrivals, Setup};
 
@@ -140,7 +140,7 @@ impl<'a> TestRun<'a> {
         };
         let output = watched(timeout, ended_calls, abort, || self.stack.block_on(cancel_on(&hung, future)));
         output.ok_or_else(|| {
-            Violation::general(format!("{found}; a call must end no later than its deadline"), HANGS)
+            Violation::general(format!("{found}; a call must end no later than its deadline"), Rule::Ends)
         })
     }
 
@@ -174,7 +174,10 @@ impl<'a> TestRun<'a> {
         if copies < 2 {
             return Ok(());
         }
-        Err(Violation::general(format!("{id} arrived {copies} times; it must be sent only once"), SENT_TWICE))
+        Err(Violation::general(
+            format!("{id} arrived {copies} times; it must be sent only once"),
+            Rule::SendsOnce,
+        ))
     }
 
     /// Fails unless the whole request reached the server exactly once.
@@ -232,7 +235,7 @@ impl<'a> TestRun<'a> {
                  once, whatever happens to it",
                 connections.len()
             );
-            return Err(Violation::general(found, SENT_TWICE));
+            return Err(Violation::general(found, Rule::SendsOnce));
         }
         let only = only_sender(&calls, &arrivals.unfinished());
         let false_claim = calls.iter().find(|call| {
@@ -248,7 +251,7 @@ impl<'a> TestRun<'a> {
                      request was written to a connection",
                     call.summary.as_deref().unwrap_or(&call.id)
                 );
-                Err(Violation::general(found, FALSE_NOT_PROCESSED))
+                Err(Violation::general(found, Rule::ProvesNotProcessed))
             }
         }
     }

@@ -1,54 +1,146 @@
 use std::any::Any;
 use std::fmt;
+use std::panic::Location;
+
+use http::StatusCode;
+use payments_core::{Delivery, TransportErrorKind};
 
 use crate::scheme::Scheme;
 
 /// How a transport broke a contract: what it did, and what it must do instead.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Violation {
     found: String,
+    pub(crate) cause: Cause,
     /// "return an error", for example, unless `found` says it.
     pub(crate) wanted: Option<String>,
-    /// `None` if it breaks the contract's own requirement.
-    pub(crate) rule: Option<Rule>,
+    /// Whether the contract wants a response to a call that has none.
+    pub(crate) lacks_response: bool,
     /// Whether it must be fixed before anything else: money can move twice, or the API key or the card is given away.
     pub(crate) is_dangerous: bool,
     /// Over which scheme, once it is known.
     pub(crate) scheme: Option<Scheme>,
+    /// What to look at if it is the first violation.
+    pub(crate) advice: Option<&'static str>,
     /// The labeled lines of the failure message. A label has at most thirteen characters.
     pub(crate) details: Vec<(&'static str, String)>,
 }
 
-/// A rule that every contract checks, and what a transport that breaks it can do.
+/// What a violation is, whatever its words. Several contracts can be broken by one cause.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    /// This check of the kit failed. It is in the code of one contract, or of a situation that several share.
+    Check(&'static Location<'static>),
+    /// The call returned a response with this status.
+    Response(StatusCode),
+    /// The call returned this error.
+    Error(TransportErrorKind, Delivery),
+    Rule(Rule),
+    /// A panic with this message.
+    Panic(String),
+}
+
+/// A rule that every contract checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Rule(pub(crate) &'static str);
+pub(crate) enum Rule {
+    SendsOnce,
+    ProvesNotProcessed,
+    SendsOnlyToTheService,
+    ShowsNoSecret,
+    Ends,
+    DoesNotPanic,
+}
+
+impl Rule {
+    /// What a transport that breaks the rule can do.
+    pub(crate) fn risk(self) -> &'static str {
+        match self {
+            Self::SendsOnce => {
+                "a payment that is sent twice can be charged twice, and a request sent to another server exposes its contents \
+                 there"
+            }
+            Self::ProvesNotProcessed => {
+                "after NotProcessed the caller may charge again, although this charge may still succeed"
+            }
+            Self::SendsOnlyToTheService => {
+                "that server is not the service, and now it has the API key and the card. Verify certificates and never fall \
+                 back to plain http"
+            }
+            Self::ShowsNoSecret => {
+                "programs log what they can print, and a log with a card number or an API key is a leak that must be reported"
+            }
+            Self::Ends => {
+                "while a call hangs, its caller does not know that the payment is unresolved and cannot look it up"
+            }
+            Self::DoesNotPanic => {
+                "a panic in the middle of a payment leaves its outcome unknown and can take other payments with it"
+            }
+        }
+    }
+
+    /// Why a transport often breaks it.
+    pub(crate) fn advice(self) -> Option<&'static str> {
+        match self {
+            Self::Ends => Some(
+                "the transport reads until the server closes the connection: read as many bytes as `Content-Length` says",
+            ),
+            Self::DoesNotPanic => {
+                Some("a transport that needs a runtime panics without one: add `.block_on(..)` to the stack")
+            }
+            _ => None,
+        }
+    }
+}
 
 impl Violation {
     /// Breaks the contract's own requirement. `found` says what the transport did and what it must do.
+    #[track_caller]
     pub(crate) fn new(found: impl Into<String>) -> Self {
-        Self { found: found.into(), ..Self::default() }
-    }
-
-    /// Breaks the contract's own requirement: the transport must do what is `wanted`.
-    pub(crate) fn instead_of(found: impl Into<String>, wanted: impl Into<String>) -> Self {
-        Self { wanted: Some(wanted.into()), ..Self::new(found) }
+        Self::of(Cause::Check(Location::caller()), found)
     }
 
     /// Breaks the contract's own requirement in a way that can move money twice, or gives the API key or the card away.
+    #[track_caller]
     pub(crate) fn dangerous(found: impl Into<String>) -> Self {
         Self { is_dangerous: true, ..Self::new(found) }
     }
 
     /// Breaks a rule that every contract checks. No declared deviation covers it.
     pub(crate) fn general(found: impl Into<String>, rule: Rule) -> Self {
-        Self { rule: Some(rule), is_dangerous: ![HANGS, PANICS].contains(&rule), ..Self::new(found) }
+        Self::of(Cause::Rule(rule), found)
     }
 
     /// The transport or a contract panicked with this.
     pub(crate) fn panicked(panic: &(dyn Any + Send)) -> Self {
         let text = panic.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-        Self::general(format!("a panic occurred: {}", text.unwrap_or("no message")), PANICS)
+        let text =
+            text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no message");
+        Self::of(Cause::Panic(text.to_owned()), format!("a panic occurred: {text}"))
+    }
+
+    pub(crate) fn of(cause: Cause, found: impl Into<String>) -> Self {
+        let mut violation = Self {
+            found: found.into(),
+            cause,
+            wanted: None,
+            lacks_response: false,
+            is_dangerous: false,
+            scheme: None,
+            advice: None,
+            details: Vec::new(),
+        };
+        let is_harmless = |rule| [Rule::Ends, Rule::DoesNotPanic].contains(&rule);
+        violation.is_dangerous = violation.rule().is_some_and(|rule| !is_harmless(rule));
+        violation
+    }
+
+    /// `None` if it breaks the contract's own requirement.
+    pub(crate) fn rule(&self) -> Option<Rule> {
+        match &self.cause {
+            Cause::Rule(rule) => Some(*rule),
+            Cause::Panic(_) => Some(Rule::DoesNotPanic),
+            Cause::Check(_) | Cause::Response(_) | Cause::Error(..) => None,
+        }
     }
 
     /// Adds a labeled line to the failure message.
@@ -67,11 +159,11 @@ impl Violation {
 
     /// Which of two violations of one contract is reported: one that no deviation covers, and of these one that is dangerous.
     pub(crate) fn rank(&self) -> impl Ord + use<> {
-        (self.rule.is_some(), self.is_dangerous)
+        (self.rule().is_some(), self.is_dangerous)
     }
 
     /// What the transport did.
-    pub(crate) fn cause(&self) -> String {
+    pub(crate) fn found(&self) -> String {
         let over = self.scheme.map(|scheme| format!("over {scheme}: "));
         over.unwrap_or_default() + &self.found
     }
@@ -92,14 +184,15 @@ impl Violation {
 /// The first line of the failure message.
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.cause())?;
+        f.write_str(&self.found())?;
         self.wanted.iter().try_for_each(|wanted| write!(f, "; the transport must {wanted}"))
     }
 }
 
-/// Returns a violation with this text from the function, unless the condition is true. With `safe`, the violation is dangerous.
+/// Returns a violation with this text from the function, unless the condition is true. After `dangerous unless`, the violation is
+/// dangerous.
 macro_rules! ensure {
-    (safe $($ensured:tt)+) => {
+    (dangerous unless $($ensured:tt)+) => {
         ensure!(@dangerous $($ensured)+)
     };
     (@$kind:ident $condition:expr, $($text:tt)+) => {
@@ -112,25 +205,3 @@ macro_rules! ensure {
     };
 }
 pub(crate) use ensure;
-
-pub(crate) const SENT_TWICE: Rule = Rule(
-    "a payment that is sent twice can be charged twice, and a request sent to another server exposes its contents there",
-);
-
-pub(crate) const FALSE_NOT_PROCESSED: Rule =
-    Rule("after NotProcessed the caller may charge again, although this charge may still succeed");
-
-pub(crate) const NOT_THE_SERVICE: Rule = Rule(
-    "that server is not the service, and now it has the API key and the card. Verify certificates and never fall back \
-          to plain http",
-);
-
-pub(crate) const SHOWS_A_SECRET: Rule = Rule(
-    "programs log what they can print, and a log with a card number or an API key is a leak that must be reported",
-);
-
-pub(crate) const HANGS: Rule =
-    Rule("while a call hangs, its caller does not know that the payment is unresolved and cannot look it up");
-
-pub(crate) const PANICS: Rule =
-    Rule("a panic in the middle of a payment leaves its outcome unknown and can take other payments with it");

@@ -14,7 +14,7 @@ use crate::script::{Act, response};
 use crate::situations::{End, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
 use crate::test_run::TestRun;
-use crate::violation::{SENT_TWICE, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Arrivals, Verdict};
 
 /// The server responds with every status from 200 to 599, each with headers that clients act on, such as `Retry-After`.
@@ -105,7 +105,7 @@ fn must_not_have_reached(other_arrivals: &Arrivals, id: &str) -> Result<(), Viol
             )
         }
     };
-    Err(Violation::general(found, SENT_TWICE).detail("other server", other_arrivals.to_string()))
+    Err(Violation::general(found, Rule::SendsOnce).detail("other server", other_arrivals.to_string()))
 }
 
 fn holds(bytes: &[u8], secret: &str) -> bool {

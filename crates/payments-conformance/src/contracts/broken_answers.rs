@@ -149,7 +149,9 @@ pub fn a_body_over_the_cap_is_cut_at_the_cap(stack: &dyn AnyStack) -> Verdict {
 /// Two readers could disagree about where the response ends and the next one begins. The call must fail with `Unknown` or
 /// `Answered`, and the next call uses another connection. Two equal lengths may be accepted, as RFC 9112 allows.
 pub fn an_ambiguous_length_is_refused(stack: &dyn AnyStack) -> Verdict {
-    Contract::new(own_name!(), MIXED_UP_RESPONSES).check(stack, |harness| {
+    let advice = "`payments_core::transport::has_ambiguous_length` looks into the headers of a response. If the library hides a \
+                  second length, declare that with `Abilities::default().deviation(..)`";
+    Contract::new(own_name!(), MIXED_UP_RESPONSES).advice(advice).check(stack, |harness| {
         for lengths in [
             "Content-Length: 2\r\nTransfer-Encoding: chunked",
             "Transfer-Encoding: chunked\r\nContent-Length: 2",

@@ -134,7 +134,7 @@ pub fn early_data_is_never_sent(stack: &dyn AnyStack) -> Verdict {
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.lookup()] {
                 let call = run.send(charge)?;
                 ensure!(
-                    safe early.get() == 0,
+                    dangerous unless early.get() == 0,
                     "{} was sent as early data, which can be replayed; send requests only after the handshake completes",
                     call.id
                 );

@@ -235,7 +235,7 @@ pub fn two_servers_never_share_a_connection(stack: &dyn AnyStack) -> Verdict {
                 ids.push(call.id);
             }
             ensure!(
-                safe ids.iter().all(|id| other.arrivals.carriers_of(id).len() == 1),
+                dangerous unless ids.iter().all(|id| other.arrivals.carriers_of(id).len() == 1),
                 "a request for one server reached the other; pool connections by server"
             );
             Ok(())
@@ -259,7 +259,7 @@ pub fn a_dropped_call_closes_its_connection(stack: &dyn AnyStack) -> Verdict {
             drop_when(run, &steps.arrived, run.charge())?;
             must_see_the_close(run, &steps.closed)?;
             let rest = steps.read.get();
-            ensure!(safe rest == 0, "{rest} more bytes were sent after the call was dropped");
+            ensure!(dangerous unless rest == 0, "{rest} more bytes were sent after the call was dropped");
             run.must_have_connected(1, "a dropped call must not be retried")?;
             run.round_trip()
         })
@@ -278,7 +278,7 @@ pub fn a_call_dropped_while_it_sends_stops_sending(stack: &dyn AnyStack) -> Verd
             steps.go.set();
             must_see_the_close(run, &steps.closed)?;
             ensure!(
-                safe steps.read.get() < LARGE,
+                dangerous unless steps.read.get() < LARGE,
                 "the whole request was sent although the caller had dropped the call; stop writing when it is dropped"
             );
             run.round_trip()

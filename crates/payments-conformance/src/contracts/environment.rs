@@ -9,15 +9,18 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 use std::{process, thread};
 
+use payments_core::Delivery;
+
 use crate::arrivals::counted;
 use crate::child::Child;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
+use crate::harness::Harness;
 use crate::server::{Security, Server};
 use crate::signal::Signal;
-use crate::situations::{MEDIUM, SHORT_WITH_CONNECT};
-use crate::test_request::AMPLE;
-use crate::violation::{PANICS, Violation, ensure};
+use crate::situations::{LARGE, MEDIUM, SHORT_WITH_CONNECT, Steps};
+use crate::test_run::TestRun;
+use crate::violation::{Rule, Violation, ensure};
 use crate::{AnyStack, Verdict};
 
 /// The environment names a proxy for every scheme, in upper and lower case.
@@ -28,7 +31,7 @@ use crate::{AnyStack, Verdict};
 pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict {
     let name = own_name!();
     if let Some(child) = Child::of_this_process(name) {
-        return child.send(name, stack, AMPLE);
+        return child.send(name, stack, |charge| charge);
     }
     let why = "a variable set for another program must not decide who receives the API key and the card. Disable the \
                HTTP client's proxy detection";
@@ -50,7 +53,7 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
             let child = child.spawn().map_err(|error| Child::cannot_start(&error))?;
             let said = Child::output(child)?.join("\n");
             ensure!(
-                safe proxy.arrivals.connections() == 0,
+                dangerous unless proxy.arrivals.connections() == 0,
                 "the transport connected to the proxy in the environment; it must ignore those variables"
             );
             let requests = run.arrivals.requests();
@@ -75,11 +78,10 @@ pub fn the_proxy_of_the_environment_is_ignored(stack: &dyn AnyStack) -> Verdict 
 pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verdict {
     let name = own_name!();
     if let Some(child) = Child::of_this_process(name) {
-        return child.send(name, stack, SHORT_WITH_CONNECT);
+        return child.send(name, stack, |charge| charge.total(SHORT_WITH_CONNECT));
     }
-    let no_signal = cfg!(not(unix)).then_some("this system has no signal that stops a process");
     let why = "every payment that is in flight while a process is stopped becomes unknown, although its receipt is there";
-    Contract::new(name, why).unless(no_signal).starting_a_child().check(stack, |harness| {
+    Contract::new(name, why).unless(NO_STOP).starting_a_child().check(stack, |harness| {
         let (arrived, stopped, answered) = (Signal::default(), Signal::default(), Signal::default());
         let script = {
             let (arrived, stopped, answered) = (arrived.clone(), stopped.clone(), answered.clone());
@@ -97,28 +99,87 @@ pub fn an_answer_to_a_stopped_process_is_an_answer(stack: &dyn AnyStack) -> Verd
             }
         };
         harness.with_server("responds while the process is stopped", script, |run| {
-            let child = Child::command(harness, &run.base_url)?.spawn();
-            let child = child.map_err(|error| Child::cannot_start(&error))?;
-            let has_arrived = arrived.wait(MEDIUM);
-            let stopped_process = StoppedProcess::stop(&child);
-            stopped.set();
-            let is_answered = answered.wait(MEDIUM);
-            // The deadline started before the request arrived.
-            thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
-            let stopped_process = stopped_process.map(drop);
-            let said = Child::output(child)?.join("\n");
-            ensure!(has_arrived && is_answered, "the process of the call sent no request");
-            stopped_process.map_err(|error| {
-                Violation::new(format!("cannot stop the process of the call: {error}"))
-                    .detail("the process", said.trim())
+            let said = stop_past_the_deadline(harness, run, &arrived, || {
+                stopped.set();
+                answered.wait(MEDIUM)
             })?;
-            if !said.contains(Child::GOT_RESPONSE) {
-                let found = "the response that arrived while the process was stopped was lost";
+            if !said.contains(&Child::ended_with(None)) {
+                let found = "the response that arrived while the process was stopped was lost; ask \
+                             `payments_core::transport::grace_after_stop` before a deadline ends the call";
                 return Err(Violation::new(found).detail("the process", said.trim()));
             }
             Ok(())
         })
     })
+}
+
+/// The process of the call is stopped in the middle of a large request. The server reads on, and the process continues after its
+/// deadline.
+///
+/// The call must be `Unknown`. What was not written by the deadline must not be written any more: the time that
+/// [`grace_after_stop`](payments_core::transport::grace_after_stop) gives is for reading. It applies where
+/// [`an_answer_to_a_stopped_process_is_an_answer`] does.
+pub fn a_request_cut_by_a_stop_is_never_completed(stack: &dyn AnyStack) -> Verdict {
+    let name = own_name!();
+    if let Some(child) = Child::of_this_process(name) {
+        return child.send(name, stack, |charge| charge.padded_to(LARGE).total(SHORT_WITH_CONNECT));
+    }
+    let why = "a process may be stopped for hours. By then the customer has paid elsewhere, and the rest of the request charges \
+               the card a second time";
+    Contract::new(name, why).unless(NO_STOP).starting_a_child().check(stack, |harness| {
+        let steps = Steps::default();
+        let what = "reads the beginning of a large request, and the rest once the process is stopped";
+        harness.with_server(what, steps.stop_reading(), |run| {
+            let said = stop_past_the_deadline(harness, run, &steps.arrived, || {
+                steps.go.set();
+                true
+            })?;
+            // The process has ended, so its connections are closed.
+            steps.closed.wait(MEDIUM);
+            let is_unknown = said.contains(&Child::ended_with(Some(Delivery::Unknown)));
+            let violation = if said.contains(&Child::ended_with(Some(Delivery::NotProcessed))) {
+                let found = "the call was NotProcessed, but the server read a part of it; report Unknown";
+                Violation::general(found, Rule::ProvesNotProcessed)
+            } else if steps.read.get() >= LARGE {
+                Violation::dangerous(
+                    "the whole request was sent, most of it after the call's deadline; look at the clock before each write",
+                )
+            } else if is_unknown {
+                return Ok(());
+            } else {
+                Violation::new("the call did not end with Delivery::Unknown, as a request must that was sent in part")
+            };
+            Err(violation.detail("the process", said.trim()))
+        })
+    })
+}
+
+const NO_STOP: Option<&str> =
+    if cfg!(unix) { None } else { Some("this system has no signal that stops a process") };
+
+/// Starts the process of a call, and stops it from the moment at which the request has arrived until its deadline is clearly over.
+/// Returns what the process printed. `meanwhile` is what the server does, and returns whether it was done.
+fn stop_past_the_deadline(
+    harness: &Harness<'_>,
+    run: &TestRun<'_>,
+    arrived: &Signal,
+    meanwhile: impl FnOnce() -> bool,
+) -> Result<String, Violation> {
+    let child = Child::command(harness, &run.base_url)?.spawn();
+    let child = child.map_err(|error| Child::cannot_start(&error))?;
+    let has_arrived = arrived.wait(MEDIUM);
+    let stopped = StoppedProcess::stop(&child);
+    let is_done = meanwhile();
+    // The deadline started before the request arrived.
+    thread::sleep(SHORT_WITH_CONNECT + MEDIUM / 10);
+    let stopped = stopped.map(drop);
+    let said = Child::output(child)?.join("\n");
+    ensure!(has_arrived && is_done, "the process of the call sent no request");
+    stopped.map_err(|error| {
+        Violation::new(format!("cannot stop the process of the call: {error}"))
+            .detail("the process", said.trim())
+    })?;
+    Ok(said)
 }
 
 /// A process that is stopped until this is dropped.
@@ -164,7 +225,9 @@ impl StoppedProcess {
 ///
 /// It may work or return an error. It must not panic when it is created, used or dropped.
 pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
-    Contract::new(own_name!(), PANICS.0).check(stack, |harness| {
+    let advice = "ask for the runtime first, such as with `Handle::try_current()`, and report \
+                  `not_processed(TransportErrorKind::Configuration)` without one";
+    Contract::new(own_name!(), Rule::DoesNotPanic.risk()).advice(advice).check(stack, |harness| {
         harness.with_server("responds to every request", Connection::serve, |run| {
             // This transport was created outside the runtime, like in every run, and is used inside.
             run.round_trip()?;
@@ -173,7 +236,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
                 call.as_mut().poll(&mut Context::from_waker(Waker::noop()))
             }));
             let found = "a call that was polled outside the runtime panicked; return an error instead";
-            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, PANICS))? {
+            if let Poll::Ready(ended) = polled.map_err(|_| Violation::general(found, Rule::DoesNotPanic))? {
                 ended?;
             }
             let setup = harness.setup(run.arrivals.clone(), None);
@@ -185,7 +248,7 @@ pub fn no_runtime_is_no_panic(stack: &dyn AnyStack) -> Verdict {
             };
             let inside = catch_unwind(AssertUnwindSafe(|| run.block_on(made_inside)));
             let found = "a transport that was created, used and dropped in its runtime panicked";
-            let works = inside.map_err(|_| Violation::general(found, PANICS))??;
+            let works = inside.map_err(|_| Violation::general(found, Rule::DoesNotPanic))??;
             ensure!(works, "a transport created in its runtime did not work");
             Ok(())
         })

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use crate::completed_call::CompletedCall;
 use crate::harness::Harness;
-use crate::http2::{Peer, Request};
+use crate::http2_peer::{Peer, Request};
 use crate::situations::after;
 use crate::test_run::TestRun;
 use crate::violation::Violation;

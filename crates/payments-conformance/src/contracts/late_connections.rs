@@ -76,7 +76,7 @@ pub fn a_request_cut_by_the_deadline_is_never_completed(stack: &dyn AnyStack) ->
                 "the connection was still open long after the call had ended; close it when the call ends"
             );
             ensure!(
-                safe steps.read.get() < LARGE,
+                dangerous unless steps.read.get() < LARGE,
                 "the whole request was sent, most of it after the call's deadline; stop writing when the call ends"
             );
             run.round_trip()
@@ -131,7 +131,7 @@ fn late_handshake(
         // A pending request needs only the handshake, so it would follow at once.
         run.block_on(cancel_on(&late.finished, pause(Duration::from_millis(500))))?;
         ensure!(
-            safe run.arrivals.requests() == 0 && run.arrivals.unfinished().is_empty(),
+            dangerous unless run.arrivals.requests() == 0 && run.arrivals.unfinished().is_empty(),
             "the request was sent after its call had ended; discard it when the call ends"
         );
         run.round_trip()

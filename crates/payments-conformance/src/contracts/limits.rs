@@ -80,7 +80,8 @@ pub fn a_hundred_thousand_headers_are_an_answer_or_an_error(stack: &dyn AnyStack
 /// The call must fail with `Unknown`, no later than its deadline. The deadline must be checked even while there is always
 /// something to read.
 pub fn endless_interim_answers_end_with_the_deadline(stack: &dyn AnyStack) -> Verdict {
-    Contract::new(own_name!(), UNBOUNDED_MEMORY).exclusive().check(stack, |harness| {
+    let advice = "one poll reads for as long as the server sends: limit what a poll reads, or read the clock in between";
+    Contract::new(own_name!(), UNBOUNDED_MEMORY).advice(advice).exclusive().check(stack, |harness| {
         let before = new_peak_of_memory();
         // A client that never checks its deadline still meets it if the reader happens to wait once. Large pieces, which
         // are cheap to send and slow to parse, and three attempts make that unlikely.

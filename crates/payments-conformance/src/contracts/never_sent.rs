@@ -13,7 +13,7 @@ use crate::harness::Harness;
 use crate::script::Act;
 use crate::server::Security;
 use crate::test_run::TestRun;
-use crate::violation::{NOT_THE_SERVICE, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{AnyStack, Verdict};
 
 /// Nothing listens on the server's port.
@@ -147,7 +147,11 @@ fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> R
 }
 
 fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violation> {
-    if run.arrivals.requests() == 0 { Ok(()) } else { Err(Violation::general(found, NOT_THE_SERVICE)) }
+    if run.arrivals.requests() == 0 {
+        Ok(())
+    } else {
+        Err(Violation::general(found, Rule::SendsOnlyToTheService))
+    }
 }
 
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \

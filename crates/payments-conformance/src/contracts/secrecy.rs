@@ -12,7 +12,7 @@ use crate::script::{Act, response};
 use crate::secrets::must_not_hold;
 use crate::situations::{MEDIUM, SHORT_WITH_CONNECT, echo_except, send_and};
 use crate::test_request::{API_KEY, CARD_NUMBER, TestRequest};
-use crate::violation::{SHOWS_A_SECRET, Violation};
+use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Verdict};
 
 /// The server puts the card number into every part of a response, and breaks the response.
@@ -96,7 +96,7 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             if !keys.is_empty() {
                 let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must \
                              ignore that variable";
-                return Err(Violation::general(found, SHOWS_A_SECRET));
+                return Err(Violation::general(found, Rule::ShowsNoSecret));
             }
             let arrived = run.arrivals.requests();
             if arrived == 0 {

@@ -135,18 +135,21 @@ flaws! {
         a_deadline_of_zero_ends_the_call,
         endless_interim_answers_end_with_the_deadline,
         calls_beyond_the_connections_end_with_their_deadlines,
+        a_request_cut_by_a_stop_is_never_completed,
     ],
     /// Applies the total deadline to each read, so that every byte restarts it.
     RestartsDeadlineOnEachRead breaks [
         a_dripping_body_ends_with_the_total_deadline,
         a_dripping_head_ends_with_the_total_deadline,
         endless_interim_answers_end_with_the_deadline,
+        a_request_cut_by_a_stop_is_never_completed,
     ],
     /// Uses the connect deadline for every read too.
     UsesConnectDeadlineForReads always_breaks [a_slow_answer_within_the_deadline_is_an_answer],
     /// Applies the total deadline only to the response.
     WritesWithoutDeadline breaks [
         a_request_cut_by_the_deadline_is_never_completed,
+        a_request_cut_by_a_stop_is_never_completed,
         a_server_that_stops_reading_ends_with_the_total_deadline,
     ],
     /// Panics on a deadline that is too long for its clock.
@@ -322,6 +325,8 @@ flaws! {
     BlocksTheThread breaks [a_call_does_not_block_its_thread],
     /// Panics outside its runtime.
     PanicsOutsideRuntime breaks [no_runtime_is_no_panic],
+    /// Uses the grace after a stop of the process to send the rest of a request too.
+    WritesAfterAStop breaks [a_request_cut_by_a_stop_is_never_completed],
     /// Ends a call whose process was stopped, whatever has arrived.
     EndsLateCallsUnread always_breaks [an_answer_to_a_stopped_process_is_an_answer],
     /// Accepts every certificate.
@@ -356,7 +361,10 @@ flaws! {
     /// Finishes a timed-out handshake in the background and then sends the request.
     SendsAfterLateHandshake always_breaks over tls [a_handshake_after_the_deadline_sends_nothing],
     /// Writes the rest of the request in the background after the deadline.
-    WritesAfterDeadline breaks [a_request_cut_by_the_deadline_is_never_completed],
+    WritesAfterDeadline breaks [
+        a_request_cut_by_the_deadline_is_never_completed,
+        a_request_cut_by_a_stop_is_never_completed,
+    ],
     /// Takes a total deadline of zero for none, so a request leaves on an open connection.
     TakesZeroForNoDeadline always_breaks [a_deadline_of_zero_ends_the_call],
     /// Ignores a drop while it connects.
@@ -431,6 +439,7 @@ const SLOW: &[&str] = &[
     "every_status_from_200_to_599_is_an_answer",
     "the_proxy_of_the_environment_is_ignored",
     "an_answer_to_a_stopped_process_is_an_answer",
+    "a_request_cut_by_a_stop_is_never_completed",
     "a_close_that_crosses_a_request_is_told_honestly",
     "what_comes_back_shows_no_secret",
     "what_is_logged_shows_no_secret",

@@ -7,7 +7,7 @@ use h2::Reason;
 use super::new_and_reused;
 use crate::contract::{Contract, own_name};
 use crate::contracts::connections::{pay, seed, tally};
-use crate::http2::{Peer, Request};
+use crate::http2_peer::{Peer, Request};
 use crate::situations::{pause, unknown_and_once};
 use crate::{AnyStack, Verdict};
 

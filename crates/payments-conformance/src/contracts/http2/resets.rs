@@ -3,7 +3,7 @@ use http::{Response, StatusCode};
 
 use super::new_and_reused;
 use crate::contract::{Contract, own_name};
-use crate::http2::{Event, Peer, Request};
+use crate::http2_peer::{Event, Peer, Request};
 use crate::situations::unknown_and_once;
 use crate::test_request::AMPLE;
 use crate::{AnyStack, Verdict};

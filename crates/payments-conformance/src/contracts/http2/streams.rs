@@ -8,7 +8,7 @@ use crate::completed_call::CompletedCall;
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
 use crate::contracts::lost_answers::MAY_BE_CHARGED;
-use crate::http2::{Event, Peer, Request};
+use crate::http2_peer::{Event, Peer, Request};
 use crate::signal::{Signal, cancel_on, join_all};
 use crate::situations::{End, pause, unknown_and_once};
 use crate::test_request::AMPLE;

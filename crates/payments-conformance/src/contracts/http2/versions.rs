@@ -2,7 +2,7 @@ use h2::Reason;
 
 use crate::connection::Connection;
 use crate::contract::{Contract, own_name};
-use crate::http2::{Peer, Request};
+use crate::http2_peer::{Peer, Request};
 use crate::server::Security;
 use crate::situations::unknown_and_once;
 use crate::{AnyStack, Verdict};

@@ -284,6 +284,12 @@ impl Exchange {
         }
     }
 
+    /// More time, if the process was stopped.
+    fn grace(&self) -> Option<Duration> {
+        let ends = self.started.checked_add(self.deadlines.total())?;
+        if self.has(Flaw::EndsLateCallsUnread) { None } else { grace_after_stop(ends, Instant::now()) }
+    }
+
     fn idle(&self, server: &str) -> Option<Stream> {
         let mut idle = self.shared.idle.lock().unwrap();
         loop {
@@ -435,12 +441,16 @@ impl Exchange {
                 } else if self.has(Flaw::WritesAfterDeadline) {
                     // A partial write before the timeout counts as a success.
                     self.time_left().unwrap_or(Duration::from_millis(1))
+                } else if self.has(Flaw::WritesAfterAStop) {
+                    self.time_left().or_else(|| self.grace()).ok_or(ErrorKind::TimedOut)?
                 } else {
                     self.time_left().ok_or(ErrorKind::TimedOut)?
                 };
                 stream.wire.socket().set_write_timeout(Some(left))?;
                 match stream.wire.write(&part[..part.len().min(64 * 1024)]) {
                     Ok(written) => part = &part[written..],
+                    // By the signal that continues a stopped process.
+                    Err(error) if error.kind() == ErrorKind::Interrupted => {}
                     Err(error) if self.has(Flaw::WritesAfterDeadline) && is_timeout(&error) => {
                         let (mut socket, rest) = (stream.wire.socket().try_clone()?, part.to_vec());
                         socket.set_write_timeout(None)?;
@@ -503,11 +513,7 @@ impl Exchange {
                 return Ok(length);
             }
         }
-        let grace = || {
-            let ends = self.started.checked_add(self.deadlines.total())?;
-            if self.has(Flaw::EndsLateCallsUnread) { None } else { grace_after_stop(ends, Instant::now()) }
-        };
-        let mut left = self.time_left().or_else(grace).ok_or(ErrorKind::TimedOut)?;
+        let mut left = self.time_left().or_else(|| self.grace()).ok_or(ErrorKind::TimedOut)?;
         if self.has(Flaw::UsesConnectDeadlineForReads) {
             left = left.min(self.deadlines.connect());
         }
