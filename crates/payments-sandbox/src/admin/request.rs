@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use bytes::Bytes;
@@ -9,30 +10,36 @@ use payments_fake::unversioned::ErrorEnvelope;
 
 /// The query and the body of a request to the admin interface.
 pub(super) struct AdminRequest<'a> {
-    query: Vec<(Cow<'a, str>, Cow<'a, str>)>,
+    query: BTreeMap<Cow<'a, str>, Cow<'a, str>>,
     pub(super) body: &'a str,
 }
 
 impl<'a> AdminRequest<'a> {
-    /// Refuses an unknown parameter, because a misspelled one must not be ignored.
+    /// Refuses an unknown or repeated parameter, because a misspelled one and the second of two must not be ignored.
     pub(super) fn read(request: &'a Request<Bytes>, parameters: &[&str]) -> Result<Self, ErrorEnvelope> {
-        let query = request.uri().query().unwrap_or_default();
-        let query: Vec<_> = form_urlencoded::parse(query.as_bytes()).collect();
-        if query.iter().any(|(name, _)| !parameters.contains(&name.as_ref())) {
-            let message = match parameters {
-                [] => "this path accepts no query parameters".to_owned(),
-                parameters => {
-                    format!("unknown query parameter; this path accepts only {}", parameters.join(" and "))
-                }
-            };
-            return Err(bad_request(message));
+        let mut query = BTreeMap::new();
+        for (name, value) in form_urlencoded::parse(request.uri().query().unwrap_or_default().as_bytes()) {
+            if !parameters.contains(&name.as_ref()) {
+                return Err(bad_request(match parameters {
+                    [] => "this path accepts no query parameters".to_owned(),
+                    parameters => {
+                        format!(
+                            "unknown query parameter; this path accepts only {}",
+                            parameters.join(" and ")
+                        )
+                    }
+                }));
+            }
+            if query.insert(name, value).is_some() {
+                return Err(bad_request("a query parameter can be given only once"));
+            }
         }
         let body = std::str::from_utf8(request.body()).map_err(|_| bad_request("the body must be UTF-8"))?;
         Ok(Self { query, body })
     }
 
     pub(super) fn parameter(&self, name: &str) -> Option<&str> {
-        self.query.iter().find(|(own, _)| own == name).map(|(_, value)| value.as_ref())
+        self.query.get(name).map(AsRef::as_ref)
     }
 }
 

@@ -137,6 +137,25 @@ fn an_unknown_parameter_is_refused_and_not_ignored() {
 }
 
 #[test]
+fn a_repeated_parameter_is_refused_and_changes_nothing() {
+    let (sandbox, mut client) = start_with(builder());
+    let [first, second] = [(); 2].map(|()| sandbox.gateway().arm(Fault::on_any().before_commit().close()));
+    let key = sandbox.api_key().to_owned();
+    for (method, path, query) in [
+        ("DELETE", "/faults", format!("id={first}&id={second}")),
+        ("DELETE", "/faults", format!("id={first}&id={first}")),
+        ("GET", "/requests", "limit=1&operation=void&limit=2".to_owned()),
+        ("GET", "/state", format!("api_key={key}&api_key={key}")),
+        ("POST", "/customers", format!("api_key={key}&api_key=")),
+    ] {
+        let refused = client.refused(method, &format!("{path}?{query}"), r#"{"CustomerId":"cus_7"}"#);
+        assert_eq!(refused, (400, "a query parameter can be given only once".to_owned()), "{method} {path}");
+    }
+    assert_eq!(sandbox.gateway().faults().len(), 2);
+    sandbox.gateway().disarm_all();
+}
+
+#[test]
 fn health_has_counts_and_settings() {
     let builder = with(FakeGateway::builder().seed(7).api_key("key_one").api_key("key_two"));
     let (sandbox, mut client) = start_with(builder);
