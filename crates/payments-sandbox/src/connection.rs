@@ -70,7 +70,8 @@ impl ClientConnection {
             .half_close(true)
             .serve_connection(TokioIo::new(self.socket.clone()), service_fn(|request| self.respond(request)));
         let ended = graceful.watch(connection).await;
-        let (reply, has_body) = match self.socket.take_end() {
+        let (reply, has_body) = match self.socket.take_end(ended.as_ref().is_err_and(hyper::Error::is_parse))
+        {
             None => {
                 self.last.report().await;
                 // An error means that the client left first.

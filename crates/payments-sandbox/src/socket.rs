@@ -78,11 +78,12 @@ impl Socket {
         self.lock().state = state;
     }
 
-    /// Called after hyper has released the connection.
-    pub(crate) fn take_end(&self) -> Option<End> {
+    /// Called after hyper has released the connection. If it `cannot_parse` a request, it has not always tried to refuse it.
+    pub(crate) fn take_end(&self, cannot_parse: bool) -> Option<End> {
         let state = &mut self.lock().state;
         match mem::replace(state, State::Released) {
             State::Ending(end) => Some(end),
+            State::Reading if cannot_parse => Some(End::Unreadable),
             other => {
                 *state = other;
                 None

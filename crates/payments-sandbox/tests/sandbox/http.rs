@@ -186,6 +186,7 @@ fn an_unreadable_request_gets_the_error_body_of_the_service() {
     for (sent, status) in [
         ("\u{16}\u{3}\u{1} this is no HTTP\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/9.9\r\n\r\n".to_owned(), 400),
+        ("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".to_owned(), 400),
         ("GET / HTTP/1.1\r\nno colon\r\n\r\n".to_owned(), 400),
         (format!("GET / HTTP/1.1\r\n{}\r\n", "x-a: b\r\n".repeat(300)), 431),
         (format!("GET / HTTP/1.1\r\nx-a: {}\r\n\r\n", "b".repeat(70_000)), 431),
@@ -201,7 +202,7 @@ fn an_unreadable_request_gets_the_error_body_of_the_service() {
             assert_eq!(refused(&mut client).status(), status, "{}", &sent[..20]);
         }
     }
-    assert_eq!(sandbox.gateway().requests().len(), 6);
+    assert_eq!(sandbox.gateway().requests().len(), 7);
 }
 
 #[test]
