@@ -123,6 +123,11 @@ impl Arrivals {
         unfinished.map(|connection| connection.beginning.clone()).collect()
     }
 
+    /// How many bytes of incomplete requests have arrived.
+    pub(crate) fn unfinished_bytes(&self) -> usize {
+        self.lock().iter().map(|connection| connection.unfinished).sum()
+    }
+
     /// Whether the server refused the request with proof that it was not processed.
     pub(crate) fn was_refused(&self, id: &str) -> bool {
         self.lock().iter().any(|connection| connection.refused.iter().any(|refused| refused == id))

@@ -53,16 +53,17 @@ pub fn a_connection_seen_to_be_closed_is_replaced(stack: &dyn AnyStack) -> Verdi
                connection cannot tell whether it was processed";
     Contract::new(own_name!(), why).check(stack, |harness| {
         for end in [Connection::close, Connection::reset] {
-            let ended = Signal::default();
-            let has_ended = ended.clone();
+            let between = Between::default();
+            let server = between.clone();
             let script = echo_except(0, move |connection, request| {
                 connection.echo(request);
+                server.is_idle.wait(MEDIUM);
                 end(connection);
-                ended.set();
+                server.is_done.set();
             });
             let what = "responds to the first request, then ends the idle connection";
             harness.with_server(what, script, |run| {
-                two_calls(run, &has_ended)?.iter().try_for_each(|call| own_response_and_once(run, call))
+                two_calls(run, &between)?.iter().try_for_each(|call| own_response_and_once(run, call))
             })?;
         }
         Ok(())
@@ -158,8 +159,8 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &dyn AnyStack) -> Verdict {
     Contract::new(own_name!(), why).check(stack, |harness| {
         let another = b"HTTP/1.1 200 OK\r\nContent-Length: 15\r\n\r\nsomebody else's";
         for at_once in [true, false] {
-            let sent = Signal::default();
-            let is_sent = sent.clone();
+            let between = Between::default();
+            let server = between.clone();
             let script = echo_except(0, move |connection, request| {
                 let id = request.id();
                 let own = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{id}", id.len());
@@ -167,16 +168,15 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &dyn AnyStack) -> Verdict {
                     connection.write([own.as_bytes(), another].concat());
                 } else {
                     connection.write(own);
-                    // After the client has read its response. With a slow client this equals the other case.
-                    thread::sleep(Duration::from_millis(50));
+                    server.is_idle.wait(MEDIUM);
                     connection.write(another);
                 }
-                sent.set();
+                server.is_done.set();
             });
             let when = if at_once { "together with the first" } else { "while the connection is idle" };
             harness.with_server(&format!("sends an unsolicited second response {when}"), script, |run| {
                 // A client may also reject the first response, because more than the response arrived.
-                for call in two_calls(run, &is_sent)?.iter().filter(|call| call.result.is_ok()) {
+                for call in two_calls(run, &between)?.iter().filter(|call| call.result.is_ok()) {
                     call.must_get_own_response()?;
                 }
                 Ok(())
@@ -186,11 +186,20 @@ pub fn an_answer_nobody_asked_for_is_nobodys(stack: &dyn AnyStack) -> Verdict {
     })
 }
 
-/// Makes two calls, the second once the signal is set.
-fn two_calls(run: &TestRun<'_>, signal: &Signal) -> Result<[CompletedCall; 2], Violation> {
+/// What happens between two calls. Clones share it.
+#[derive(Clone, Default)]
+struct Between {
+    /// The first call has its response.
+    is_idle: Signal,
+    /// The server has done what the second call meets.
+    is_done: Signal,
+}
+
+fn two_calls(run: &TestRun<'_>, between: &Between) -> Result<[CompletedCall; 2], Violation> {
     run.block_on(async {
         let first = run.call(run.charge()).await?;
-        signal.until_set().await;
+        between.is_idle.set();
+        between.is_done.until_set().await;
         // So that the stack's background tasks can notice it.
         pause(Duration::from_millis(50)).await;
         Ok([first, run.call(run.charge()).await?])
