@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::Request;
 use http_body::{Body, Frame, SizeHint};
 use hyper_util::client::legacy::connect::{CaptureConnection, capture_connection};
+use tokio::time::Instant;
 
 use crate::socket::Closer;
 
@@ -30,9 +31,9 @@ pub(crate) enum Arrived {
 
 impl Call {
     /// Starts a call of this request.
-    pub(crate) fn new(request: Request<Bytes>) -> (Self, Request<CallBody>) {
+    pub(crate) fn new(request: Request<Bytes>, total_ends: Instant) -> (Self, Request<CallBody>) {
         let caller = Arc::new(());
-        let mut request = request.map(|rest| CallBody { rest, caller: Arc::downgrade(&caller) });
+        let mut request = request.map(|rest| CallBody { rest, caller: Arc::downgrade(&caller), total_ends });
         let connection = capture_connection(&mut request);
         (Self { connection, caller, response: Arrived::Nothing }, request)
     }
@@ -58,12 +59,14 @@ impl Drop for Call {
     }
 }
 
-/// A request body that fails once its call is dropped. Otherwise the connection's task would continue to send it.
+/// A request body that fails once its call is dropped, and pauses at the deadline. Otherwise the connection's task would continue to
+/// send it.
 ///
 /// payments-reqwest has the same. All that both crates share is payments-core, which does not depend on `http_body`.
 pub(crate) struct CallBody {
     rest: Bytes,
     caller: Weak<()>,
+    total_ends: Instant,
 }
 
 impl CallBody {
@@ -83,6 +86,10 @@ impl Body for CallBody {
         }
         if self.rest.is_empty() {
             return Poll::Ready(None);
+        }
+        // If the process was stopped, the call still waits for what has arrived, and ends soon.
+        if Instant::now() >= self.total_ends {
+            return Poll::Pending;
         }
         let length = self.rest.len().min(Self::CHUNK_SIZE);
         Poll::Ready(Some(Ok(Frame::data(self.rest.split_to(length)))))

@@ -68,7 +68,7 @@ impl Transport for HyperTransport {
         let (deadlines, cap) = (request.deadlines(), request.response_cap());
         let server = request.server()?.clone();
         let tls = self.shared.connector.tls_with(&server).map_err(misconfigured)?;
-        let (call, request) = self.shared.prepare(&server, request)?;
+        let (call, request) = self.shared.prepare(&server, request, started + deadlines.total())?;
         let needed = Needed::new(server, tls, started + deadlines.connect(), call.connection.clone());
         let run = self.shared.run(&needed, started + deadlines.total(), cap, call, request);
         AssertUnwindSafe(run).catch_unwind().await.unwrap_or_else(|_panic| {
@@ -90,6 +90,7 @@ impl Shared {
         &self,
         server: &ServerAddress,
         request: TransportRequest,
+        total_ends: Instant,
     ) -> Result<(Call, Request<CallBody>), TransportError> {
         if !server.is_https() && self.connector.has_remote_proxy() {
             return Err(misconfigured(
@@ -107,7 +108,7 @@ impl Shared {
         if is_empty_post {
             headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
         }
-        Ok(Call::new(request))
+        Ok(Call::new(request, total_ends))
     }
 
     async fn run(

@@ -80,7 +80,7 @@ impl ReqwestTransport {
         let no_runtime = "a tokio runtime is missing: make the call within one";
         let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
         let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
-        let call = Call::new();
+        let call = Call::new(ends);
         let request = unchanged_request(request, &call)?;
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))

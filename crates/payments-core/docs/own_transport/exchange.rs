@@ -16,20 +16,20 @@ use super::response::{read_body, read_head};
 pub(crate) fn exchange(
     call: &CallState,
     request: TransportRequest,
-    connect_by: Instant,
+    started: Instant,
 ) -> Result<TransportResponse, TransportError> {
-    let cap = request.response_cap();
+    let (cap, deadlines) = (request.response_cap(), request.deadlines());
     let server = request.server()?.clone();
     let request = request.into_http();
 
     // Without a connection, or after the end of the call, not one byte is written.
-    let socket = connect(&server, connect_by)
+    let socket = connect(&server, started + deadlines.connect())
         .map_err(|(kind, error)| TransportError::not_processed(kind).with_source(error))?;
     call.begin_write(&socket).map_err(TransportError::not_processed)?;
 
     // From the first byte on, the server may have read everything, whatever error the socket returns.
     let unknown = |error: io::Error| TransportError::unknown(kind(call, &error)).with_source(error);
-    write(&socket, &server, &request).map_err(unknown)?;
+    write(&socket, &server, &request, started + deadlines.total()).map_err(unknown)?;
     let mut reader = BufReader::new(CallReader { socket: &socket, call });
     let (mut response, end) = read_head(&mut reader).map_err(unknown)?;
 
@@ -90,7 +90,12 @@ fn addresses(server: &ServerAddress, by: Instant) -> Result<Vec<SocketAddr>, (Ki
     }
 }
 
-fn write(mut socket: &TcpStream, server: &ServerAddress, request: &Request<Bytes>) -> io::Result<()> {
+fn write(
+    mut socket: &TcpStream,
+    server: &ServerAddress,
+    request: &Request<Bytes>,
+    by: Instant,
+) -> io::Result<()> {
     let target = request.uri().path_and_query().map_or("/", |target| target.as_str());
     let mut head = Vec::new();
     write!(head, "{} {target} HTTP/1.1\r\nHost: {server}\r\nConnection: close\r\n", request.method())?;
@@ -102,9 +107,19 @@ fn write(mut socket: &TcpStream, server: &ServerAddress, request: &Request<Bytes
     }
     head.extend(b"\r\n");
     socket.write_all(&head)?;
-    // Written from the buffer that is wiped on drop. A copy of the card would stay in memory.
-    socket.write_all(request.body())
+    // Written from the buffer that is wiped on drop. A copy of the card would stay in memory. If this process was stopped
+    // meanwhile, the rest must not follow after the deadline.
+    for piece in request.body().chunks(PIECE) {
+        if Instant::now() >= by {
+            return Err(ErrorKind::TimedOut.into());
+        }
+        socket.write_all(piece)?;
+    }
+    Ok(())
 }
+
+/// How much is written between two looks at the clock.
+const PIECE: usize = 16 * 1024;
 
 /// For people and logs only: nothing is decided from it.
 fn kind(call: &CallState, error: &io::Error) -> Kind {
@@ -112,6 +127,7 @@ fn kind(call: &CallState, error: &io::Error) -> Kind {
         (Some(reason), _) => reason,
         (None, ErrorKind::InvalidData) => Kind::Protocol,
         (None, ErrorKind::FileTooLarge) => Kind::BodyTooLarge,
+        (None, ErrorKind::TimedOut) => Kind::Timeout,
         (None, _) => Kind::Closed,
     }
 }

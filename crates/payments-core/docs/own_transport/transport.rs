@@ -1,6 +1,5 @@
 use std::sync::Arc;
 use std::thread;
-use std::time::Instant;
 
 use futures_channel::oneshot;
 use payments_core::transport::{before, grace_after_stop};
@@ -19,9 +18,9 @@ pub struct StdTransport;
 impl Transport for StdTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
         // Both deadlines begin here, at the first poll. The future enforces the total deadline.
-        let connect_by = Instant::now() + request.deadlines().connect();
-        let (timer, total) = (SystemTimer::new(), request.deadlines().total());
-        let (ends, on_time) = (timer.now() + total, timer.sleep(total));
+        let (timer, deadlines) = (SystemTimer::new(), request.deadlines());
+        let started = timer.now();
+        let (ends, on_time) = (started + deadlines.total(), timer.sleep(deadlines.total()));
         let deadline = async {
             on_time.await;
             // If this process was stopped meanwhile, the thread may not have read yet what has arrived.
@@ -35,7 +34,7 @@ impl Transport for StdTransport {
         let run = {
             let call = Arc::clone(&call);
             // Sending fails if the future was dropped meanwhile.
-            move || drop(sender.send(exchange(&call, request, connect_by)))
+            move || drop(sender.send(exchange(&call, request, started)))
         };
         thread::Builder::new()
             .spawn(run)
