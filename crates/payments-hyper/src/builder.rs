@@ -1,7 +1,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::build_error::BuildError;
+use payments_core::transport::{BuildError, BuildErrorKind};
+
 use crate::clients::Limits;
 use crate::connector::Connector;
 use crate::proxy::Proxy;
@@ -105,7 +106,12 @@ impl HyperTransportBuilder {
         match Proxy::parse(address.as_ref()) {
             Ok(proxy) => self.proxy = Some(proxy),
             Err(reason) => {
-                self.keep_first_error(Err(BuildError::proxy().with_source(reason)));
+                let error = BuildError::new(
+                    BuildErrorKind::Proxy,
+                    "the proxy's address cannot be used",
+                    "write http://host:port, or http://user:password@host:port with user and password percent-encoded",
+                );
+                self.keep_first_error(Err(error.with_source(reason)));
             }
         }
         self

@@ -134,7 +134,6 @@
 // docs.rs builds with nightly, which shows the feature that each item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
-mod build_error;
 mod builder;
 mod call;
 mod client;
@@ -148,9 +147,9 @@ mod tls;
 mod transport;
 mod tunnel;
 
-pub use build_error::BuildError;
 pub use builder::HyperTransportBuilder;
 pub use client::client;
+pub use payments_core::transport::BuildError;
 pub use timer::TokioTimer;
 pub use tls::{TlsProvider, TrustedRoots};
 pub use transport::HyperTransport;

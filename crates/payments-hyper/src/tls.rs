@@ -6,7 +6,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
-use crate::build_error::BuildError;
+use payments_core::transport::{BuildError, BuildErrorKind};
 
 /// The crate that provides the cryptography for TLS.
 ///
@@ -39,14 +39,14 @@ impl TlsProvider {
             #[cfg(feature = "ring")]
             Self::Ring => Ok(rustls::crypto::ring::default_provider()),
             #[cfg(not(feature = "ring"))]
-            Self::Ring => Err(BuildError::missing_feature(
+            Self::Ring => Err(missing_feature(
                 "the TLS provider ring is not compiled in",
                 "enable the feature `ring` of payments-hyper",
             )),
             #[cfg(feature = "aws-lc-rs")]
             Self::AwsLcRs => Ok(rustls::crypto::aws_lc_rs::default_provider()),
             #[cfg(not(feature = "aws-lc-rs"))]
-            Self::AwsLcRs => Err(BuildError::missing_feature(
+            Self::AwsLcRs => Err(missing_feature(
                 "the TLS provider aws-lc-rs is not compiled in",
                 "enable the feature `aws-lc-rs` of payments-hyper",
             )),
@@ -103,8 +103,7 @@ impl TlsSettings {
     }
 
     pub(crate) fn add_roots_pem(&mut self, pem: &[u8]) -> Result<(), BuildError> {
-        let roots = certificates(pem, BuildError::root_certificate)?;
-        self.added_roots.extend(roots);
+        self.added_roots.extend(certificates(pem).map_err(BuildError::root_certificate)?);
         Ok(())
     }
 
@@ -113,9 +112,10 @@ impl TlsSettings {
         certificates_pem: &[u8],
         key_pem: &[u8],
     ) -> Result<(), BuildError> {
-        let chain = certificates(certificates_pem, BuildError::client_certificate)?;
+        let chain =
+            certificates(certificates_pem).map_err(|reason| client_certificate().with_source(reason))?;
         // The parser's error is dropped: it may quote a line of the file, and the file is a private key.
-        let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| BuildError::client_certificate())?;
+        let key = PrivateKeyDer::from_pem_slice(key_pem).map_err(|_| client_certificate())?;
         self.client_identity = Some((chain, key));
         Ok(())
     }
@@ -131,7 +131,7 @@ impl TlsSettings {
 
     pub(crate) fn build(self) -> Result<Arc<ClientConfig>, BuildError> {
         let Some(provider) = self.provider.or_else(TlsProvider::compiled_in) else {
-            return Err(BuildError::missing_feature(
+            return Err(missing_feature(
                 "TLS is not compiled in",
                 "enable the feature `ring` or `aws-lc-rs` of payments-hyper",
             ));
@@ -139,7 +139,7 @@ impl TlsSettings {
         let roots =
             if self.only_added_roots { None } else { self.trusted_roots.or_else(TrustedRoots::compiled_in) };
         if roots.is_none() && self.added_roots.is_empty() {
-            return Err(BuildError::missing_feature(
+            return Err(missing_feature(
                 "there are no root certificates, so no server can be trusted",
                 "enable the feature `webpki-roots` or `platform-verifier` of payments-hyper, or add root certificates",
             ));
@@ -160,7 +160,7 @@ impl TlsSettings {
             None => config.with_no_client_auth(),
             Some((chain, key)) => config
                 .with_client_auth_cert(chain, key)
-                .map_err(|error| BuildError::client_certificate().with_source(error))?,
+                .map_err(|error| client_certificate().with_source(error))?,
         };
         #[cfg(feature = "http2")]
         if self.http2 {
@@ -173,19 +173,30 @@ impl TlsSettings {
     }
 }
 
-fn certificates(pem: &[u8], error: fn() -> BuildError) -> Result<Vec<CertificateDer<'static>>, BuildError> {
-    let certificates: Vec<_> = CertificateDer::pem_slice_iter(pem)
-        .collect::<Result<_, _>>()
-        .map_err(|_| error().with_source("the text is not PEM"))?;
-    if certificates.is_empty() {
-        return Err(error().with_source("the text has no PEM section CERTIFICATE"));
+fn missing_feature(problem: &'static str, fix: &'static str) -> BuildError {
+    BuildError::new(BuildErrorKind::MissingFeature, problem, fix)
+}
+
+fn client_certificate() -> BuildError {
+    BuildError::new(
+        BuildErrorKind::ClientCertificate,
+        "the client certificate or its private key could not be read, or they do not belong together",
+        "pass the PEM chain of the client and the private key of its first certificate",
+    )
+}
+
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, &'static str> {
+    // The parser's error is dropped: it may quote a line of the file, which may be a private key by mistake.
+    match CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>() {
+        Err(_) => Err("the text is not PEM"),
+        Ok(certificates) if certificates.is_empty() => Err("the text has no PEM section CERTIFICATE"),
+        Ok(certificates) => Ok(certificates),
     }
-    Ok(certificates)
 }
 
 fn store(mut roots: RootCertStore, added: Vec<CertificateDer<'static>>) -> Result<RootCertStore, BuildError> {
     for certificate in added {
-        roots.add(certificate).map_err(|error| BuildError::root_certificate().with_source(error))?;
+        roots.add(certificate).map_err(BuildError::root_certificate)?;
     }
     Ok(roots)
 }
@@ -198,7 +209,7 @@ fn mozilla_roots() -> Result<RootCertStore, BuildError> {
 
 #[cfg(not(feature = "webpki-roots"))]
 fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Err(BuildError::missing_feature(
+    Err(missing_feature(
         "Mozilla's root certificates are not compiled in",
         "enable the feature `webpki-roots` of payments-hyper",
     ))
@@ -212,8 +223,15 @@ fn platform_verifier(
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
     // Checked here first, so that an unreadable added root is not reported as an error of the operating system.
     store(RootCertStore::empty(), added.clone())?;
-    let verifier = rustls_platform_verifier::Verifier::new_with_extra_roots(added, provider)
-        .map_err(|error| BuildError::platform_roots().with_source(error))?;
+    let verifier =
+        rustls_platform_verifier::Verifier::new_with_extra_roots(added, provider).map_err(|error| {
+            BuildError::new(
+                BuildErrorKind::PlatformRoots,
+                "the operating system has no root certificates",
+                "install its CA bundle, or use the roots of the feature `webpki-roots` of payments-hyper",
+            )
+            .with_source(error)
+        })?;
     // rustls calls every verifier except its own dangerous. This one is the operating system's.
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
 }
@@ -224,7 +242,7 @@ fn platform_verifier(
     _added: Vec<CertificateDer<'static>>,
     _provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
-    Err(BuildError::missing_feature(
+    Err(missing_feature(
         "the operating system's certificate verifier is not compiled in",
         "enable the feature `platform-verifier` of payments-hyper",
     ))

@@ -3,15 +3,13 @@ use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::Poll;
+use std::task::{Context, Poll, ready};
 
-use bytes::{Bytes, BytesMut};
 use futures_util::FutureExt as _;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{HeaderValue, Request, Response, Version};
-use http_body_util::BodyExt as _;
 use hyper::body::{Body as _, Incoming};
-use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length};
+use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length, read_body};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 use tokio::runtime::{self, Handle};
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -174,57 +172,26 @@ impl Shared {
     }
 }
 
-/// Reads the body to its end, the cap or the deadline. The part that arrived is always kept: it may contain the transaction's id.
+/// Reads the body to its end, the cap or the deadline.
 async fn read(
     response: Response<Incoming>,
     cap: usize,
-    mut total: Pin<&mut impl Future<Output = ()>>,
+    total: impl Future<Output = ()>,
 ) -> Result<TransportResponse, TransportError> {
     let (head, mut body) = response.into_parts();
-    let mut read = Bytes::new();
-    let (kind, source) = loop {
-        match before(total.as_mut(), body.frame()).await {
-            None => break (TransportErrorKind::Timeout, None),
-            Some(Some(Err(error))) => break (TransportErrorKind::BodyTruncated, Some(error)),
-            Some(Some(Ok(frame))) => {
-                // The interface has no trailers.
-                let Ok(mut chunk) = frame.into_data() else { continue };
-                let room = cap - read.len();
-                let is_over_cap = chunk.len() > room;
-                chunk.truncate(room);
-                read = append(read, chunk);
-                if is_over_cap {
-                    break (TransportErrorKind::BodyTooLarge, None);
-                }
-                // Above, the deadline is polled only while the body is pending.
-                if !body.is_end_stream() && total.as_mut().now_or_never().is_some() {
-                    break (TransportErrorKind::Timeout, None);
-                }
-            }
-            Some(None) if head.version == Version::HTTP_2 && !is_complete(&body) => {
-                break (TransportErrorKind::BodyTruncated, None);
-            }
-            Some(None) => return Ok(TransportResponse::new(Response::from_parts(head, read))),
+    let is_http2 = head.version == Version::HTTP_2;
+    let piece = |context: &mut Context<'_>| match ready!(Pin::new(&mut body).poll_frame(context)) {
+        // hyper treats a stream reset with `NO_ERROR` as the end.
+        None if is_http2 && !is_complete(&body) => {
+            Poll::Ready(Some(Err("the stream ended too early".into())))
         }
+        // The interface has no trailers.
+        frame => Poll::Ready(frame.map(|frame| Ok(frame?.into_data().unwrap_or_default()))),
     };
-    let error = TransportError::answered(kind, Response::from_parts(head, read));
-    Err(match source {
-        Some(source) => error.with_source(source),
-        None => error,
-    })
+    read_body::<BoxError>(head, cap, total, piece).await
 }
 
-/// Nearly every body arrives in one chunk, which is not copied.
-fn append(read: Bytes, chunk: Bytes) -> Bytes {
-    if read.is_empty() {
-        return chunk;
-    }
-    let mut read = read.try_into_mut().unwrap_or_else(|shared| BytesMut::from(&*shared));
-    read.extend_from_slice(&chunk);
-    read.freeze()
-}
-
-/// Whether an HTTP/2 body that ended without an error is complete: hyper treats a stream reset with `NO_ERROR` as the end.
+/// Whether an HTTP/2 body that ended without an error is complete.
 fn is_complete(body: &Incoming) -> bool {
     body.size_hint().exact().map_or_else(|| body.is_end_stream(), |missing| missing == 0)
 }

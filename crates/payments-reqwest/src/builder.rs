@@ -2,11 +2,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use payments_core::Deadlines;
+use payments_core::transport::BuildError;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore};
 
-use crate::build_error::BuildError;
 use crate::clients::Clients;
 use crate::transport::ReqwestTransport;
 

@@ -4,10 +4,10 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use payments_core::transport::{BuildError, BuildErrorKind};
 use reqwest::{ClientBuilder, Proxy, Url};
 use tokio::runtime;
 
-use crate::build_error::BuildError;
 use crate::connect_deadline::ConnectDeadline;
 
 /// reqwest's clients, each with its own pool, and the builder for new ones.
@@ -55,7 +55,16 @@ impl Clients {
         // reqwest panics if the builder sets no TLS and the process has no provider for rustls.
         let result =
             catch_unwind(AssertUnwindSafe(|| with_required_settings((self.builder)(), is_https).build()));
-        result.map_err(|panic| BuildError::client(message(panic.as_ref())))?.map_err(BuildError::client)
+        let error = BuildError::new(
+            BuildErrorKind::Client,
+            "reqwest could not build a client with these settings",
+            "change the settings of the `reqwest::ClientBuilder`",
+        );
+        match result {
+            Ok(Ok(client)) => Ok(client),
+            Ok(Err(cause)) => Err(error.with_source(cause)),
+            Err(panic) => Err(error.with_source(message(panic.as_ref()))),
+        }
     }
 
     /// Abandons all connections, because one of them cannot be trusted and reqwest cannot close a single one.

@@ -106,7 +106,6 @@
 //!
 //! No type of reqwest, hyper, rustls or tokio is part of the public API outside [`unversioned`].
 
-mod build_error;
 mod builder;
 mod call;
 mod client;
@@ -116,7 +115,7 @@ mod evidence;
 mod transport;
 pub mod unversioned;
 
-pub use build_error::BuildError;
 pub use builder::ReqwestTransportBuilder;
 pub use client::client;
+pub use payments_core::transport::BuildError;
 pub use transport::ReqwestTransport;

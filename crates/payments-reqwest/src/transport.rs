@@ -5,10 +5,11 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use bytes::BytesMut;
+use bytes::Bytes;
 use futures_util::FutureExt as _;
 use http::{Response, Version};
-use payments_core::transport::{before, grace_after_stop, has_ambiguous_length};
+use http_body::{Body as _, Frame};
+use payments_core::transport::{before, grace_after_stop, has_ambiguous_length, read_body};
 use payments_core::{
     SystemTimer, Timer as _, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
@@ -101,44 +102,25 @@ impl ReqwestTransport {
         }
     }
 
-    /// Reads the body to its end, the cap or the deadline. The part that arrived is always kept: it may contain the transaction's id.
+    /// Reads the body to its end, the cap or the deadline.
     async fn read(
         &self,
-        mut incoming: reqwest::Response,
+        response: reqwest::Response,
         cap: usize,
-        mut total: Pin<&mut impl Future<Output = ()>>,
+        total: impl Future<Output = ()>,
     ) -> Result<TransportResponse, TransportError> {
         // The response may belong to another request, so its status proves nothing.
-        if let Some(reason) = ambiguity(&incoming) {
+        if let Some(reason) = ambiguity(&response) {
             self.clients.abandon_connections();
             return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
         }
-        let mut body = BytesMut::new();
-        let error = loop {
-            match before(total.as_mut(), incoming.chunk()).await {
-                None => break Some((TransportErrorKind::Timeout, None)),
-                Some(Err(error)) => {
-                    break Some((TransportErrorKind::BodyTruncated, Some(error.without_url())));
-                }
-                Some(Ok(Some(piece))) => {
-                    let room = cap - body.len();
-                    body.extend_from_slice(&piece[..piece.len().min(room)]);
-                    if piece.len() > room {
-                        break Some((TransportErrorKind::BodyTooLarge, None));
-                    }
-                }
-                Some(Ok(None)) => break None,
-            }
+        let (head, mut body) = Response::from(response).into_parts();
+        let piece = |context: &mut Context<'_>| {
+            // The interface has no trailers.
+            let piece = |frame: Frame<Bytes>| frame.into_data().unwrap_or_default();
+            Pin::new(&mut body).poll_frame(context).map_ok(piece).map_err(reqwest::Error::without_url)
         };
-        let mut response = Response::new(body.freeze());
-        *response.status_mut() = incoming.status();
-        *response.version_mut() = incoming.version();
-        *response.headers_mut() = std::mem::take(incoming.headers_mut());
-        match error {
-            None => Ok(TransportResponse::new(response)),
-            Some((kind, None)) => Err(TransportError::answered(kind, response)),
-            Some((kind, Some(source))) => Err(TransportError::answered(kind, response).with_source(source)),
-        }
+        read_body(head, cap, total, piece).await
     }
 }
 

@@ -3,9 +3,9 @@
 //! This module has a type of reqwest in its API, so it may change with every version of reqwest, in any release of this crate. The
 //! rest of the crate follows Semantic Versioning.
 
+use payments_core::transport::BuildError;
 use reqwest::ClientBuilder;
 
-use crate::build_error::BuildError;
 use crate::clients::Clients;
 use crate::transport::ReqwestTransport;
 

@@ -137,14 +137,13 @@
 
 mod agents;
 mod attempt;
-mod build_error;
 mod builder;
 mod client;
 mod connection;
 mod socket;
 mod transport;
 
-pub use build_error::BuildError;
 pub use builder::UreqTransportBuilder;
 pub use client::client;
+pub use payments_core::transport::BuildError;
 pub use transport::UreqTransport;
