@@ -1,6 +1,7 @@
 use std::any::Any;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -13,14 +14,15 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
-    most_runtimes: usize,
-    /// For each runtime its client for plain http and the one for https, once built. The most recently used runtime is first. The
-    /// task of a connection belongs to the runtime that opened it; no other runtime would drive it.
-    built: Mutex<Vec<(runtime::Id, [Option<reqwest::Client>; 2])>>,
+    /// The most recently used first. No code of the caller runs while this is locked: it may wait for another call, or make one.
+    built: Mutex<Vec<(Use, reqwest::Client)>>,
 }
 
-/// Chosen by this SDK: the clients of the most recently used runtimes are kept, up to this number. Some servers have a runtime for each
-/// core.
+/// The runtime that a client is for, and whether it is for https. The task of a connection belongs to the runtime that opened it; no
+/// other runtime would drive it.
+type Use = (runtime::Id, bool);
+
+/// Chosen by this SDK: the clients of at least this many runtimes are kept. Some servers have a runtime for each core.
 fn most_runtimes() -> usize {
     thread::available_parallelism().map_or(1, usize::from).saturating_mul(2).max(8)
 }
@@ -29,8 +31,7 @@ impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
-        let clients =
-            Self { builder: Box::new(builder), most_runtimes: most_runtimes(), built: Mutex::default() };
+        let clients = Self { builder: Box::new(builder), built: Mutex::default() };
         // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
         clients.build(true)?;
         Ok(clients)
@@ -38,17 +39,21 @@ impl Clients {
 
     /// The client of this runtime, for https or for plain http.
     pub(crate) fn get(&self, runtime: runtime::Id, is_https: bool) -> Result<reqwest::Client, BuildError> {
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
-        match built.iter().position(|(id, _)| *id == runtime) {
-            Some(index) => built[..=index].rotate_right(1),
-            None => built.insert(0, (runtime, [None, None])),
+        let this = (runtime, is_https);
+        if let Some(client) = most_recent(&mut self.lock(), this) {
+            return Ok(client);
         }
-        built.truncate(self.most_runtimes);
-        let client = &mut built[0].1[usize::from(is_https)];
-        match client {
-            Some(client) => Ok(client.clone()),
-            None => Ok(client.insert(self.build(is_https)?).clone()),
+        let client = self.build(is_https)?;
+        let mut built = self.lock();
+        if let Some(other) = most_recent(&mut built, this) {
+            return Ok(other);
         }
+        built.insert(0, (this, client.clone()));
+        let kept = built.len().min(2 * most_runtimes());
+        let least_used = built.split_off(kept);
+        drop(built);
+        drop(least_used);
+        Ok(client)
     }
 
     fn build(&self, is_https: bool) -> Result<reqwest::Client, BuildError> {
@@ -71,8 +76,20 @@ impl Clients {
     ///
     /// Calls in progress are not affected.
     pub(crate) fn abandon_connections(&self) {
-        self.built.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let abandoned = mem::take(&mut *self.lock());
+        drop(abandoned);
     }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<(Use, reqwest::Client)>> {
+        self.built.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The client for this use, which becomes the most recently used one.
+fn most_recent(built: &mut [(Use, reqwest::Client)], this: Use) -> Option<reqwest::Client> {
+    let index = built.iter().position(|(other, _)| *other == this)?;
+    built[..=index].rotate_right(1);
+    Some(built[0].1.clone())
 }
 
 /// Overrides the builder's settings where the contract of a transport needs it. `unversioned` documents each of these.

@@ -4,7 +4,7 @@ use std::error::Error as _;
 use std::future::Future;
 use std::io::{Read as _, Write as _};
 use std::net::TcpListener;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
@@ -161,4 +161,32 @@ async fn a_builder_that_fails_later_is_a_configuration_error() {
     assert_eq!(error.kind(), TransportErrorKind::Configuration, "{error:?}");
     let cause = error.source().unwrap().source().unwrap();
     assert_eq!(cause.to_string(), "broken later");
+}
+
+#[test]
+fn a_builder_that_waits_for_another_call_does_not_stop_it() {
+    let (entered, has_entered) = mpsc::channel();
+    let (release, is_released) = mpsc::channel();
+    let is_released = std::sync::Mutex::new(is_released);
+    let builds = AtomicUsize::new(0);
+    let transport = from_client_builder(move || {
+        // The first build is that of `from_client_builder`.
+        if builds.fetch_add(1, Ordering::Relaxed) == 1 {
+            entered.send(()).unwrap();
+            is_released.lock().unwrap().recv_timeout(Duration::from_secs(10)).expect("the other call ends");
+        }
+        trusting(None)
+    })
+    .unwrap();
+    let call =
+        || Runtime::new().unwrap().block_on(transport.send(request("http://127.0.0.1:1/"))).unwrap_err();
+    thread::scope(|scope| {
+        let waiting = scope.spawn(call);
+        has_entered.recv().unwrap();
+        let other = call();
+        release.send(()).unwrap_or(());
+        for error in [other, waiting.join().unwrap()] {
+            assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
+        }
+    });
 }
