@@ -65,7 +65,8 @@
 //!
 //! - **The connect deadline.** reqwest has one connect timeout for all requests of a client. Here connecting, including name
 //!   resolution and TLS, ends by the deadline of the request that needs the connection.
-//! - **URLs.** reqwest's `Url` resolves `..` and encodes some bytes again. A URL that reqwest would change is refused.
+//! - **URLs.** reqwest's `Url` resolves `..`, encodes some bytes again, and reads the host `0x7f.1` as 127.0.0.1. A URL that reqwest
+//!   would change is refused.
 //! - **Dropped calls.** reqwest continues to send the body of a dropped call. Here the body ends with the call.
 //! - **Responses with two lengths.** hyper accepts `Content-Length` together with `Transfer-Encoding`. Here such a response is
 //!   refused, and all connections are abandoned, because reqwest cannot close a single one.

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -7,6 +8,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use futures_util::FutureExt as _;
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
 use http::{Response, Version};
 use http_body::{Body as _, Frame};
 use payments_core::transport::{before, grace_after_stop, has_ambiguous_length, read_body};
@@ -147,17 +149,36 @@ impl<F> Drop for InRuntime<F> {
 
 /// Converts the request to reqwest's type, and fails if reqwest would change its URL.
 ///
-/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again, which is another resource.
+/// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again, which is another resource. It reads a host such as
+/// `0x7f.1` as an address.
 fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
-    let uri = request.uri().clone();
-    let request = request.into_http().map(|body| reqwest::Body::wrap(call.body(body)));
+    let (server, uri) = (request.server()?.clone(), request.uri().clone());
+    let mut request = request.into_http();
+    let (is_safe, length) = (request.method().is_safe(), request.body().len());
+    let headers = request.headers_mut();
+    // Set here, so that no default header of the builder replaces them.
+    headers.insert(HOST, server.host_header().clone());
+    headers.remove(TRANSFER_ENCODING);
+    if !is_safe {
+        headers.insert(CONTENT_LENGTH, length.into());
+    }
+    let request = request.map(|body| reqwest::Body::wrap(call.body(body)));
     let request = reqwest::Request::try_from(request).map_err(|error| misconfigured(error.without_url()))?;
-    if request.url().path() != uri.path() || request.url().query() != uri.query() {
-        let reason = "reqwest would rewrite the path of this address: write the base URL without the parts `.` and `..`, and \
-                      without characters that reqwest encodes";
+    let url = request.url();
+    let is_same_server = url.host_str().is_some_and(|host| is_same_host(host, server.host()))
+        && url.port_or_known_default() == Some(server.port());
+    if !is_same_server || url.path() != uri.path() || url.query() != uri.query() {
+        let reason = "reqwest would rewrite this address: write the base URL with a full IP address or a name as its host, \
+                      without the parts `.` and `..`, and without characters that reqwest encodes";
         return Err(misconfigured(reason));
     }
     Ok(request)
+}
+
+/// An IPv6 address can be written in several ways.
+fn is_same_host(host: &str, other: &str) -> bool {
+    let address = |host: &str| host.trim_matches(['[', ']']).parse::<IpAddr>().ok();
+    host.eq_ignore_ascii_case(other) || address(host).is_some_and(|host| Some(host) == address(other))
 }
 
 /// Why two readers could disagree about where this response begins or ends, if they could. hyper accepts some of these responses.

@@ -12,7 +12,8 @@ use crate::transport::ReqwestTransport;
 /// Creates a transport over clients from `builder`, and overrides the settings that could harm a payment.
 ///
 /// `builder` is a function, because the transport builds its clients more than once: one for https, one for plain http,
-/// and new ones when it abandons all connections. It must return the same settings each time.
+/// and new ones when it abandons all connections. It must return the same settings each time. A call that needs a new client waits for
+/// it; other calls do not.
 ///
 /// # What the builder decides
 ///
@@ -26,7 +27,7 @@ use crate::transport::ReqwestTransport;
 /// - `connect_timeout`, in addition to the request's own connect deadline. The earlier one counts, and the outcome is
 ///   `NotProcessed`.
 /// - Connector layers, within the connect deadline.
-/// - Headers that it adds to each request. The request's own headers take precedence.
+/// - Headers that it adds to each request. The request's own headers take precedence, `Host` and `Content-Length` included.
 ///
 /// # What is overridden
 ///
@@ -37,7 +38,7 @@ use crate::transport::ReqwestTransport;
 /// | proxies from the environment | not used | a variable would decide where the connections go |
 /// | proxies for plain http | not used | plain http is for servers on this machine; a proxy could read the card and the key |
 /// | `timeout`, `read_timeout` | replaced by the request's deadlines | reqwest's timeouts lose the part of a response that was read |
-/// | HTTP version | 1.1 | over HTTP/2 a response that is cut short can look whole |
+/// | HTTP version | 1.1; a connection on which TLS agrees on HTTP/2 is refused | over HTTP/2 a response that is cut short can look whole |
 /// | `gzip`, `brotli`, `zstd`, `deflate` | off | the body is returned unchanged |
 /// | lenient header parsing, except for folded headers | off | a response could end in two places |
 /// | folded headers | read | a payment must not become unknown because of them |
@@ -50,9 +51,10 @@ use crate::transport::ReqwestTransport;
 ///
 /// The settings of a builder cannot be read, so these are up to you:
 ///
-/// - Preconfigured TLS can accept any certificate, write its keys to a file, or offer HTTP/2, which is then used.
+/// - Preconfigured TLS can accept any certificate, or write its keys to a file.
 /// - Cookies (reqwest's feature `cookies`) would link payments to each other.
-/// - Default headers: with `Accept-Encoding`, a server may encode the body. It is not decoded, and the payment is unknown.
+/// - Default headers can change what a request means: `Expect`, `Prefer`, `X-HTTP-Method-Override`.
+///   [`CallerHeaders`](payments_core::CallerHeaders) refuses such names.
 /// - A connector layer, a proxy or a resolver sees the addresses and decides where a connection goes. None of them can send a
 ///   request twice: they return a connection, and their errors occur before there is one.
 ///

@@ -23,17 +23,22 @@ async fn failure(uri: &str) -> TransportError {
 
 #[tokio::test]
 async fn a_url_that_reqwest_would_change_is_refused() {
-    for path in ["/a/../b", "/a/%2e%2e/b", "/a/./b", "/a?b='c'"] {
-        let error = failure(&format!("http://127.0.0.1:1{path}")).await;
-        assert_eq!(error.delivery(), Delivery::NotProcessed, "{path}");
+    let paths = ["/a/../b", "/a/%2e%2e/b", "/a/./b", "/a?b='c'"].map(|path| format!("127.0.0.1:1{path}"));
+    let hosts =
+        ["127.1", "0x7f.0.0.1", "0177.0.0.1", "2130706433", "127.0.0.1."].map(|host| format!("{host}:1/"));
+    for url in paths.into_iter().chain(hosts) {
+        let error = failure(&format!("http://{url}")).await;
+        assert_eq!(error.delivery(), Delivery::NotProcessed, "{url}");
         assert_eq!(
             error.kind(),
             TransportErrorKind::Configuration,
-            "{path} was not refused before connecting: {error:?}"
+            "{url} was not refused before connecting: {error:?}"
         );
     }
-    let error = failure("http://127.0.0.1:1/a//b%20c/~d?e=%2F").await;
-    assert_eq!(error.kind(), TransportErrorKind::Connect, "a URL that reqwest keeps is used");
+    for url in ["127.0.0.1:1/a//b%20c/~d?e=%2F", "LOCALHOST:1/", "[0:0:0:0:0:0:0:1]:1/", "127.0.0.1:00001"] {
+        let error = failure(&format!("http://{url}")).await;
+        assert_eq!(error.kind(), TransportErrorKind::Connect, "{url} is one that reqwest keeps: {error:?}");
+    }
 }
 
 #[test]
