@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 
 use futures_util::FutureExt as _;
+use hyper_util::client::legacy::connect::Connection;
 use tokio::time::{Instant, timeout_at};
 use tower_layer::Layer;
 use tower_service::Service;
@@ -57,7 +58,7 @@ impl Needed {
     }
 }
 
-/// Ends connecting at that deadline.
+/// Ends connecting at that deadline, and refuses HTTP/2.
 ///
 /// The error then comes from the connector, so reqwest reports it with `is_connect()`.
 #[derive(Clone, Copy, Debug)]
@@ -74,13 +75,20 @@ impl<S> Layer<S> for ConnectDeadline {
 #[derive(Clone, Debug)]
 pub(crate) struct Connector<S>(S);
 
-/// tokio offers no way to ask whether a runtime has its drivers.
+/// Why no connection can be opened until the program is changed.
 #[derive(Debug, thiserror::Error)]
-#[error(
-    "the call panicked before it had a connection: the tokio runtime has no time driver or no network driver, or was shut down \
-     (build the runtime with enable_all), or code of your own panicked"
-)]
-pub(crate) struct Panicked;
+#[error("{0}")]
+pub(crate) struct Misconfigured(&'static str);
+
+impl Misconfigured {
+    /// tokio offers no way to ask whether a runtime has its drivers.
+    pub(crate) const PANICKED: Self = Self(
+        "the call panicked before it had a connection: the tokio runtime has no time driver or no network driver, or was shut down \
+         (build the runtime with enable_all), or code of your own panicked",
+    );
+    const HTTP2: Self =
+        Self("TLS has agreed on HTTP/2: preconfigured TLS must offer only `http/1.1` with ALPN");
+}
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
@@ -88,7 +96,7 @@ impl<S, Address> Service<Address> for Connector<S>
 where
     S: Service<Address, Error = BoxError>,
     S::Future: Send + 'static,
-    S::Response: Send + 'static,
+    S::Response: Connection + Send + 'static,
 {
     type Response = S::Response;
     type Error = BoxError;
@@ -105,12 +113,17 @@ where
         let connected = async move {
             let needed = needed?;
             let connecting = async {
-                let connected = connecting.await;
-                if connected.is_ok() && Instant::now() >= needed.by {
+                let connection = connecting.await?;
+                if Instant::now() >= needed.by {
                     // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
                     pending::<()>().await;
                 }
-                connected
+                // Over HTTP/2 a response that is cut short can look whole.
+                if connection.connected().is_negotiated_h2() {
+                    Err(Misconfigured::HTTP2.into())
+                } else {
+                    Ok(connection)
+                }
             };
             let mut connecting = pin!(timeout_at(needed.by, connecting));
             let polled = poll_fn(|context| {
@@ -122,9 +135,9 @@ where
             });
             polled.await?
         };
-        Box::pin(
-            async move { AssertUnwindSafe(connected).catch_unwind().await.unwrap_or(Err(Panicked.into())) },
-        )
+        Box::pin(async move {
+            AssertUnwindSafe(connected).catch_unwind().await.unwrap_or(Err(Misconfigured::PANICKED.into()))
+        })
     }
 }
 
@@ -134,24 +147,42 @@ mod tests {
     use std::task::Waker;
     use std::time::Duration;
 
+    use hyper_util::client::legacy::connect::Connected;
     use tokio::time::error::Elapsed;
 
     use super::*;
 
-    /// Opens a connection at once, or never.
-    struct Open(bool);
+    /// Opens this connection at once, or never one.
+    struct Open(Option<Opened>);
+
+    #[derive(Clone, Copy, Debug)]
+    struct Opened {
+        is_http2: bool,
+    }
+
+    impl Connection for Opened {
+        fn connected(&self) -> Connected {
+            if self.is_http2 { Connected::new().negotiated_h2() } else { Connected::new() }
+        }
+    }
+
+    const HTTP1: Open = Open(Some(Opened { is_http2: false }));
+    const NEVER: Open = Open(None);
 
     impl Service<()> for Open {
-        type Response = ();
+        type Response = Opened;
         type Error = BoxError;
-        type Future = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+        type Future = Pin<Box<dyn Future<Output = Result<Opened, BoxError>> + Send>>;
 
         fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
             Poll::Ready(Ok(()))
         }
 
         fn call(&mut self, (): ()) -> Self::Future {
-            if self.0 { Box::pin(ready(Ok(()))) } else { Box::pin(pending()) }
+            match self.0 {
+                Some(opened) => Box::pin(ready(Ok(opened))),
+                None => Box::pin(pending()),
+            }
         }
     }
 
@@ -162,26 +193,34 @@ mod tests {
     #[tokio::test]
     async fn a_connection_that_opens_after_its_deadline_is_not_used_d23() {
         let needed = Needed::new(Instant::now());
-        let opened = needed.during(async { ConnectDeadline.layer(Open(true)).call(()).await });
+        let opened = needed.during(async { ConnectDeadline.layer(HTTP1).call(()).await });
         assert!(opened.await.unwrap_err().is::<Elapsed>());
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_speaks_http2_is_not_used_d08() {
+        let needed = Needed::new(Instant::now() + Duration::from_mins(1));
+        let http2 = Open(Some(Opened { is_http2: true }));
+        let opened = needed.during(async { ConnectDeadline.layer(http2).call(()).await });
+        assert!(opened.await.unwrap_err().is::<Misconfigured>());
     }
 
     #[tokio::test]
     async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
         let needed = Needed::new(Instant::now() + Duration::from_mins(1));
-        let limited = needed.during(async { ConnectDeadline.layer(Open(false)).call(()).await });
+        let limited = needed.during(async { ConnectDeadline.layer(NEVER).call(()).await });
         poll(pin!(limited));
         assert!(!needed.may_be_sent());
 
         let sent = needed.during(async {
-            ConnectDeadline.layer(Open(true)).call(()).await.unwrap();
+            ConnectDeadline.layer(HTTP1).call(()).await.unwrap();
             pending::<()>().await;
         });
         poll(pin!(sent));
         assert!(needed.may_be_sent(), "it has its connection");
 
         #[expect(clippy::async_yields_async, reason = "it is polled after the request has left it")]
-        let in_background = needed.during(async { ConnectDeadline.layer(Open(false)).call(()) });
+        let in_background = needed.during(async { ConnectDeadline.layer(NEVER).call(()) });
         let mut in_background = in_background.await;
         poll(in_background.as_mut());
         assert!(needed.may_be_sent(), "it took a connection of the pool");

@@ -6,7 +6,7 @@ use payments_core::transport::causes;
 use payments_core::{TransportError, TransportErrorKind};
 use tokio::time::error::Elapsed;
 
-use crate::connect_deadline::Panicked;
+use crate::connect_deadline::Misconfigured;
 
 /// Converts reqwest's error for a request without a status, with what it proves.
 ///
@@ -41,7 +41,7 @@ fn kind_of(error: &reqwest::Error) -> TransportErrorKind {
     match error.is_connect() {
         true if error.is_dns() => TransportErrorKind::Resolve,
         true if has(<dyn StdError>::is::<Elapsed>) => TransportErrorKind::Timeout,
-        true if has(<dyn StdError>::is::<Panicked>) => TransportErrorKind::Configuration,
+        true if has(<dyn StdError>::is::<Misconfigured>) => TransportErrorKind::Configuration,
         false if has(is_not_http) => TransportErrorKind::Protocol,
         _ if tls_error(error).is_some() => TransportErrorKind::Tls,
         true => TransportErrorKind::Connect,

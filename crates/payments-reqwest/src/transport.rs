@@ -22,7 +22,7 @@ use tokio::time::Instant;
 use crate::builder::ReqwestTransportBuilder;
 use crate::call::Call;
 use crate::clients::Clients;
-use crate::connect_deadline::{Needed, Panicked};
+use crate::connect_deadline::{Misconfigured, Needed};
 use crate::evidence::{misconfigured, transport_error};
 
 /// A transport over reqwest: HTTP/1.1 over TCP and TLS, with rustls and tokio.
@@ -87,7 +87,7 @@ impl ReqwestTransport {
         let request = unchanged_request(request, &call)?;
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
-            .map_err(|_panic| misconfigured(Panicked))?;
+            .map_err(|_panic| misconfigured(Misconfigured::PANICKED))?;
         let mut response = InRuntime { runtime, future: Some(Box::pin(needed.during(response))) };
         let in_time = poll_fn(|context| {
             // After a stop, another call may have returned a connection, on which this request would be sent too late.
