@@ -77,6 +77,21 @@ mod plain {
     payments_conformance::contract_tests!(super::HyperStack::plain());
 }
 
+/// A task that reads a flood must let the call, which runs on the same thread, see its deadline.
+mod on_one_thread {
+    use tokio::runtime::Builder;
+
+    use super::HyperStack;
+
+    payments_conformance::contract_tests!(
+        HyperStack {
+            runtime: Builder::new_current_thread().enable_all().build().unwrap(),
+            ..HyperStack::plain()
+        },
+        themes: limits,
+    );
+}
+
 #[cfg(feature = "ring")]
 mod ring {
     use super::{HyperStack, TlsProvider, builder};
