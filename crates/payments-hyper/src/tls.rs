@@ -1,10 +1,11 @@
 use std::sync::Arc;
 
-use rustls::client::WantsClientCert;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, TrustAnchor};
+use rustls::{ClientConfig, RootCertStore};
+#[cfg(feature = "platform-verifier")]
+use rustls::{ConfigBuilder, WantsVerifier, client::WantsClientCert};
 
 use payments_core::transport::{BuildError, BuildErrorKind};
 
@@ -145,16 +146,32 @@ impl TlsSettings {
             ));
         }
 
-        let provider = Arc::new(provider.crypto_provider()?);
-        let config = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        let config = ClientConfig::builder_with_provider(Arc::new(provider.crypto_provider()?))
             .with_safe_default_protocol_versions()
             .expect("ring and aws-lc-rs support TLS 1.2 and 1.3");
         let config = match roots {
-            Some(TrustedRoots::Platform) => platform_verifier(config, self.added_roots, provider)?,
+            None => config.with_root_certificates(store(Vec::new(), self.added_roots)?),
+            #[cfg(feature = "webpki-roots")]
             Some(TrustedRoots::Mozilla) => {
-                config.with_root_certificates(store(mozilla_roots()?, self.added_roots)?)
+                let mozilla = webpki_roots::TLS_SERVER_ROOTS.to_vec();
+                config.with_root_certificates(store(mozilla, self.added_roots)?)
             }
-            None => config.with_root_certificates(store(RootCertStore::empty(), self.added_roots)?),
+            #[cfg(not(feature = "webpki-roots"))]
+            Some(TrustedRoots::Mozilla) => {
+                return Err(missing_feature(
+                    "Mozilla's root certificates are not compiled in",
+                    "enable the feature `webpki-roots` of payments-hyper",
+                ));
+            }
+            #[cfg(feature = "platform-verifier")]
+            Some(TrustedRoots::Platform) => platform_verifier(config, self.added_roots)?,
+            #[cfg(not(feature = "platform-verifier"))]
+            Some(TrustedRoots::Platform) => {
+                return Err(missing_feature(
+                    "the operating system's certificate verifier is not compiled in",
+                    "enable the feature `platform-verifier` of payments-hyper",
+                ));
+            }
         };
         let mut config = match self.client_identity {
             None => config.with_no_client_auth(),
@@ -194,35 +211,25 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, &'static str
     }
 }
 
-fn store(mut roots: RootCertStore, added: Vec<CertificateDer<'static>>) -> Result<RootCertStore, BuildError> {
+fn store(
+    roots: Vec<TrustAnchor<'static>>,
+    added: Vec<CertificateDer<'static>>,
+) -> Result<RootCertStore, BuildError> {
+    let mut roots = RootCertStore { roots };
     for certificate in added {
         roots.add(certificate).map_err(BuildError::root_certificate)?;
     }
     Ok(roots)
 }
 
-#[cfg(feature = "webpki-roots")]
-#[allow(clippy::unnecessary_wraps, reason = "the variant without the feature fails")]
-fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Ok(RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() })
-}
-
-#[cfg(not(feature = "webpki-roots"))]
-fn mozilla_roots() -> Result<RootCertStore, BuildError> {
-    Err(missing_feature(
-        "Mozilla's root certificates are not compiled in",
-        "enable the feature `webpki-roots` of payments-hyper",
-    ))
-}
-
 #[cfg(feature = "platform-verifier")]
 fn platform_verifier(
     config: ConfigBuilder<ClientConfig, WantsVerifier>,
     added: Vec<CertificateDer<'static>>,
-    provider: Arc<CryptoProvider>,
 ) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
     // Checked here first, so that an unreadable added root is not reported as an error of the operating system.
-    store(RootCertStore::empty(), added.clone())?;
+    store(Vec::new(), added.clone())?;
+    let provider = Arc::clone(config.crypto_provider());
     let verifier =
         rustls_platform_verifier::Verifier::new_with_extra_roots(added, provider).map_err(|error| {
             BuildError::new(
@@ -234,18 +241,6 @@ fn platform_verifier(
         })?;
     // rustls calls every verifier except its own dangerous. This one is the operating system's.
     Ok(config.dangerous().with_custom_certificate_verifier(Arc::new(verifier)))
-}
-
-#[cfg(not(feature = "platform-verifier"))]
-fn platform_verifier(
-    _config: ConfigBuilder<ClientConfig, WantsVerifier>,
-    _added: Vec<CertificateDer<'static>>,
-    _provider: Arc<CryptoProvider>,
-) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, BuildError> {
-    Err(missing_feature(
-        "the operating system's certificate verifier is not compiled in",
-        "enable the feature `platform-verifier` of payments-hyper",
-    ))
 }
 
 #[cfg(test)]

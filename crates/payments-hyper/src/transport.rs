@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use futures_util::FutureExt as _;
 use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
-use http::{HeaderValue, Request, Response, Version};
+use http::{Request, Response, Version};
 use hyper::body::{Body as _, Incoming};
 use payments_core::transport::{ServerAddress, before, grace_after_stop, has_ambiguous_length, read_body};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -83,7 +83,7 @@ impl Transport for HyperTransport {
 }
 
 impl Shared {
-    /// Sets the headers that the transport owns. hyper adds the content length, except for an empty body.
+    /// Sets the headers that the transport owns.
     fn prepare(
         &self,
         server: &ServerAddress,
@@ -98,13 +98,13 @@ impl Shared {
         }
         let mut request = request.into_http();
         *request.version_mut() = Version::HTTP_11;
-        let is_empty_post = request.body().is_empty() && !request.method().is_safe();
+        let (is_safe, length) = (request.method().is_safe(), request.body().len());
         let headers = request.headers_mut();
         headers.insert(HOST, server.host_header().clone());
         headers.remove(TRANSFER_ENCODING);
         headers.remove(CONTENT_LENGTH);
-        if is_empty_post {
-            headers.insert(CONTENT_LENGTH, HeaderValue::from(0));
+        if !is_safe {
+            headers.insert(CONTENT_LENGTH, length.into());
         }
         Ok(Call::new(request, total_ends))
     }
