@@ -98,6 +98,9 @@
 //!
 //! - A response may have up to 1 000 headers. Headers that are folded over several lines are read.
 //! - reqwest copies headers, including the API key, and no copy is wiped.
+//! - A server that floods interim responses (1xx) can outlast a deadline if one thread runs the connection and the call: hyper reads up
+//!   to 50 MB of them before it lets another task run, and reqwest has no setting for that. In a debug build over loopback, a call
+//!   with a deadline of 0.5 seconds lasted 70. With a second worker thread it ended on time. `payments-hyper` reads 64 KiB at a time.
 //! - If hyper returns the request of a *new* connection unsent, the outcome is `Unknown`, because reqwest does not show it.
 //! - This crate enables reqwest's feature `rustls-no-provider`. If other code of the program builds a reqwest client with default
 //!   TLS, it needs a provider: enable reqwest's feature `rustls`, or install one with `CryptoProvider::install_default`.
