@@ -14,7 +14,7 @@ use payments_core::model::{
     GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, TokenTransaction, TransactionReceipt,
     TransactionRecord, TransactionRequest, TransactionTypeCode, Void,
 };
-use payments_core::transport::ServerAddress;
+use payments_core::transport::{BuildError, BuildErrorKind, ServerAddress};
 use payments_core::unversioned::MeterObserver;
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
@@ -308,6 +308,8 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
     let response = http::Response::new(Bytes::from(repeated_card(canaries)));
     transcribe!(transcript, TransportError::answered(TransportErrorKind::BodyTruncated, response.clone()));
     transcribe!(transcript, TransportResponse::new(response));
+    transcribe!(transcript, BuildError::root_certificate("the text is not PEM"));
+    transcribe!(transcript, BuildErrorKind::Proxy);
     // Addresses with a misplaced key.
     let misplaced =
         ["https://u:{}@pay.example.com", "https://pay.example.com/?key={}", "http://{}.example.com", "{}"];
