@@ -94,26 +94,29 @@ type BoxError = Box<dyn Error + Send + Sync>;
 
 impl<S, Address> Service<Address> for Connector<S>
 where
-    S: Service<Address, Error = BoxError>,
+    S: Service<Address, Error = BoxError> + Clone + Send + 'static,
     S::Future: Send + 'static,
+    Address: Send + 'static,
     S::Response: Connection + Send + 'static,
 {
     type Response = S::Response;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<S::Response, BoxError>> + Send>>;
 
-    fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(cx)
+    /// The wait for a layer of the caller, such as a limit of connections, is a part of connecting.
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
     }
 
     fn call(&mut self, address: Address) -> Self::Future {
         let needed = NEEDED.try_with(Arc::clone);
-        let connecting = self.0.call(address);
+        let mut inner = self.0.clone();
         // The future has its own copy of the deadline: reqwest may finish the connection in the background, for a later request.
         let connected = async move {
             let needed = needed?;
             let connecting = async {
-                let connection = connecting.await?;
+                poll_fn(|context| inner.poll_ready(context)).await?;
+                let connection = inner.call(address).await?;
                 if Instant::now() >= needed.by {
                     // This process was stopped meanwhile. A request on this connection would be sent after its deadline.
                     pending::<()>().await;
@@ -149,41 +152,45 @@ mod tests {
 
     use hyper_util::client::legacy::connect::Connected;
     use tokio::time::error::Elapsed;
+    use tokio::time::timeout;
 
     use super::*;
 
-    /// Opens this connection at once, or never one.
-    struct Open(Option<Opened>);
-
+    /// Opens a connection at once, or never.
     #[derive(Clone, Copy, Debug)]
-    struct Opened {
-        is_http2: bool,
+    enum Open {
+        Http1,
+        Http2,
+        Never,
+        /// Another connection has to be closed first.
+        Unready,
     }
 
-    impl Connection for Opened {
+    impl Connection for Open {
         fn connected(&self) -> Connected {
-            if self.is_http2 { Connected::new().negotiated_h2() } else { Connected::new() }
+            if matches!(self, Self::Http2) { Connected::new().negotiated_h2() } else { Connected::new() }
         }
     }
 
-    const HTTP1: Open = Open(Some(Opened { is_http2: false }));
-    const NEVER: Open = Open(None);
-
     impl Service<()> for Open {
-        type Response = Opened;
+        type Response = Self;
         type Error = BoxError;
-        type Future = Pin<Box<dyn Future<Output = Result<Opened, BoxError>> + Send>>;
+        type Future = Pin<Box<dyn Future<Output = Result<Self, BoxError>> + Send>>;
 
         fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-            Poll::Ready(Ok(()))
+            if matches!(self, Self::Unready) { Poll::Pending } else { Poll::Ready(Ok(())) }
         }
 
         fn call(&mut self, (): ()) -> Self::Future {
-            match self.0 {
-                Some(opened) => Box::pin(ready(Ok(opened))),
-                None => Box::pin(pending()),
-            }
+            if matches!(self, Self::Never) { Box::pin(pending()) } else { Box::pin(ready(Ok(*self))) }
         }
+    }
+
+    /// As hyper-util does.
+    async fn connect(open: Open) -> Result<Open, BoxError> {
+        let mut connector = ConnectDeadline.layer(open);
+        poll_fn(|context| connector.poll_ready(context)).await?;
+        connector.call(()).await
     }
 
     fn poll(future: Pin<&mut (impl Future + ?Sized)>) {
@@ -192,35 +199,37 @@ mod tests {
 
     #[tokio::test]
     async fn a_connection_that_opens_after_its_deadline_is_not_used_d23() {
-        let needed = Needed::new(Instant::now());
-        let opened = needed.during(async { ConnectDeadline.layer(HTTP1).call(()).await });
-        assert!(opened.await.unwrap_err().is::<Elapsed>());
+        for open in [Open::Http1, Open::Never, Open::Unready] {
+            let needed = Needed::new(Instant::now());
+            let connected = timeout(Duration::from_secs(10), needed.during(connect(open))).await;
+            let connected = connected.expect("it ends by its deadline");
+            assert!(connected.unwrap_err().is::<Elapsed>(), "{open:?}");
+        }
     }
 
     #[tokio::test]
     async fn a_connection_that_speaks_http2_is_not_used_d08() {
         let needed = Needed::new(Instant::now() + Duration::from_mins(1));
-        let http2 = Open(Some(Opened { is_http2: true }));
-        let opened = needed.during(async { ConnectDeadline.layer(http2).call(()).await });
-        assert!(opened.await.unwrap_err().is::<Misconfigured>());
+        assert!(needed.during(connect(Open::Http2)).await.unwrap_err().is::<Misconfigured>());
     }
 
     #[tokio::test]
     async fn a_request_waits_only_while_its_own_connector_is_polled_d23() {
         let needed = Needed::new(Instant::now() + Duration::from_mins(1));
-        let limited = needed.during(async { ConnectDeadline.layer(NEVER).call(()).await });
-        poll(pin!(limited));
-        assert!(!needed.may_be_sent());
+        for open in [Open::Never, Open::Unready] {
+            poll(pin!(needed.during(connect(open))));
+            assert!(!needed.may_be_sent(), "{open:?}");
+        }
 
         let sent = needed.during(async {
-            ConnectDeadline.layer(HTTP1).call(()).await.unwrap();
+            connect(Open::Http1).await.unwrap();
             pending::<()>().await;
         });
         poll(pin!(sent));
         assert!(needed.may_be_sent(), "it has its connection");
 
         #[expect(clippy::async_yields_async, reason = "it is polled after the request has left it")]
-        let in_background = needed.during(async { ConnectDeadline.layer(NEVER).call(()) });
+        let in_background = needed.during(async { ConnectDeadline.layer(Open::Never).call(()) });
         let mut in_background = in_background.await;
         poll(in_background.as_mut());
         assert!(needed.may_be_sent(), "it took a connection of the pool");
