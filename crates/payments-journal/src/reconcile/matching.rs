@@ -45,7 +45,7 @@ type LostByAmount = Index<Option<Amount>, usize>;
 /// How many candidates are shown. More are not counted, because two already decide that there is no proposal.
 const MOST: usize = 10;
 
-/// How many rows of one amount are compared with a key of which nothing was found.
+/// How many rows of one amount or reference are compared with a key of which nothing was found.
 const MOST_COMPARED: usize = 1000;
 
 /// Chosen by this SDK: a report may be late by a weekend's closing.
@@ -178,8 +178,14 @@ impl<'a> Matching<'a> {
             result.missing.push(newest);
             return;
         }
-        let why = if resembling.is_empty() { why } else { UndecidedReason::OtherReference };
-        let candidates = rows.keys().chain(&resembling).take(MOST).map(|transaction| {
+        let is_alone = rows.is_empty() && resembling.is_empty();
+        let elsewhen = if is_alone { self.at_another_time(intent, found) } else { Vec::new() };
+        let why = match (&*resembling, &*elsewhen) {
+            ([], []) => why,
+            ([], _) => UndecidedReason::OtherTime,
+            _ => UndecidedReason::OtherReference,
+        };
+        let candidates = rows.keys().chain(&resembling).chain(&elsewhen).take(MOST).map(|transaction| {
             let others = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);
             let others = others.chain(self.lost(index, *transaction, found)).collect::<BTreeSet<_>>();
             let other_keys = others.into_iter().take(MOST);
@@ -207,6 +213,20 @@ impl<'a> Matching<'a> {
         });
         resembling.dedup();
         resembling
+    }
+
+    /// Rows of no key with the amount and the reference of an open payment, and another time: a clock or a zone may be wrong, or the
+    /// report shows the day of settlement.
+    fn at_another_time(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
+        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched);
+        let Some(Attempt { amount, mark: Some(Mark::Reference(reference)), .. }) = attempt else {
+            return Vec::new();
+        };
+        let transactions = self.report.with_reference_like(reference).iter().copied();
+        let of_nobody = transactions.take(MOST_COMPARED).filter(|transaction| {
+            found.intents_of[*transaction].is_empty() && !self.known_by.contains_key(transaction)
+        });
+        of_nobody.filter(|transaction| self.report.amount_of(*transaction) == *amount).take(MOST).collect()
     }
 
     /// What can be proposed about an intent, or why nothing can.

@@ -126,6 +126,8 @@ pub enum UndecidedReason {
     NoRow,
     /// A row agrees in amount and time, and its reference is written in another way, or may be.
     OtherReference,
+    /// A row agrees in amount and reference, and its time does not. Its clock or zone may be wrong, or it is the time of settlement.
+    OtherTime,
     /// A row that agrees, as far as it can be read, cannot be read completely, or the rows of one transaction differ.
     UnreadableRow,
     /// Several rows agree with it.

@@ -838,6 +838,31 @@ fn reconciling_shows_a_row_whose_reference_is_written_in_another_way() {
     assert_eq!(proposed(&of_another), [("l", "t")]);
 }
 
+#[test]
+fn reconciling_shows_a_row_with_another_time() {
+    let intents = [intent("k", token(1000, Some("r1")), unknown())];
+    let at = |time: SystemTime, amount, reference| ReportRow {
+        time: ReportCell::Read(RowTime { earliest: time, latest: time }),
+        ..row(2, "t", amount, reference, "")
+    };
+    for (row, why) in [
+        (at(start() + 3 * DAY, 1000, "r1"), UndecidedReason::OtherTime),
+        (at(start() - 3 * DAY, 1000, "R-1"), UndecidedReason::OtherTime),
+        (at(start() + 3 * DAY, 999, "r1"), UndecidedReason::NoRow),
+        (at(start() + 3 * DAY, 1000, "r2"), UndecidedReason::NoRow),
+    ] {
+        let found = found(&intents, std::slice::from_ref(&row));
+        let Undecided { why: shown, candidates, .. } = &found.undecided[0];
+        let is_shown = why == UndecidedReason::OtherTime;
+        assert_eq!((*shown, candidates.len()), (why, usize::from(is_shown)), "{row:?}");
+        assert_eq!(found.foreign, [2]);
+    }
+    // The payment of another key.
+    let processed = Some(Ending::Processed(TransactionId::new("t").unwrap()));
+    let others = [intents[0].clone(), intent("l", token(1000, Some("r1")), processed)];
+    assert_eq!(why(&found(&others, &[at(start() + 3 * DAY, 1000, "r1")])), [UndecidedReason::NoRow]);
+}
+
 /// The processor, or a person there, has tried it again.
 #[test]
 fn reconciling_proposes_no_decline_of_what_was_charged_later() {

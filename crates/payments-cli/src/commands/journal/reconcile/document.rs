@@ -444,6 +444,10 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
             "other_reference",
             "a row has its amount and time, and a reference that may be its own in another spelling: look before you resolve it",
         ),
+        UndecidedReason::OtherTime => (
+            "other_time",
+            "a row has its amount and reference, and another time: look before you resolve it, and see --zone and --within",
+        ),
         UndecidedReason::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }
