@@ -70,6 +70,13 @@ impl RowFile {
         Table::begin(&self.bytes, separator)
     }
 
+    /// Whether the file may have been cut in its last cell: nothing ends its last line, and the cell is neither quoted nor a flag,
+    /// which is whole or invalid. What a row whose key or amount is cut pays, nobody has asked for.
+    pub(crate) fn may_be_cut(&self) -> bool {
+        let lower = self.bytes[self.bytes.len().saturating_sub(5)..].to_ascii_lowercase();
+        !["\r", "\n", "\"", "true", "false"].iter().any(|end| lower.ends_with(end.as_bytes()))
+    }
+
     /// What separates the cells of a CSV file: a comma or a semicolon, whichever the first line has more of. Spreadsheets write
     /// semicolons where the decimal mark is a comma.
     pub(crate) fn separator(&self) -> u8 {
@@ -136,6 +143,23 @@ mod tests {
             refused.message.contains("was written to while it was read; nothing was changed"),
             "{refused:?}"
         );
+    }
+
+    #[test]
+    fn file_may_be_cut_unless_its_last_cell_is_ended() {
+        for (end, may_be_cut) in [
+            ("order-1", true),
+            ("10", true),
+            ("1,", true),
+            ("order-1\n", false),
+            ("order-1\r", false),
+            ("\"order-1\"", false),
+            ("1,FALSE", false),
+        ] {
+            let bytes = Zeroizing::new(format!("Key\n{end}").into_bytes());
+            let file = RowFile { bytes, is_json_lines: false, name: None };
+            assert_eq!(file.may_be_cut(), may_be_cut, "{end}");
+        }
     }
 
     #[test]

@@ -106,6 +106,20 @@ fn common_file_variations_are_accepted() {
     }
 }
 
+/// The row would be charged again when the whole file is run.
+#[test]
+fn row_that_may_be_cut_is_warned_of_d53() {
+    let workspace = Workspace::open();
+    let header = "TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
+    let mut ends = Vec::new();
+    for reference in ["order-1", "order-2\n", "order-2", "\"order-3\""] {
+        workspace.write("rows.csv", format!("{header}tok_approved,10.50,false,{reference}"));
+        ends.push(workspace.bills("").exits(0).stderr.contains("as if the file had been cut"));
+    }
+    // Of a row that was charged already there is nothing to say.
+    assert_eq!(ends, [true, false, false, false]);
+}
+
 #[test]
 fn every_problem_is_reported_with_its_line() {
     let rows = "\

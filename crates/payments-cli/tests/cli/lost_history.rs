@@ -50,6 +50,18 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
     assert_eq!(charges(&workspace), 3);
 }
 
+/// A key that is cut, and those that are missing after it, would be charged again.
+#[test]
+fn accepted_file_without_the_end_of_its_last_line_is_refused_d49() {
+    let workspace = Workspace::open();
+    workspace.charge("order-1").processed();
+    for content in ["Key\norder-14\norder-1", "Key,Amount\norder-14,10\norder-15,10"] {
+        let refused = workspace.accept(content).exits(2);
+        has(refused.shown(), ["\"line\":3", "as if it had been cut"]);
+    }
+    assert_eq!(workspace.accept("Key\norder-14\n").json(), json!({ "named": 1, "unknown": 1 }));
+}
+
 /// The natural list of the keys that were sent is a file that this command wrote, and some of its keys look like formulas.
 #[test]
 fn accepted_keys_are_read_as_this_command_writes_them_d49() {

@@ -37,6 +37,11 @@ impl BillingFile {
         self.file.name.as_deref()
     }
 
+    /// Whether the file may have been cut in its last row.
+    pub(super) fn may_be_cut(&self) -> bool {
+        self.file.may_be_cut()
+    }
+
     /// The rows from the start, and the problems of the header. No rows if those make the rows unreadable. A text that contains
     /// one of the keys is a problem.
     pub(super) fn rows<'a>(&'a self, api_keys: &'a KnownKeys) -> (Option<Rows<'a>>, Vec<Problem>) {

@@ -75,8 +75,14 @@ pub(super) fn inspect(
     };
     rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
     inspection.look_up_waiting()?;
+    if file.may_be_cut() && inspection.inspected.standings.last() == Some(&Standing::ToSend) {
+        inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
+    }
     inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten())
 }
+
+const MAY_BE_CUT: &str = "the last line of the file has no end, as if the file had been cut: compare it with its source, because a \
+                          cut amount is charged as it is, and so is the whole row later, if its key is cut";
 
 /// Says once what helps if rows have keys of other services: the file may have no other problem.
 fn about_other_services(failure: Failure, of_others: &BTreeMap<String, u64>, called: &str) -> Failure {

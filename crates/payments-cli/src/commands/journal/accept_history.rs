@@ -67,6 +67,9 @@ async fn read(
                 keys.push(key);
             }
             table.require_rows(&mut problems);
+            if file.may_be_cut() {
+                problems.push(Problem::new(table.line(), "file", MAY_BE_CUT));
+            }
         }
     }
     problems.refuse()?;
@@ -90,6 +93,9 @@ fn doubt(key: &IntentKey, asked: &AcceptHistoryArguments) -> Option<String> {
     let change = apparent_change(key.as_str()).filter(|_| !asked.keys_are_exact)?;
     Some(format!("{change}, {NOT_EXACT}"))
 }
+
+const MAY_BE_CUT: &str = "has no end of its last line, as if it had been cut, and keys that are missing would be charged again: \
+                          compare it with its source, then end that line";
 
 /// What to do about a key that may not be written as it was sent.
 const NOT_EXACT: &str = "and the key that was sent would be charged again: take the keys from where they were not changed; if all keys \
