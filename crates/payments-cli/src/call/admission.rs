@@ -62,7 +62,7 @@ impl Admission<'_> {
         while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
             refuse(&intents)?;
         }
-        if !matches!(payment.subject, Subject::Token(_)) {
+        if matches!(payment.subject, Subject::Transaction(_)) {
             return Ok(());
         }
         let found = find_all(journal, keys_to_look_up(key, payment)).await;

@@ -57,12 +57,10 @@ fn reference(payment: &IntentRequest) -> Option<&str> {
 /// The intent is for the same with another key: a spreadsheet or a person has changed it, or the column Key, without which the
 /// reference is the key, was added or removed.
 fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
-    let is_lost = match intent.request.subject {
-        Subject::Lost => true,
-        Subject::Token(_) => false,
-        _ => return None,
-    };
-    if !intent.differences(payment).is_empty() {
+    let is_lost = intent.request.subject == Subject::Lost;
+    // A void charges nobody.
+    let is_void = !is_lost && matches!(payment.subject, Subject::Transaction(_));
+    if is_void || !intent.differences(payment).is_empty() {
         return None;
     }
     let (recorded, given) = (intent.request.reference.as_deref(), payment.reference.as_deref());
@@ -75,10 +73,12 @@ fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest
     };
     let is_same = (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
         && (is_lost || is_same_reference(recorded, given));
-    let what = match given {
-        _ if is_lost => "which may have been sent in a lost time,",
-        Some(_) => "with this ReferenceNo, token and amount",
-        None => "with this token and amount",
+    let what = match (&intent.request.subject, given) {
+        (Subject::Lost, _) => "which may have been sent in a lost time,",
+        (Subject::Token(_), Some(_)) => "with this ReferenceNo, token and amount",
+        (Subject::Token(_), None) => "with this token and amount",
+        (Subject::Card { .. }, _) => "with these last four digits and this amount",
+        _ => "with this amount",
     };
     let otherwise =
         if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };

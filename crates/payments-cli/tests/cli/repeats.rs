@@ -2,10 +2,11 @@
 #![cfg(unix)]
 
 use http::StatusCode;
+use payments_core::OperationName;
 use payments_fake::Fault;
 use serde_json::json;
 
-use crate::support::{has, message};
+use crate::support::{CARD_PAYMENT, CREATE, ach_payment, has, message};
 use crate::workspace::{TOKENS, Workspace};
 
 /// A request with this reference.
@@ -299,6 +300,32 @@ fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
     workspace.charging("03-01", &without).end().failed_as(2, "same_payment");
     workspace.rows("INV5,tok_approved,10.50,false,\n");
     workspace.bills("").failed(2);
+}
+
+/// These have no reference: what is known of a charge is its key, its amount, and the end of a card's number.
+#[test]
+fn call_by_card_or_account_with_another_spelling_of_a_key_is_refused() {
+    let workspace = Workspace::open();
+    let pay = |key: &str, request: &str| workspace.run(CREATE).with(["--key", key]).stdin(request).end();
+    for (prefix, request, known) in [
+        ("", CARD_PAYMENT, "these last four digits and this amount"),
+        ("9", &*ach_payment(), "with this amount"),
+    ] {
+        let key = |rest: &str| format!("{prefix}{rest}");
+        pay(&key("17"), request).processed();
+        has(message(&pay(&format!("'{}", key("17")), request).failed_as(2, "same_payment")), [known]);
+        workspace.arm(Fault::response_lost(OperationName::Transaction));
+        pay(&key("Inv-5"), request).failed(5);
+        let error = pay(&key("inv5"), request).failed_as(2, "same_payment");
+        has(
+            message(&error),
+            [format!("is in the journal under the key {}; nothing was sent now", key("Inv-5"))],
+        );
+        // Another amount, and a key that is clearly another.
+        pay(&key("inv5"), &request.replace("10.50", "10.51")).processed();
+        pay(&key("inv-6"), request).processed();
+    }
+    assert_eq!(workspace.requests(), 8);
 }
 
 /// Only the key of a lost charge is known.
