@@ -453,6 +453,12 @@ fn missing_columns_and_words_are_asked_for() {
             "--charged-status Paid,ok --declined-status 'Failed, OK'",
             "\"OK\" is a word of --charged-status and of --declined-status",
         ),
+        // As where the two options are mixed up.
+        (
+            &paid,
+            "--charged-status ok --declined-status 'Failed, Fully paid'",
+            "\"Fully paid\" of --declined-status says that the money moved",
+        ),
         (
             &format!("{header}\n4111111111111111,1,r,2026-11-01"),
             "",

@@ -11,8 +11,8 @@ use crate::style::for_terminal;
 
 /// Of a payment that was made and given back, or will be; and of one that was not made, or not yet.
 const AGAINST: [&str; 2] = [
-    "canceled cancellation cancelled chargeback chargedback dispute disputed refund refunded refunds reversal reversed \
-    undone void voided",
+    "annulled canceled cancelation cancellation cancelled chargeback chargedback dispute disputed refund refunded refunds \
+    reversal reversed undone void voided",
     "abandoned blocked decline declined denied error expired fail failed failure pending refused rejected unapproved unpaid \
     unsuccessful",
 ];
@@ -31,6 +31,14 @@ pub(super) fn is_only_against(cell: &str) -> bool {
 pub(super) fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
     words(status).next().is_some_and(|word| word == "not") || words(status).any(is_against)
+}
+
+/// Words of a status that can only mean that the money moved, or will: two lists are easily mixed up.
+const CHARGE: &str = "approved captured paid settled succeeded success successful";
+
+/// Whether a status cannot mean that it was declined, whatever a person says.
+fn is_charge(status: &str) -> bool {
+    !is_no_charge(status) && words(status).any(|word| CHARGE.split(' ').any(|it| it == word))
 }
 
 fn words(cell: &str) -> impl Iterator<Item = String> {
@@ -94,8 +102,9 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
 const KIND: [&str; 7] = ["art", "credit", "debit", "direction", "kind", "operation", "tipo"];
 
 /// Kinds of movements that are no payment, or may be none.
-const OTHER_KINDS: &str = "auth authorisation authorization autorisierung c cr credit erstattung gutschrift payout preauth \
-                           preauthorization reembolso remboursement rimborso r\u{fc}ckerstattung storno verification";
+const OTHER_KINDS: &str = "achreturn adjustment auth authonly authorisation authorization authorizationonly autorisierung c cr \
+                           credit erstattung fee gutschrift payout preauth preauthorization reembolso remboursement return \
+                           returned rimborso r\u{fc}ckerstattung r\u{fc}cklastschrift storno verification";
 
 /// Words of a heading about what may be done, and not about what was done.
 const POSSIBILITY: [&str; 4] = ["deadline", "policy", "until", "url"];
@@ -179,13 +188,22 @@ pub(super) struct StatusWords<'a> {
 }
 
 impl<'a> StatusWords<'a> {
-    /// Refuses a word that is in both lists, and one of a payment that was not made or not kept among the charged ones.
+    /// Refuses a word that is in both lists, one of a payment that was not made or not kept among the charged ones, and one of a
+    /// payment that was made among the declined ones.
     pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
         let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
         if let Some(word) = this.charged.iter().find(|word| is_no_charge(word)) {
             let word = masked(word.trim());
             let message = format!(
                 "\"{word}\" of --charged-status says that no money moved, or was given back; nothing was changed: leave it out"
+            );
+            return Err(Failure::usage(message));
+        }
+        if let Some(word) = this.declined.iter().find(|word| is_charge(word)) {
+            let word = masked(word.trim());
+            let message = format!(
+                "\"{word}\" of --declined-status says that the money moved, and a rejected key may be charged again; nothing was \
+                 changed: leave it out"
             );
             return Err(Failure::usage(message));
         }
@@ -293,6 +311,22 @@ mod tests {
     }
 
     #[test]
+    fn words_of_a_charge_are_no_decline() {
+        for (word, is_one) in [
+            ("Settled", true),
+            ("PAYMENT_CAPTURED", true),
+            ("Partially paid", true),
+            ("Not settled", false),
+            ("Unpaid", false),
+            ("Payment approved, capture failed", false),
+            ("Authorized", false),
+            ("Abgelehnt", false),
+        ] {
+            assert_eq!(is_charge(word), is_one, "{word}");
+        }
+    }
+
+    #[test]
     fn column_is_a_status_by_a_part_of_its_heading() {
         for heading in [
             "Status",
@@ -340,6 +374,10 @@ mod tests {
             ("Buchungsart", "Gutschrift", Some("gutschrift")),
             ("Debit/Credit", "C", Some("c")),
             ("Transaction Type", "AUTH", Some("auth")),
+            ("Type", "Auth only", Some("authonly")),
+            ("Type", "Return", Some("return")),
+            ("Type", "Cancelation", Some("cancelation")),
+            ("Returned", "no", None),
             ("Type", "Sale", None),
             ("Card Type", "Credit", None),
             ("Payment Type", "Credit", None),
