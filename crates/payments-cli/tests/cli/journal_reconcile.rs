@@ -761,6 +761,12 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     }
     let journal = workspace.path("billing.db");
     workspace.reconcile(&report, &format!("--rest {journal}")).refused("is the journal");
+    // Opening it would wait for ever.
+    let pipe = workspace.path("pipe");
+    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    for option in ["--out", "--rest"] {
+        workspace.reconcile(&report, &format!("{option} {pipe}")).refused("exists");
+    }
     // A file that could not be written completely is removed.
     let path = workspace.write("report.csv", &report);
     let many: Vec<_> = (0..200).map(|number| format!("unknown-{number}")).collect();

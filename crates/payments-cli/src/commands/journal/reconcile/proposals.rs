@@ -155,10 +155,13 @@ impl NewFile<'_> {
 
     /// Whether the file is as an earlier run wrote it that found nothing or the same, or is done. Nobody's edits are lost with it.
     fn may_be_replaced(&self) -> bool {
+        // Before it is opened: opening a named pipe would wait for a writer.
+        if !self.path.symlink_metadata().is_ok_and(|found| found.is_file()) {
+            return false;
+        }
         let (Ok(header), Ok(all)) = (csv_file::record(&self.headings), self.content()) else { return false };
-        let is_file = self.path.symlink_metadata().is_ok_and(|found| found.is_file());
         let read = files::read(self.path, all.len()).ok().flatten();
-        is_file && (self.is_done || read.is_some_and(|read| *read == header || *read == all))
+        self.is_done || read.is_some_and(|read| *read == header || *read == all)
     }
 
     fn content(&self) -> io::Result<Vec<u8>> {
