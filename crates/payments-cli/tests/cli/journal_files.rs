@@ -860,6 +860,8 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
         ("Key,TransactionId,Note,Verdict", "ID,DECLINED (05),"),
         ("key,transaction_id,note,verdict", "ID,the portal: refunded,"),
         ("Key,TransactionId,Note", "ID,unsuccessful"),
+        ("Key,TransactionId,Note", "ID,Not paid"),
+        ("Key,TransactionId,Note", "ID,no match"),
         ("Key,TransactionId,Note,Verdikt", "ID,,rejectd"),
         ("Key,TransactionId,Note,Veredict", "ID,,no"),
         ("Key,TransactionId,Note,Outcome", "ID,,Unsuccessful"),

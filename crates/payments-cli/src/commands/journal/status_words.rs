@@ -93,8 +93,14 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     }
     let is_success = has_stem_of(&heading, SUCCESS) && !has(&OF_A_SUCCESS);
     // A sentence such as `not yet` is one.
-    let begins_with_no = || words(cell).next().is_some_and(|word| ["nein", "no", "not"].contains(&&*word));
-    word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no())).then_some("no"))
+    word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no(cell))).then_some("no"))
+}
+
+/// Whether a sentence begins with a no, such as `Not found`.
+pub(super) fn begins_with_no(cell: &str) -> bool {
+    const NOES: [&str; 8] = ["kein", "keine", "nein", "never", "nicht", "no", "non", "not"];
+
+    words(cell).next().is_some_and(|word| NOES.contains(&&*word))
 }
 
 /// Words of a heading about what kind of movement a row is. Which way money goes in a credit, only a person knows: they can name the

@@ -292,9 +292,11 @@ impl Columns {
         for index in self.foreign.iter().chain(self.places.get("Note")) {
             let (heading, cell) =
                 (&table.headings()[*index], table.text(*index).map_err(|rule| ("row", rule))?);
+            let is_no = self.places.get("Note") == Some(index) && status_words::begins_with_no(&cell);
             let is_status = status_words::is_status_column(heading) && !cell.trim().is_empty();
             let has = match status_words::against_a_charge(&cell) {
                 Some(word) => format!("the word {word}"),
+                None if is_no => "something".to_owned(),
                 None if !is_status && status_words::against_in_column(heading, &cell).is_none() => continue,
                 None if cell.trim().is_empty() => "nothing".to_owned(),
                 None => "something".to_owned(),
