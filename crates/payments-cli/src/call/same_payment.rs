@@ -93,13 +93,15 @@ pub(crate) fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool 
     }
 }
 
-/// The outcome of the intent is open, and it has the same token, amount and reference. Two payments without a reference are never the
-/// same: nothing tells two equal sales apart.
+/// The outcome of the intent is open, and it has the same token, amount and reference, maybe in another spelling. Two payments without
+/// a reference are never the same: nothing tells two equal sales apart.
 fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
     let request = &intent.request;
+    let is_same_reference = reference(payment)
+        .zip(reference(request))
+        .is_some_and(|(one, other)| one == other || is_exact_variant(one, other));
     let is_same = intent.is_unresolved()
-        && reference(payment).is_some()
-        && request.reference == payment.reference
+        && is_same_reference
         && request.amount == payment.amount
         && request.operation() == payment.operation()
         && matches!(&request.subject, Subject::Token(_))
@@ -124,6 +126,8 @@ pub(crate) enum MarkOf {
     OldKey,
     /// The key of a lost charge is the key or the reference now.
     LostKey,
+    /// The reference of a charge whose outcome is open.
+    OpenReference,
 }
 
 /// Marks of a charge of a token, or of one that the journal has lost.
@@ -145,6 +149,7 @@ pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Ma
         marks(MarkOf::RoundedKey, &forms.rounded, Some(payment)),
         marks(MarkOf::OldReference, old_references, Some(payment)),
         marks(MarkOf::OldKey, &old_keys, Some(payment)),
+        marks(MarkOf::OpenReference, &old_keys, Some(payment)),
         marks(MarkOf::LostKey, &[&forms.exact[..], &old_keys].concat(), None),
     ]
     .concat()
@@ -160,7 +165,9 @@ pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
         _ => return Vec::new(),
     }
     let reference = request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+    let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
     [
+        marks(MarkOf::OpenReference, open_reference, Some(request)),
         marks(MarkOf::Key, &[&exact[..], &rounded].concat(), Some(request)),
         marks(MarkOf::RoundedKey, &exact, Some(request)),
         marks(MarkOf::OldReference, &reference, Some(request)),

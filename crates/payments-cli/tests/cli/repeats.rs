@@ -38,6 +38,9 @@ fn file_with_new_keys_for_open_payments_is_refused_d43() {
             ["is unknown under the key 8f3a-1, and may have been processed", "`payments journal resolve`"],
         );
     }
+    // A spreadsheet may have changed the reference.
+    workspace.rows("x,tok_approved,1.00,false,INV 1\n");
+    has(workspace.bills("--dry-run").failed(2).to_string(), ["is unknown under the key 8f3a-1"]);
     // Another reference, amount or token is another payment, and without a reference nothing is compared.
     for row in [
         "x,tok_approved,1.00,false,inv-3\n",
@@ -78,6 +81,7 @@ fn call_with_a_new_key_for_an_open_payment_is_refused_d43() {
             ["is unknown under the key cart-88-try1", "nothing was sent now", "resolve it first"],
         );
     }
+    workspace.charging("cart-88-try3", &request("Cart-88")).end().failed_as(2, "same_payment");
     assert_eq!(workspace.requests(), 1);
     // The same key, another reference, and none.
     workspace.charging("cart-88-try1", &request("cart 88")).end().exits(5);
