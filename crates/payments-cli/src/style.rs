@@ -4,6 +4,8 @@ use std::env;
 use std::fmt::Write as _;
 use std::io::IsTerminal;
 
+use payments_model::unversioned::is_invisible;
+
 /// The meaning of a piece of text, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Tone {
@@ -81,12 +83,9 @@ pub(crate) fn in_json(document: &str) -> String {
     escaped
 }
 
-/// Control characters, and the invisible ones of Unicode that reorder text or hide in it.
+/// Control characters, line separators, and the invisible ones of Unicode that reorder text or hide in it.
 fn is_unsafe(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
-            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
+    letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}') || is_invisible(letter)
 }
 
 #[cfg(test)]

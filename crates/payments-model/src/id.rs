@@ -161,7 +161,12 @@ identifier! {
 }
 
 pub(crate) fn check_not_blank(text: &str) -> Result<(), Rule> {
-    if text.trim().is_empty() { Err("must not be blank") } else { Ok(()) }
+    if is_blank(text) { Err("must not be blank") } else { Ok(()) }
+}
+
+/// Whether a text shows nothing.
+pub fn is_blank(text: &str) -> bool {
+    text.chars().all(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
 }
 
 fn not_empty(text: &str) -> Result<(), Rule> {
@@ -207,7 +212,7 @@ pub fn check_ends(text: &str) -> Result<(), Rule> {
 
 /// Whether Unicode has the character in the category Cf or calls it `Default_Ignorable_Code_Point`, or it is the blank
 /// pattern of Braille. Windows puts some of them around copied text.
-pub(crate) fn is_invisible(letter: char) -> bool {
+pub fn is_invisible(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{34f}' | '\u{600}'..='\u{605}' | '\u{61c}' | '\u{6dd}' | '\u{70f}' | '\u{890}' | '\u{891}'
         | '\u{8e2}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'

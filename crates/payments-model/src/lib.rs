@@ -154,7 +154,7 @@ pub use violation::{ValidationError, Violation};
 #[doc(hidden)]
 pub mod unversioned {
     pub use crate::amount::as_number;
-    pub use crate::id::check_ends;
+    pub use crate::id::{check_ends, is_blank, is_invisible};
     pub use crate::json::amount_in_json;
     pub use crate::mask::{contains_long_secret, contains_secret, redact, without_half_a_secret};
     pub use crate::request::{

@@ -1,5 +1,7 @@
 //! What spreadsheets and people do to a key: which keys differ only so, and which one looks changed.
 
+use payments_model::unversioned::is_invisible;
+
 /// Whether a spreadsheet or a person may have made one key of the other.
 pub(crate) fn is_variant(one: &str, other: &str) -> bool {
     let [one, other] = [one, other].map(Forms::of);
@@ -116,11 +118,6 @@ fn plain_text(key: &str) -> String {
     let plain: String = plain.flat_map(char::to_lowercase).collect();
     let inner = plain.trim_matches(|sign: char| !sign.is_alphanumeric());
     if inner.is_empty() { plain } else { inner.to_owned() }
-}
-
-/// Signs without width, which no screen shows.
-const fn is_invisible(sign: char) -> bool {
-    matches!(sign, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
 }
 
 /// A run of digits or of letters, and the signs before it.

@@ -840,7 +840,16 @@ fn spreadsheet_errors_and_formulas_are_no_id_and_no_reference_d53() {
 /// With a blank reference, nobody could search for a payment of unknown outcome by it. Texts that are not searched for may be blank.
 #[test]
 fn blank_reference_is_refused_d30() {
-    for blank in ["", " ", "\t\u{a0}\u{3000}"] {
+    for blank in [
+        "",
+        " ",
+        "\t\u{a0}\u{3000}",
+        "\u{200b}",
+        "\u{feff} \u{ad}",
+        "\u{2060}\u{202e}",
+        "\u{3164}",
+        "\u{fe0f}",
+    ] {
         let document = json!({
             "TokenId": "t", "Amount": 1, "ConvenienceFeeActive": false, "Description": blank, "ReferenceNo": blank
         });
