@@ -179,16 +179,16 @@ impl<'a> Matching<'a> {
             return;
         }
         let is_alone = rows.is_empty() && resembling.is_empty();
-        let elsewhen = if is_alone { self.at_another_time(intent, found) } else { Vec::new() };
-        let why = match (&*resembling, &*elsewhen) {
-            ([], []) => why,
-            ([], _) => UndecidedReason::OtherTime,
-            _ => UndecidedReason::OtherReference,
+        let others = if is_alone { self.with_its_reference(intent, found) } else { None };
+        let (why, others) = match others {
+            _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
+            Some((reason, others)) if matches!(why, UndecidedReason::NoRow) => (reason, others),
+            _ => (why, Vec::new()),
         };
-        let candidates = rows.keys().chain(&resembling).chain(&elsewhen).take(MOST).map(|transaction| {
-            let others = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);
-            let others = others.chain(self.lost(index, *transaction, found)).collect::<BTreeSet<_>>();
-            let other_keys = others.into_iter().take(MOST);
+        let candidates = rows.keys().chain(&resembling).chain(&others).take(MOST).map(|transaction| {
+            let keys = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);
+            let keys = keys.chain(self.lost(index, *transaction, found)).collect::<BTreeSet<_>>();
+            let other_keys = keys.into_iter().take(MOST);
             let other_keys = other_keys.map(|other| self.intents[other].shown.key.clone()).collect();
             Candidate { lines: self.report.lines(*transaction), other_keys }
         });
@@ -215,18 +215,26 @@ impl<'a> Matching<'a> {
         resembling
     }
 
-    /// Rows of no key with the amount and the reference of an open payment, and another time: a clock or a zone may be wrong, or the
-    /// report shows the day of settlement.
-    fn at_another_time(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
-        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched);
-        let Some(Attempt { amount, mark: Some(Mark::Reference(reference)), .. }) = attempt else {
-            return Vec::new();
-        };
-        let transactions = self.report.with_reference_like(reference).iter().copied();
-        let of_nobody = transactions.take(MOST_COMPARED).filter(|transaction| {
+    /// Rows of no key with the reference of an open payment, and what else differs. With its amount, the time does: a clock or a zone
+    /// may be wrong, or the report shows the day of settlement. With another amount and no earlier, the amount may be net of a fee, or
+    /// in cents.
+    fn with_its_reference(&self, intent: &Subjects, found: &Found) -> Option<(UndecidedReason, Vec<usize>)> {
+        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched)?;
+        let (Some(Mark::Reference(reference)), window) = (&attempt.mark, attempt.window) else { return None };
+        let rows = self.report.with_reference_like(reference).iter().copied().take(MOST_COMPARED);
+        let of_nobody = rows.filter(|transaction| {
             found.intents_of[*transaction].is_empty() && !self.known_by.contains_key(transaction)
         });
-        of_nobody.filter(|transaction| self.report.amount_of(*transaction) == *amount).take(MOST).collect()
+        let (same_amount, mut others): (Vec<_>, Vec<_>) =
+            of_nobody.partition(|transaction| self.report.amount_of(*transaction) == attempt.amount);
+        if !same_amount.is_empty() {
+            return Some((UndecidedReason::OtherTime, same_amount));
+        }
+        let since = Interval { last: i64::MAX, ..window };
+        others.retain(|transaction| {
+            self.report.rows_of(*transaction).any(|row| row.interval().overlaps(since))
+        });
+        (!others.is_empty()).then_some((UndecidedReason::OtherAmount, others))
     }
 
     /// What can be proposed about an intent, or why nothing can.

@@ -126,8 +126,10 @@ pub enum UndecidedReason {
     NoRow,
     /// A row agrees in amount and time, and its reference is written in another way, or may be.
     OtherReference,
-    /// A row agrees in amount and reference, and its time does not. Its clock or zone may be wrong, or it is the time of settlement.
+    /// A row of no key has its reference and amount, and another time. Its clock or zone may be wrong, or it is the time of settlement.
     OtherTime,
+    /// A row of no key has its reference, and another amount.
+    OtherAmount,
     /// A row that agrees, as far as it can be read, cannot be read completely, or the rows of one transaction differ.
     UnreadableRow,
     /// Several rows agree with it.

@@ -448,6 +448,10 @@ const fn words(why: UndecidedReason) -> (&'static str, &'static str) {
             "other_time",
             "a row has its amount and reference, and another time: look before you resolve it, and see --zone and --within",
         ),
+        UndecidedReason::OtherAmount => (
+            "other_amount",
+            "a row has its reference, and another amount, as after a fee or in cents: look before you resolve it",
+        ),
         UndecidedReason::UnreadableRow => {
             ("unreadable_row", "a row may be it that cannot be read or contradicts itself")
         }
