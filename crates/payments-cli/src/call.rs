@@ -13,6 +13,7 @@ use std::time::SystemTime;
 
 use payments_core::{CallError, Client, Facts, NextStep};
 use payments_journal::IntentKey;
+use payments_model::CustomerId;
 
 pub(crate) use self::prepared::Prepared;
 use crate::args::ClientOptions;
@@ -21,7 +22,7 @@ use crate::intent::IntentNote;
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
-use crate::report::{DryRun, ExitCode, Processed, Report, advice};
+use crate::report::{DryRun, Effect, ExitCode, Processed, Report, advice};
 use crate::settings::Settings;
 
 /// A validated request, ready for a client.
@@ -82,7 +83,7 @@ async fn send<C: Call>(
     let at = SystemTime::now();
     has_begun.set(true);
     let failure = match interrupt.or_signal(catch_panic(call.send(&client))).await {
-        Ok(Some(Ok(processed))) => return Ok(Report::Processed(processed)),
+        Ok(Some(Ok(processed))) => return check_id(&call, &processed).map(|()| Report::Processed(processed)),
         Ok(Some(Err(error))) => hints::failure(&error, &settings),
         Ok(None) => after_sending(&call, None, Abandoned::Panic),
         Err(signal) => after_sending(&call, None, Abandoned::Signal(signal)),
@@ -91,6 +92,22 @@ async fn send<C: Call>(
         return Err(failure);
     }
     Err(with_sent(failure, &call, &settings, at))
+}
+
+/// Refuses the record of another transaction or customer: what it shows is not true of the one that was asked for.
+fn check_id(call: &impl Call, processed: &Processed) -> Result<(), Failure> {
+    let (what, found) = match &processed.effect {
+        Effect::FoundTransaction(id) => ("transaction", Some(id.as_str())),
+        Effect::FoundCustomer(id) => ("customer", id.as_ref().map(CustomerId::as_str)),
+        Effect::Moved(_) => return Ok(()),
+    };
+    let (Some(id), Some(found)) = (call.id(), found.filter(|found| Some(*found) != call.id())) else {
+        return Ok(());
+    };
+    let message = format!("the record belongs to another {what}: requested {id}, received {found}");
+    let mut failure = Failure::not_processed("unclear_answer", message);
+    failure.advice.needs_a_fix = true;
+    Err(failure)
 }
 
 /// Adds what a call with an unknown outcome can be found by.

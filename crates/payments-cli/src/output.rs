@@ -56,9 +56,6 @@ impl Output {
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// or a possible second charge that cannot be written keeps its exit code, which matters most.
     pub(crate) fn write(self, report: &Report) -> ExitCode {
-        if let Report::Processed(Processed { effect: Effect::FoundTransaction(Some(warning)), .. }) = report {
-            stderr::warn(warning);
-        }
         let is_refusal = matches!(report, Report::Failed(_));
         let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
         if let Some(warning) = report.note().and_then(text::journal_warning) {

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
+use payments_model::unversioned::is_blank;
 
 use super::global::{dry_run, hidden_but, hidden_settings};
 use super::journal_place::{PlaceOptions, key};
@@ -184,7 +185,7 @@ pub(crate) struct ResolveArguments {
     pub(crate) ids_are_not_cards: bool,
 
     /// Who resolves it [default: the login name; required where there is none, as in a container]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
 }
 
@@ -231,7 +232,7 @@ pub(crate) struct RetryArguments {
     pub(crate) note: Option<String>,
 
     /// Who allows it [default: the login name; required where there is none, as in a container]
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: Option<String>,
 }
 
@@ -248,7 +249,7 @@ pub(crate) struct AcceptHistoryArguments {
     pub(crate) keys_are_exact: bool,
 
     /// Who says so
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = person)]
     pub(crate) by: String,
 }
 
@@ -264,7 +265,7 @@ pub(crate) struct ServiceConfirmation {
     pub(crate) shown: Option<String>,
 
     /// Who does it
-    #[arg(long, value_name = "NAME", requires = "count")]
+    #[arg(long, value_name = "NAME", requires = "count", value_parser = person)]
     pub(crate) by: Option<String>,
 }
 
@@ -290,6 +291,11 @@ pub(crate) struct Age {
     pub(crate) duration: Duration,
     /// The argument itself, because a month and a year have no fixed number of days.
     pub(crate) text: String,
+}
+
+/// A name that a person can read: the history keeps it.
+fn person(name: &str) -> Result<String, &'static str> {
+    if is_blank(name) { Err("must be a name that can be read") } else { Ok(name.to_owned()) }
 }
 
 fn state(name: &str) -> Result<StateName, String> {

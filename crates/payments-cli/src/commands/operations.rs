@@ -114,11 +114,8 @@ impl Call for TransactionId {
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.transaction(self).await?;
-        let found = &success.transaction_id;
-        let warning = (found != self).then(|| {
-            format!("the record belongs to another transaction: requested {self}, received {found}")
-        });
-        Ok(Processed::of(&success, success.data(), Effect::FoundTransaction(warning)))
+        let found = success.transaction_id.clone();
+        Ok(Processed::of(&success, success.data(), Effect::FoundTransaction(found)))
     }
 }
 
@@ -133,7 +130,8 @@ impl Call for CustomerId {
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.customer(self).await?;
-        Ok(Processed::of(&success, success.data(), Effect::FoundCustomer))
+        let found = success.customer_id.value().cloned();
+        Ok(Processed::of(&success, success.data(), Effect::FoundCustomer(found)))
     }
 }
 

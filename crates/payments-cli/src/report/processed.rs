@@ -2,7 +2,7 @@
 
 use payments_core::Success;
 use payments_journal::{Intent, IntentKey, Journaled};
-use payments_model::{TransactionId, TransactionReceipt};
+use payments_model::{CustomerId, TransactionId, TransactionReceipt};
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 
@@ -29,10 +29,10 @@ pub(crate) struct Processed {
 pub(crate) enum Effect {
     /// A payment or a void was processed under this `TransactionId` of the response.
     Moved(TransactionId),
-    /// A lookup of a transaction: nothing changed. The warning is about a broken or hostile service that returned another record.
-    FoundTransaction(Option<String>),
-    /// A lookup of a customer: nothing changed.
-    FoundCustomer,
+    /// A lookup that found this transaction: nothing changed.
+    FoundTransaction(TransactionId),
+    /// The same of a customer, whose record may have no id.
+    FoundCustomer(Option<CustomerId>),
 }
 
 impl Processed {

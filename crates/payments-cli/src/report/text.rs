@@ -23,7 +23,7 @@ pub(crate) fn processed(processed: &Processed, style: Style) -> String {
             "FOUND".to_owned(),
             Some("a record is not proof of a charge: the meaning of Status is not published"),
         ),
-        (Effect::FoundCustomer, _) => ("FOUND".to_owned(), None),
+        (Effect::FoundCustomer(_), _) => ("FOUND".to_owned(), None),
     };
     let heading = style.paint(Tone::Success, &heading);
     let status = processed

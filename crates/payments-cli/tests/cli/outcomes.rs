@@ -258,16 +258,17 @@ fn found_record_is_no_proof_and_may_be_of_another_transaction() {
     let text = payments_at(&peer.base_url, GET).text().quiet(0).stdout;
     let note = "  a record is not proof of a charge: the meaning of Status is not published";
     begins(text, format!("FOUND (HTTP 200)\n{note}\n"));
+    // What it shows is not true of the one that was asked for.
     let other = || payments_at(&peer.base_url, "transaction get txn_2");
-    for ended in [other().text().exits(0), other().end().exits(0)] {
-        assert_eq!(
-            ended.stderr,
-            "WARNING: the record belongs to another transaction: requested txn_2, received txn_1\n"
-        );
-    }
+    let error = other().end().failed_as(3, "unclear_answer");
+    assert_eq!(message(&error), "the record belongs to another transaction: requested txn_2, received txn_1");
+    assert!(error["transaction_id"].is_null(), "{error}");
+    begins(other().text().exits(3).stderr, "NOT LOOKED UP, which says nothing about the payment; ");
     let peer = Peer::responding("200 OK", responses::CUSTOMER_FOUND);
     let text = payments_at(&peer.base_url, "customer get cus_1").text().quiet(0).stdout;
     begins(text, "FOUND (HTTP 200)\n  CustomerId ");
+    let error = payments_at(&peer.base_url, "customer get cus_2").end().failed_as(3, "unclear_answer");
+    assert_eq!(message(&error), "the record belongs to another customer: requested cus_2, received cus_1");
 }
 
 #[test]

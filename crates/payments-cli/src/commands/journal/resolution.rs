@@ -128,7 +128,7 @@ impl<'a> ResolvedIntent<'a> {
              with --replace\n",
             intent.key
         );
-        let record = Processed::of_record(record, Effect::FoundTransaction(None));
+        let record = Processed::of_record(record, Effect::FoundTransaction(record.transaction_id.clone()));
         let record = text::processed(&record, style);
         format!("{}\n{record}\n{advice}", show::lines(intent, style))
     }
@@ -137,7 +137,6 @@ impl<'a> ResolvedIntent<'a> {
 /// The person who does it: the named one, or the login name.
 pub(super) fn person(by: Option<String>) -> Result<String, Failure> {
     by.or_else(login_name)
-        .filter(|name| !name.trim().is_empty())
         .ok_or_else(|| Failure::usage("the login name is not known; nothing was changed: give --by NAME"))
 }
 
