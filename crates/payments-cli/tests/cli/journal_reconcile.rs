@@ -143,6 +143,43 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     assert_eq!(ended.stdout, "nothing is unknown, and every charge is explained\n");
 }
 
+/// A declined payment would be proposed as charged, and nobody would know that its column was not read.
+#[test]
+fn columns_beside_an_unknown_status_are_named() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let report = |status: &str| {
+        let time = now();
+        format!("Nummer;Betrag;Referenz;Tag;Zustand\n{id};10,50;invoice-21;{time};{status}\n")
+    };
+    let columns = "--column id=Nummer,amount=Betrag,reference=Referenz,time=Tag --output text";
+    let text = workspace.reconcile(report("Abgelehnt"), columns).exits(0).stdout;
+    has(&text, ["NO STATUS, so every row counts as charged\n  not read: Zustand\n  does one of these say"]);
+    let status = "--column status=Zustand --charged-status Gebucht --declined-status Abgelehnt";
+    let text = workspace.reconcile(report("Abgelehnt"), &format!("{columns} {status}")).exits(0).stdout;
+    has(&text, ["invoice-21  10.50  rejected: line 2"]);
+    assert!(!text.contains("NO STATUS"), "{text}");
+}
+
+/// One that is left out would be the one that means a charge.
+#[test]
+fn every_unnamed_status_is_shown() {
+    let workspace = Workspace::open();
+    workspace.charge("paid").exits(0);
+    let time = now();
+    let report = |statuses: u32| {
+        let rows =
+            (0..statuses).map(|number| format!("txn_{number},1.00,order-{number},{time},Word{number:03}\n"));
+        format!("Transaction ID,Amount,Reference,Date,Status\n{}", rows.collect::<String>())
+    };
+    let ended = workspace.reconcile(report(16), "--charged-status Settled");
+    assert_eq!(ended.json()["unnamed_statuses"].as_object().unwrap().len(), 16);
+    let shown = "Word014 (1), Word015 (1)";
+    has(workspace.reconcile(report(16), "--charged-status Settled --output text").stdout, [shown]);
+    workspace.refused(report(16), "", &[shown]);
+    workspace.refused(report(103), "", &["Word099 (1) and 3 more: is it a column of statuses?"]);
+}
+
 /// Else a charge that nobody explains would pass for none, and a payment that is in the report for one that stays unknown.
 #[test]
 fn misspelled_or_unnamed_status_is_no_all_clear() {

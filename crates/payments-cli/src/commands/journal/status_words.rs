@@ -271,11 +271,15 @@ pub(super) fn shown(seen: &BTreeMap<String, u64>) -> String {
         let word = if word.is_empty() { "(empty)".to_owned() } else { masked(word) };
         format!("{word} ({count})")
     });
-    format!("a status with the words {}", shown.collect::<Vec<_>>().join(", "))
+    let shown = shown.collect::<Vec<_>>().join(", ");
+    let more = seen.len().saturating_sub(MOST_WORDS);
+    let more =
+        if more > 0 { format!(" and {more} more: is it a column of statuses?") } else { String::new() };
+    format!("a status with the words {shown}{more}")
 }
 
-/// More are not helpful, and are no status.
-pub(super) const MOST_WORDS: usize = 12;
+/// Chosen by this command: no processor has more.
+const MOST_WORDS: usize = 100;
 
 /// A card number may be in the column by mistake.
 fn masked(word: &str) -> String {

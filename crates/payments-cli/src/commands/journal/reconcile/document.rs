@@ -43,6 +43,8 @@ pub(super) struct Document<'a> {
     unnamed_statuses: &'a BTreeMap<String, u64>,
     #[serde(skip)]
     missing_statuses: &'a [String],
+    #[serde(skip)]
+    unread: &'a [String],
     /// The file of `--out`.
     out: Option<String>,
     /// The file of `--rest`.
@@ -218,6 +220,7 @@ impl<'a> Document<'a> {
             unreadable_columns: &report.unreadable_columns,
             unnamed_statuses: &report.unnamed_statuses,
             missing_statuses: &report.missing_statuses,
+            unread: &report.unread,
             out: written.out,
             rest: written.rest,
             still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
@@ -287,13 +290,19 @@ impl<'a> Document<'a> {
             columns.chain(others),
             "",
         );
-        let mut text = text.text;
-        if text.is_empty() {
-            text.push_str(match self.rows {
+        if text.text.is_empty() {
+            text.text.push_str(match self.rows {
                 0 => "nothing is unknown; the report has no rows, as after a failed export\n",
                 _ => "nothing is unknown, and every charge is explained\n",
             });
         }
+        text.write(
+            Tone::Dim,
+            "NO STATUS, so every row counts as charged",
+            (!self.unread.is_empty()).then(|| format!("not read: {}", self.unread.join(", "))).into_iter(),
+            "does one of these say what became of a payment? name it: --column status=HEADING",
+        );
+        let mut text = text.text;
         let next_step = self.next_step();
         if !next_step.is_empty() {
             text.push('\n');

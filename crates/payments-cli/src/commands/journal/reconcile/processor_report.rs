@@ -29,6 +29,8 @@ pub(super) struct ProcessorReport {
     pub(super) missing_statuses: Vec<String>,
     /// Whether no row has a word that means a charge, although a word may mean one that nobody has named.
     pub(super) is_status_misspelled: bool,
+    /// The headings that nobody has read, if none of them is known to be a status.
+    pub(super) unread: Vec<String>,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
@@ -54,7 +56,7 @@ const KNOWN: [&str; 5] = [
     "amount gross grossamount",
     "reference referenceno referencenumber merchantreference order orderid ordernumber",
     "card cardnumber last4 lastfour card4 cardending cardlast4 cardlastfour",
-    "date time created createdat datetime timestamp transactiondate processed processedat",
+    "date time created createdat createdutc datetime timestamp transactiondate processed processedat",
 ];
 
 /// Of a time after the payment was made, often days. A row would be outside of the time of its own key, so a person must name it.
@@ -88,6 +90,11 @@ impl ProcessorReport {
             return Err(unclear.refused(table.headings(), asked));
         }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
+        if columns[STATUS].is_none() {
+            let unread = (0..table.headings().len()).filter(|index| !columns.contains(&Some(*index)));
+            let unread = unread.map(|index| printable_field_name(&table.headings()[index]).to_string());
+            this.unread = unread.collect();
+        }
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
         while let Some(read) = table.next() {
             let line = table.line();
@@ -149,7 +156,7 @@ impl ProcessorReport {
         let (missing, has_no_charged) = words.missing_in(&seen_words);
         let unnamed = seen_words.into_iter().filter(|(word, _)| words.is_unclear(word));
         let unnamed = unnamed.map(|(word, count)| (mask(&word, &[]).into_owned(), count));
-        this.unnamed_statuses = unnamed.take(status_words::MOST_WORDS).collect();
+        this.unnamed_statuses = unnamed.collect();
         this.missing_statuses = missing;
         this.is_status_misspelled = has_no_charged && !this.unnamed_statuses.is_empty();
         let order = order(&times, asked.dates)?;
