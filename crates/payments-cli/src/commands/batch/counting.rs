@@ -83,7 +83,13 @@ impl<'a> Counting<'a> {
         };
         let rejected = self.summary.tallies.rejected.count;
         let too_many = self.max_rejected.filter(|limit| rejected > *limit);
-        journal_failure.map(Stop::Journal).or_else(|| too_many.map(Stop::TooManyRejected))
+        let is_taken = place == Place::NotStarted;
+        let taken = error.filter(|error| is_taken && !error.is_store()).map(|error| {
+            let kind = if error.is_other_service() { "other_service" } else { "key_reused" };
+            let why = format!("line {}: {} was not sent by this run: {error:#}", row.line, row.key);
+            Stop::KeyTaken { kind, why }
+        });
+        journal_failure.map(Stop::Journal).or(taken).or_else(|| too_many.map(Stop::TooManyRejected))
     }
 
     /// Writes the row's result into the file of `--results`. Returns why the run must stop, if it must.
@@ -180,7 +186,7 @@ enum Place {
     },
     /// Another process is sending it.
     InProgress,
-    /// The journal failed before the row was sent. An earlier run may have sent it.
+    /// The journal failed before the row was sent, or another payment has its key. An earlier run may have sent it.
     NotStarted,
 }
 
@@ -197,6 +203,8 @@ impl Place {
                 _ => (Some(Unknown), None, true),
             },
             Err(error) if error.is_store() => return Self::NotStarted,
+            // Whatever became of the payment that has the key, this one was not sent.
+            Err(error) if error.is_key_reused() || error.is_other_service() => return Self::NotStarted,
             Err(error) => {
                 let is_unrelated = error.outcome() == Rejected && !error.is_decline();
                 let status =

@@ -30,6 +30,8 @@ pub(crate) enum Stop {
     Journal(String),
     /// Another process has meanwhile charged the payment of a row in another spelling; with the row, and what to do.
     SamePayment(String),
+    /// Another process has meanwhile used the key of a row for another request or at another service; with the kind and the row.
+    KeyTaken { kind: &'static str, why: String },
     /// The file of `--results` could not be written.
     Results(String),
     /// A panic, which is a bug.
@@ -56,6 +58,7 @@ impl Stop {
             | Self::Unreachable(_)
             | Self::Journal(_)
             | Self::SamePayment(_)
+            | Self::KeyTaken { .. }
             | Self::Results(_) => NextRun {
                 headline: "fix the cause, then run the same command again",
                 when: "once the cause is fixed, ",
@@ -88,6 +91,7 @@ impl Stop {
             Self::Throttled { .. } => "throttled",
             Self::Journal(_) => "journal",
             Self::SamePayment(_) => "same_payment",
+            Self::KeyTaken { kind, .. } => kind,
             Self::Results(_) => "results",
             Self::Internal => "internal",
         }
@@ -181,7 +185,7 @@ impl fmt::Display for Stop {
                  this run did not send it, but an earlier run may have paid it: do not pay it another way, \
                  run the same command again once the journal works"
             ),
-            Self::SamePayment(why) => f.write_str(why),
+            Self::SamePayment(why) | Self::KeyTaken { why, .. } => f.write_str(why),
             Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
             Self::Internal => write!(
                 f,
