@@ -7,6 +7,7 @@ use std::path::Path;
 
 use clap::CommandFactory as _;
 use clap::parser::ValueSource;
+use payments_model::unversioned::is_blank;
 
 use super::api_key::KnownKeys;
 use super::called_service;
@@ -90,9 +91,7 @@ pub(crate) fn shell_word(text: &str) -> Cow<'_, str> {
 
 /// The name of the person who is logged in.
 pub(crate) fn login_name() -> Option<String> {
-    ["USER", "LOGNAME", "USERNAME"]
-        .iter()
-        .find_map(|name| env::var(name).ok().filter(|name| !name.trim().is_empty()))
+    ["USER", "LOGNAME", "USERNAME"].iter().find_map(|name| env::var(name).ok().filter(|name| !is_blank(name)))
 }
 
 /// What a command needs that records who decided, where no login name is known.

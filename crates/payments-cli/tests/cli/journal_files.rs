@@ -313,7 +313,9 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "12 ?: Key must consist of visible ASCII characters, without spaces",
         "13 seven: TransactionId cannot be looked up: remove this row from the file, and resolve the key alone with `payments \
          journal resolve KEY --processed ID --unverified`",
+        "15 nine: Key is not in the journal",
         "15 nine: TransactionId must not be an error value of a spreadsheet",
+        "16 ten: Key is not in the journal",
         "16 ten: TransactionId must not begin or end with white space",
         "17 ?: Key must not be a formula of a spreadsheet",
         "18 ?: row has 6 cells, and the header has 5; a value with a comma needs quotes, and an amount needs a point and not a \
@@ -322,7 +324,7 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
     let text = workspace.resolving(&content).text().exits(2);
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!((&*text.stdout, lines[0]), ("", "INVALID, nothing was changed (exit code 2)"));
-    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 17));
+    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 19));
     assert_eq!(workspace.export(), before);
 }
 
@@ -457,7 +459,7 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
             assert_eq!(
                 message(&error),
                 "2 of 3 rows were resolved; line 3, two: two has changed since it was read: ada resolved it as not processed; \
-                 remove the resolved rows from the file and run it again"
+                 the same file may be given again: a resolved row changes nothing"
             );
             let document = ended.json();
             assert_eq!(document["resolved"]["processed"]["count"], 2);
@@ -980,6 +982,41 @@ fn only_what_is_resolved_the_same_way_is_left_as_it_is_d48() {
     }
 }
 
+/// A person fixes the file once.
+#[test]
+fn everything_that_is_wrong_with_a_row_is_told_at_once() {
+    let workspace = Workspace::open();
+    workspace.lose_responses(["one", "two"]);
+    workspace.charge("paid").exits(0);
+    let content = "Key,Attempt,Revision,TransactionId,Verdict,Note\n\
+        one,x,y,txn_of_nobody,rejected,\n\
+        two,9,,txn_1,not processed,\u{200b}\n\
+        nobody,x,,,maybe,\n\
+        none,1,,,processed,\n\
+        paid,1,z,,rejected,\n";
+    workspace.refuses(
+        content,
+        [
+            "2 one: Note is required where the verdict is rejected: say how you know",
+            "2 one: Attempt must be a number",
+            "2 one: Revision must be a number",
+            "2 one: TransactionId is not known to the service (HTTP 404); the id of a rejected payment may be left empty",
+            "3 two: TransactionId must be empty where the verdict is not processed",
+            "3 two: Note is required where the verdict is not processed: say how you know",
+            "3 two: Attempt is 9, and the newest is 1: if the row is about attempt 9, resolve it alone with \
+             `payments journal resolve two --attempt 9`",
+            "4 nobody: Verdict must be processed, rejected, not processed, or empty",
+            "4 nobody: Attempt must be a number",
+            "4 nobody: Key is not in the journal",
+            "5 none: TransactionId is required where the verdict is processed",
+            "5 none: Key is not in the journal",
+            "6 paid: Note is required where the verdict is rejected: say how you know",
+            "6 paid: Revision must be a number",
+            "6 paid: Key is not unknown but processed: remove this row from the file",
+        ],
+    );
+}
+
 #[test]
 fn only_unknown_keys_of_the_same_service_are_counted() {
     let workspace = Workspace::open();
@@ -988,13 +1025,22 @@ fn only_unknown_keys_of_the_same_service_are_counted() {
         workspace.charging(key, TOKEN_PAYMENT).with(["--merchant", merchant]).end().exits(5);
     }
     let left = |rows: &str| {
-        let ended = workspace.resolving(format!("Key,Note,Verdict\n{rows}")).end().exits(0);
-        ended.json()["still_unknown"]["count"].clone()
+        let run = || workspace.resolving(format!("Key,Note,Verdict\n{rows}"));
+        let [document, text] = [run().end().exits(0).json(), json!(run().text().exits(0).stdout)];
+        let count = |name: &str| document[name]["count"].as_u64();
+        (count("still_unknown"), count("unknown_at_other_services"), text)
     };
-    assert_eq!(left("one,gone,not processed\n"), 1);
-    assert_eq!(left("two,gone,not processed\n"), 0);
-    // Nothing says whose they are.
-    assert_eq!(left("of-toys,,\n"), 1);
+    let elsewhere = "unknown at other services, and not counted above: 1 intent, 45.00; see ";
+    for (rows, here, others) in [
+        ("one,gone,not processed\n", 1, Some(1)),
+        ("two,gone,not processed\n", 0, Some(1)),
+        // Nothing says whose they are.
+        ("of-toys,,\n", 1, None),
+    ] {
+        let (still_unknown, at_others, text) = left(rows);
+        assert_eq!((still_unknown, at_others), (Some(here), others), "{rows}");
+        assert_eq!(text.as_str().unwrap().contains(elsewhere), others.is_some(), "{text}");
+    }
 }
 
 /// A declined payment's id too: another merchant's key finds none of them.

@@ -402,6 +402,29 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
     }
 }
 
+/// Nobody could read who decided, or why.
+#[test]
+fn name_or_note_that_shows_nothing_is_refused_d48() {
+    let workspace = Workspace::open();
+    workspace.lose_response("one");
+    workspace.charging("two", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong").end().failed(6);
+    let (before, service) = (workspace.export(), workspace.sandbox.base_url());
+    for blank in ["", " ", "\u{200b}", "\u{feff}\u{ad}", "\u{202e}\u{3164}"] {
+        for line in [
+            format!("resolve one --not-processed --note n --by '{blank}'"),
+            format!("resolve one --rejected --by ada --note '{blank}'"),
+            format!("retry --key two --by '{blank}'"),
+            format!("accept-history --nothing-was-sent --by '{blank}'"),
+            format!("forget-service {service} --count 2 --by '{blank}'"),
+        ] {
+            workspace.journals(&line).exits(2);
+            assert_eq!(workspace.export(), before, "{line}");
+        }
+        workspace.resolving(format!("Key,Verdict,Note\none,rejected,{blank}\n")).end().exits(2);
+        assert_eq!(workspace.export(), before);
+    }
+}
+
 #[test]
 fn api_key_or_card_number_is_in_no_name_or_note_that_the_journal_keeps() {
     let workspace = Workspace::open();

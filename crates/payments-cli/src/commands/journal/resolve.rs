@@ -4,6 +4,7 @@ use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
 };
+use payments_model::unversioned::is_blank;
 use payments_model::{TransactionRecord, mask};
 
 use super::resolution::{
@@ -48,7 +49,7 @@ pub(super) async fn run(
         return Err(Failure::usage(message).into());
     }
     let key = key.expect("a key is required without a file");
-    let note = note.filter(|text| !text.trim().is_empty());
+    let note = note.filter(|text| !is_blank(text));
     if processed.is_none() && note.is_none() {
         let what = if rejected.is_some() { "rejected" } else { "not processed" };
         let by = if by.is_err() { ", and give --by NAME: the login name is not known" } else { "" };

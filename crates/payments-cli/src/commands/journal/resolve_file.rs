@@ -52,7 +52,7 @@ pub(super) async fn run(
     let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     drop(files);
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-    let (client, settings, keys) = if rows.iter().any(ResolutionRow::is_looked_up) {
+    let (client, settings, keys) = if rows.iter().any(|row| row.id().is_some()) {
         let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
         prepared.settings.require_one_key()?;
         let keys = prepared.settings.keys.clone();
@@ -115,8 +115,8 @@ pub(super) async fn is_done(path: &Path, place: &JournalPlace, journal: &Journal
     }
     for row in rows {
         let found = journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
-        let said = row.verdict.about(found.as_ref());
-        if !found.zip(said.ok()).is_some_and(|(intent, verdict)| row.is_recorded(&intent, &verdict)) {
+        let said = row.verdict.as_ref().and_then(|verdict| verdict.about(found.as_ref()).ok());
+        if !found.zip(said).is_some_and(|(intent, verdict)| row.is_recorded(&intent, &verdict)) {
             return Ok(false);
         }
     }
@@ -139,6 +139,8 @@ struct FileResult {
 /// The keys that are unknown afterwards, of the services that the files are about. A key whose entry was lost may be of any.
 struct StillUnknown {
     sum: IntentSum,
+    /// Those of other services, of which these files say nothing.
+    elsewhere: IntentSum,
     /// The files that have an unfilled row for each of these keys; empty if they have not.
     files: Vec<String>,
 }
@@ -156,14 +158,18 @@ async fn still_unknown(
     let would_be_resolved: HashSet<_> = about_newest.map(|row| &row.intent.key).collect();
     let resolved = result.resolved.iter().map(|row| &row.intent).chain(&result.already_so);
     let services: HashSet<_> = resolved.filter_map(|it| it.service.as_deref()).chain(service).collect();
-    let is_asked_for = |intent: &Intent| {
-        let of_one = intent.service.as_deref().is_none_or(|service| services.contains(service));
-        (services.is_empty() || of_one) && !would_be_resolved.contains(&intent.key)
+    let is_elsewhere = |intent: &Intent| {
+        !services.is_empty() && intent.service.as_deref().is_some_and(|service| !services.contains(service))
     };
     let unfilled: HashMap<_, _> = result.left_alone.iter().map(|row| (&row.key, row.place.number)).collect();
-    let (mut sum, mut files) = (IntentSum::default(), Some(BTreeSet::new()));
+    let [mut sum, mut elsewhere] = [IntentSum::default(); 2];
+    let mut files = Some(BTreeSet::new());
     let counted = for_each_page(journal, &[StateName::Unknown], |intents| {
-        for intent in intents.iter().filter(|intent| is_asked_for(intent)) {
+        for intent in intents.iter().filter(|intent| !would_be_resolved.contains(&intent.key)) {
+            if is_elsewhere(intent) {
+                elsewhere.add(intent);
+                continue;
+            }
             sum.add(intent);
             let file = unfilled.get(&intent.key).copied();
             files = files.take().zip(file).map(|(files, file)| files.into_iter().chain([file]).collect());
@@ -172,7 +178,7 @@ async fn still_unknown(
     });
     counted.await.ok()?;
     let files: Option<Vec<_>> = files.into_iter().flatten().map(|number| names[number].clone()).collect();
-    Some(StillUnknown { sum, files: files.unwrap_or_default() })
+    Some(StillUnknown { sum, elsewhere, files: files.unwrap_or_default() })
 }
 
 /// What the file says about the key, and what the service's record shows, for a person who compares them.
@@ -216,7 +222,7 @@ async fn write(
             _ => resolution,
         };
         // As if the row were resolved alone.
-        let service = service.filter(|_| row.is_looked_up() || needs_service(intent, verdict));
+        let service = service.filter(|_| row.id().is_some() || needs_service(intent, verdict));
         let writing = async {
             match service {
                 Some(service) => journal.resolve_of_service(intent, resolution, service).await,
@@ -256,7 +262,7 @@ async fn write(
         }
         let why = if left.is_empty() { stopped.message } else { left.join("; ") };
         let message = format!(
-            "{} of {count} rows were resolved; {why}; remove the resolved rows from the file and run it again",
+            "{} of {count} rows were resolved; {why}; the same file may be given again: a resolved row changes nothing",
             resolved.len()
         );
         Failure { outcome: FailedOutcome::NotProcessed, message, ..stopped }
@@ -293,6 +299,7 @@ impl FileResult {
             left_alone: self.left_alone.len(),
             already_so: (!self.already_so.is_empty()).then_some(self.already_so.len()),
             still_unknown: self.still_unknown.as_ref().map(|left| left.sum),
+            unknown_at_other_services: self.elsewhere(),
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
         let written = super::write(what, output, &document, |_| self.lines());
@@ -344,14 +351,29 @@ impl FileResult {
             (false, true) => "run it without --dry-run\n",
             (false, false) => "",
         };
-        match self.still_unknown.as_ref().filter(|_| !self.is_dry_run) {
-            None => {}
+        let list = || of_journal("list --unresolved");
+        match &self.still_unknown {
+            Some(_) if self.is_dry_run => {}
+            None => {
+                text.extend([format!(
+                    "still unknown: the journal could not be read again; see `{}`\n",
+                    list()
+                )]);
+            }
             Some(StillUnknown { sum: IntentSum { count: 0, .. }, .. }) => {
                 text.push_str("still unknown: no key\n");
             }
-            Some(StillUnknown { sum, files }) => text += &what_is_left(sum, files),
+            Some(StillUnknown { sum, files, .. }) => text += &what_is_left(sum, files),
         }
+        text.extend(self.elsewhere().map(|sum| {
+            format!("unknown at other services, and not counted above: {}; see `{}`\n", sum.shown(), list())
+        }));
         text
+    }
+
+    /// The keys that stay unknown at other services, if there are any.
+    fn elsewhere(&self) -> Option<IntentSum> {
+        self.still_unknown.as_ref().map(|left| left.elsewhere).filter(|sum| sum.count > 0)
     }
 }
 
@@ -386,5 +408,7 @@ struct Document<'a> {
     already_so: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     still_unknown: Option<IntentSum>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unknown_at_other_services: Option<IntentSum>,
     intents: Vec<ResolvedIntent<'a>>,
 }

@@ -1,6 +1,7 @@
 //! `payments journal retry`.
 
 use payments_journal::{IntentState, Journal, Reopened, StateName, StoreError};
+use payments_model::unversioned::is_blank;
 use serde::Serialize;
 
 use super::show::no_such_key;
@@ -24,7 +25,7 @@ pub(super) async fn run(
     let RetryArguments { statuses, key, note, by } = asked;
     let keys = KnownKeys::in_environment();
     let by = keys.mask(&resolution::person(by.clone())?);
-    let note = note.as_ref().filter(|text| !text.trim().is_empty()).map(|note| keys.mask(note));
+    let note = note.as_ref().filter(|text| !is_blank(text)).map(|note| keys.mask(note));
     let note = note.as_deref();
     let service = if key.is_none() { named_service(options)? } else { None };
     let journal = place.open(OpenFor::Changing).await?;

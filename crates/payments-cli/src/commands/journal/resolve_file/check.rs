@@ -68,19 +68,10 @@ impl Check<'_> {
                 continue;
             }
             let found = self.journal.find(&row.key).await.map_err(|error| Failure::of_store(&error))?;
-            let said = match self.verdict(&row, found.as_ref()) {
-                Ok(said) => said,
-                Err(problem) => {
-                    problems.push(problem);
-                    continue;
-                }
-            };
-            let Some(intent) = found else { continue };
-            if !matches!(said, Said::Nothing) {
-                for (field, rule) in mismatches(&row, &intent, &said) {
-                    problems.push(row.problem(field, rule));
-                }
-            }
+            let mut wrong = Vec::new();
+            let said = self.said(&row, found.as_ref(), &mut wrong);
+            problems.extend(wrong);
+            let (Some(said), Some(intent)) = (said, found) else { continue };
             match said {
                 Said::Nothing => checked.left_alone.push(row.left_alone()),
                 Said::AlreadySo => checked.already_so.push(intent),
@@ -90,30 +81,70 @@ impl Check<'_> {
         Ok(checked)
     }
 
-    /// What the row says about the key's intent. An error if it cannot resolve the key.
-    fn verdict(&self, row: &ResolutionRow, found: Option<&Intent>) -> Result<Said, Problem> {
+    /// What the row says about the key's intent, and all that is wrong with it. `None` if nothing can be said, or if the transaction
+    /// need not be looked up to know that.
+    fn said(&self, row: &ResolutionRow, found: Option<&Intent>, wrong: &mut Vec<Problem>) -> Option<Said> {
         // A key that is in the journal was accepted before. No other problem may show the key of this row.
         if found.is_none() && self.is_like_a_card(row.key.as_str()) {
-            return Err(row.problem_without_key("Key", card_like_ids::refusal("Key")));
+            wrong.push(row.problem_without_key("Key", card_like_ids::refusal("Key")));
+            return None;
         }
-        let problem = |field, rule: String| row.problem(field, rule);
-        if let Some(rule) = row.verdict.id().and_then(|id| self.secret_rule(id, found)) {
-            return Err(problem("TransactionId", rule));
+        if found.is_none() {
+            wrong.push(row.problem("Key", "is not in the journal"));
+        }
+        let verdict = self.verdict(row, found, wrong);
+        let intent = found?;
+        if row.verdict.is_some() && row.says_nothing(intent) {
+            return Some(Said::Nothing);
+        }
+        if let Some(rule) = self.of_another_service(row, intent) {
+            wrong.push(row.problem("Key", rule).of_a_setting());
+            return None;
+        }
+        let said = match verdict? {
+            verdict if row.is_already_so(intent, &verdict) => Said::AlreadySo,
+            verdict => Said::New(verdict),
+        };
+        if let Said::New(verdict) = &said
+            && let Some(rule) = self.why_not(row, intent, verdict)
+        {
+            wrong.push(row.problem("Key", rule));
+            return None;
+        }
+        let mismatches = mismatches(row, intent, &said).into_iter();
+        let mismatches = mismatches.filter(|(field, _)| !row.broken.contains(field));
+        wrong.extend(mismatches.map(|(field, rule)| row.problem(field, rule)));
+        Some(said)
+    }
+
+    /// The verdict of the row, if its id can be shown and looked up.
+    fn verdict(
+        &self,
+        row: &ResolutionRow,
+        found: Option<&Intent>,
+        wrong: &mut Vec<Problem>,
+    ) -> Option<Verdict> {
+        let mut refuse = |field, rule: String| wrong.push(row.problem(field, rule));
+        if let Some(rule) = row.id().and_then(|id| self.secret_rule(id, found)) {
+            refuse("TransactionId", rule);
+            return None;
         }
         if found.is_some_and(|intent| row.says_nothing(intent)) {
-            return Ok(Said::Nothing);
+            return None;
         }
-        if let Some((column, has)) = &row.against {
+        if let Some((column, has)) = row.against.as_ref().filter(|_| !row.broken.contains(&"row")) {
             let rule = format!(
                 "has {has} in the column {column}, and an id without a verdict is a payment that was made: write the \
                  verdict into a column Verdict"
             );
-            return Err(problem("row", rule));
+            refuse("row", rule);
         }
-        let verdict = row.verdict.about(found).map_err(|error| {
+        let verdict = row.verdict.as_ref()?.about(found);
+        let verdict = verdict.map_err(|error| {
             let rule = error.violations().first().map_or("is invalid", |it| it.rule());
-            problem("TransactionId", rule.to_owned())
-        })?;
+            refuse("TransactionId", rule.to_owned());
+        });
+        let verdict = verdict.ok()?;
         if let Some(id) = to_look_up(&verdict, found)
             && id.path_segment().is_err()
         {
@@ -125,23 +156,14 @@ impl Check<'_> {
                 }
                 _ => format!("cannot be looked up{MAY_BE_EMPTY}"),
             };
-            return Err(problem("TransactionId", rule));
+            refuse("TransactionId", rule);
+            return None;
         }
-        let Some(intent) = found else { return Err(problem("Key", "is not in the journal".to_owned())) };
-        if let Some(rule) = self.of_another_service(row, intent) {
-            return Err(problem("Key", rule).of_a_setting());
-        }
-        if row.is_already_so(intent, &verdict) {
-            return Ok(Said::AlreadySo);
-        }
-        match self.why_not(row, intent, &verdict) {
-            Some(rule) => Err(problem("Key", rule)),
-            None => Ok(Said::New(verdict)),
-        }
+        Some(verdict)
     }
 
     fn of_another_service(&self, row: &ResolutionRow, intent: &Intent) -> Option<String> {
-        let called = self.service.filter(|called| row.is_looked_up() && !intent.is_of(called))?;
+        let called = self.service.filter(|called| row.id().is_some() && !intent.is_of(called))?;
         let recorded = intent.service.as_deref().unwrap_or_default();
         Some(format!(
             "belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \

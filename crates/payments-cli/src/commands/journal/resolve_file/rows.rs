@@ -6,7 +6,7 @@ use std::fmt;
 
 use payments_journal::{Intent, IntentKey, IntentState, Verdict};
 use payments_model::Amount;
-use payments_model::unversioned::printable_field_name;
+use payments_model::unversioned::{is_blank, printable_field_name};
 
 use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
@@ -44,7 +44,10 @@ impl fmt::Display for Place {
 pub(super) struct ResolutionRow {
     pub(super) place: Place,
     pub(super) key: IntentKey,
-    pub(super) verdict: TypedVerdict,
+    /// `None` if it cannot be read, or lacks its id.
+    pub(super) verdict: Option<TypedVerdict>,
+    /// The fields that break a rule by themselves.
+    pub(super) broken: Vec<&'static str>,
     /// Whether a person says so: in the column Verdict, or with an id in a file that a person wrote. An export has the ids that
     /// the journal knows.
     pub(super) is_decided: bool,
@@ -76,9 +79,9 @@ impl ResolutionRow {
         self.problem_without_key(field, rule).of(&self.key)
     }
 
-    /// Whether its transaction is looked up: also the declined one that it names, which must be the key's own.
-    pub(super) fn is_looked_up(&self) -> bool {
-        self.verdict.id().is_some()
+    /// The id that it names.
+    pub(super) fn id(&self) -> Option<&str> {
+        self.verdict.as_ref().and_then(TypedVerdict::id)
     }
 
     /// Whether it names a transaction of an attempt that moved no money, as far as the journal knows, or of an earlier one. The row
@@ -90,7 +93,7 @@ impl ResolutionRow {
             _ => intent.processed_as().is_none(),
         };
         let is_earlier = self.attempt.is_some_and(|number| number < intent.attempts);
-        matches!(self.verdict, TypedVerdict::Processed(_))
+        matches!(self.verdict, Some(TypedVerdict::Processed(_)))
             && self.revision == Some(intent.revision)
             && self.attempt.is_some_and(|number| number <= intent.attempts)
             && (may_give_way || is_earlier)
@@ -127,7 +130,7 @@ impl ResolutionRow {
             _ => intent.transaction_id(),
         };
         let named = named.filter(|_| !self.is_decided);
-        named.is_some_and(|named| self.verdict.id().is_some_and(|id| is_written_as(named, id)))
+        named.zip(self.id()).is_some_and(|(named, id)| is_written_as(named, id))
     }
 }
 
@@ -171,11 +174,12 @@ fn read_one(
             let rule = format!("is the same as in {first}");
             problems.push(Problem::new(line, "Key", rule).of(&key));
         }
-        match columns.row(&table, &place, &key) {
-            Ok(Ok(row)) => rows.push(row),
-            Ok(Err(says_nothing)) => left_alone.push(says_nothing),
-            Err((field, rule)) => problems.push(Problem::new(line, field, rule).of(&key)),
+        let mut broken = Broken::default();
+        match columns.row(&table, &place, &key, &mut broken) {
+            Ok(row) => rows.push(row),
+            Err(says_nothing) => left_alone.push(says_nothing),
         }
+        problems.extend(broken.0.into_iter().map(|(field, rule)| Problem::new(line, field, rule).of(&key)));
     }
     // Without rows, `reconcile` found nothing.
     if !is_of_reconcile(table.headings()) {
@@ -242,104 +246,117 @@ impl Columns {
     }
 
     /// The cell of a column, unless it is empty.
-    fn cell(&self, table: &Table<'_>, name: &'static str) -> Result<Option<String>, Broken> {
-        let Some(place) = self.places.get(name) else { return Ok(None) };
-        let text = table.text(*place).map_err(|rule| (name, rule))?;
-        Ok(Some(text).filter(|text| !text.is_empty()))
+    fn cell(&self, table: &Table<'_>, name: &'static str, broken: &mut Broken) -> Option<String> {
+        let text = broken.or_add(name, table.text(*self.places.get(name)?))?;
+        Some(text).filter(|text| !text.is_empty())
     }
 
-    /// The verdict of the row, and its word; `None` if it says nothing.
+    /// What the row says, and whether in a column Verdict; `None` if it says nothing.
     fn verdict(
         &self,
         table: &Table<'_>,
         has_note: bool,
-    ) -> Result<Option<(TypedVerdict, Option<Word>)>, Broken> {
-        let cell = |field, index| table.text(index).map_err(|rule| (field, rule));
+        broken: &mut Broken,
+    ) -> Option<(Option<TypedVerdict>, bool)> {
         for index in &self.foreign {
-            if matches!(word_of(&[cell("row", *index)?]), Ok(Some(_))) {
+            let cell = broken.or_add("row", table.text(*index));
+            if matches!(word_of(cell.as_slice()), Ok(Some(_))) {
                 let name = printable_field_name(&table.headings()[*index]);
                 let rule =
                     format!("has a verdict in the column {name}: name that column Verdict, or remove it");
-                return Err(("row", rule));
+                broken.add("row", rule);
             }
         }
-        let id = self.cell(table, "TransactionId")?;
-        let verdicts =
-            self.verdicts.iter().map(|index| cell("Verdict", *index)).collect::<Result<Vec<_>, _>>()?;
-        let word = word_of(&verdicts).map_err(|rule| ("Verdict", rule.to_owned()))?;
+        let id = self.cell(table, "TransactionId", broken);
+        let cells = self.verdicts.iter().filter_map(|index| broken.or_add("Verdict", table.text(*index)));
+        let word = word_of(&cells.collect::<Vec<_>>());
+        let Some(word) = broken.or_add("Verdict", word.map_err(str::to_owned)) else {
+            return Some((None, true));
+        };
         let verdict = match (word, id) {
-            (None, None) => return Ok(None),
-            (None | Some(Word::Processed), Some(id)) => TypedVerdict::Processed(id),
-            (Some(Word::Rejected), id) => TypedVerdict::Rejected(id),
-            (Some(Word::NotProcessed), None) => TypedVerdict::NotProcessed,
+            (None, None) if broken.0.is_empty() => return None,
+            (None, None) => None,
+            (None | Some(Word::Processed), Some(id)) => Some(TypedVerdict::Processed(id)),
             (Some(Word::Processed), None) => {
-                return Err(("TransactionId", "is required where the verdict is processed".to_owned()));
+                broken.add("TransactionId", "is required where the verdict is processed");
+                None
             }
-            (Some(Word::NotProcessed), Some(_)) => {
-                return Err(("TransactionId", "must be empty where the verdict is not processed".to_owned()));
+            (Some(Word::Rejected), id) => Some(TypedVerdict::Rejected(id)),
+            (Some(Word::NotProcessed), id) => {
+                if id.is_some() {
+                    broken.add("TransactionId", "must be empty where the verdict is not processed");
+                }
+                Some(TypedVerdict::NotProcessed)
             }
         };
-        if !has_note && !matches!(verdict, TypedVerdict::Processed(_)) {
-            let what = if word == Some(Word::Rejected) { "rejected" } else { "not processed" };
-            return Err(("Note", format!("is required where the verdict is {what}: say how you know")));
+        if let Some(word @ (Word::Rejected | Word::NotProcessed)) = word
+            && !has_note
+        {
+            let what = if word == Word::Rejected { "rejected" } else { "not processed" };
+            broken.add("Note", format!("is required where the verdict is {what}: say how you know"));
         }
-        Ok(Some((verdict, word)))
+        Some((verdict, word.is_some()))
     }
 
     /// The column that says something else than that a payment was made, and what it has. What stands in a column of statuses means
     /// something else to each processor.
-    fn against(&self, table: &Table<'_>) -> Result<Option<(String, String)>, Broken> {
-        for index in self.foreign.iter().chain(self.places.get("Note")) {
-            let (heading, cell) =
-                (&table.headings()[*index], table.text(*index).map_err(|rule| ("row", rule))?);
+    fn against(&self, table: &Table<'_>) -> Option<(String, String)> {
+        self.foreign.iter().chain(self.places.get("Note")).find_map(|index| {
+            let heading = &table.headings()[*index];
+            // One that cannot be read is a problem already.
+            let cell = table.text(*index).ok()?;
             let is_no = self.places.get("Note") == Some(index) && status_words::begins_with_no(&cell);
             let is_status = status_words::is_status_column(heading) && !cell.trim().is_empty();
             let has = match status_words::against_a_charge(&cell) {
                 Some(word) => format!("the word {word}"),
                 None if is_no => "something".to_owned(),
-                None if !is_status && status_words::against_in_column(heading, &cell).is_none() => continue,
+                None if !is_status && status_words::against_in_column(heading, &cell).is_none() => {
+                    return None;
+                }
                 None if cell.trim().is_empty() => "nothing".to_owned(),
                 None => "something".to_owned(),
             };
-            return Ok(Some((printable_field_name(heading).to_string(), has)));
-        }
-        Ok(None)
+            Some((printable_field_name(heading).to_string(), has))
+        })
     }
 
-    /// The row, if it says something. The error is the field that breaks a rule, and the rule.
+    /// The row, if it says something, and every rule that it breaks by itself.
     fn row(
         &self,
         table: &Table<'_>,
         place: &Place,
         key: &IntentKey,
-    ) -> Result<Result<ResolutionRow, LeftAlone>, Broken> {
-        let note = self.cell(table, "Note")?.filter(|text| !text.trim().is_empty());
+        broken: &mut Broken,
+    ) -> Result<ResolutionRow, LeftAlone> {
+        let note = self.cell(table, "Note", broken).filter(|text| !is_blank(text));
         let (place, key) = (place.clone(), key.clone());
-        let Some((verdict, word)) = self.verdict(table, note.is_some())? else {
-            return Ok(Err(LeftAlone { place, key, has_note: note.is_some() }));
+        let Some((verdict, has_word)) = self.verdict(table, note.is_some(), broken) else {
+            return Err(LeftAlone { place, key, has_note: note.is_some() });
         };
-        let text = |name| {
-            let cell = self.cell(table, name)?.map(|text| text.trim().to_owned());
-            Ok::<_, Broken>(cell.filter(|text| !text.is_empty()))
+        let mut text = |name| {
+            let cell = self.cell(table, name, broken)?.trim().to_owned();
+            Some(cell).filter(|text| !text.is_empty())
         };
-        let number = |name| {
-            let number = text(name)?.map(|text| text.parse::<u64>());
-            number.transpose().map_err(|_| (name, "must be a number".to_owned()))
+        let [attempt, revision, amount] = ["Attempt", "Revision", "amount"].map(&mut text);
+        let [service, begun_at] = ["Service", "BegunAt"].map(text);
+        let mut number = |name, cell: Option<String>| {
+            broken.or_add(name, cell?.parse::<u64>().map_err(|_| "must be a number".to_owned()))
         };
-        let attempt = number("Attempt")?.map(|number| u32::try_from(number).unwrap_or(u32::MAX));
-        let revision = number("Revision")?;
-        let amount = text("amount")?.map(|text| text.replace(self.decimal_mark, ".").parse());
-        let amount = amount
-            .transpose()
-            .map_err(|_| ("amount", "cannot be read: write it as it was exported".to_owned()))?;
-        let (service, begun_at) = (text("Service")?, text("BegunAt")?);
-        let is_found = word.is_none() && verdict.id().is_some();
-        let against = if is_found { self.against(table)? } else { None };
-        let is_decided = word.is_some() || !self.is_exported;
-        Ok(Ok(ResolutionRow {
+        let attempt = number("Attempt", attempt).map(|number| u32::try_from(number).unwrap_or(u32::MAX));
+        let revision = number("Revision", revision);
+        let amount = amount.and_then(|text| {
+            let amount = text.replace(self.decimal_mark, ".").parse();
+            let rule = "cannot be read: write it as it was exported";
+            broken.or_add("amount", amount.map_err(|_| rule.to_owned()))
+        });
+        let is_found = !has_word && verdict.as_ref().is_some_and(|verdict| verdict.id().is_some());
+        let against = if is_found { self.against(table) } else { None };
+        let is_decided = has_word || !self.is_exported;
+        Ok(ResolutionRow {
             place,
             key,
             verdict,
+            broken: broken.0.iter().map(|(field, _)| *field).collect(),
             is_decided,
             note,
             attempt,
@@ -348,12 +365,23 @@ impl Columns {
             service,
             begun_at,
             against,
-        }))
+        })
     }
 }
 
-/// The field that breaks a rule, and the rule.
-type Broken = (&'static str, String);
+/// The fields of a row that break a rule by themselves, each with the rule.
+#[derive(Default)]
+struct Broken(Vec<(&'static str, String)>);
+
+impl Broken {
+    fn add(&mut self, field: &'static str, rule: impl Into<String>) {
+        self.0.push((field, rule.into()));
+    }
+
+    fn or_add<T>(&mut self, field: &'static str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|rule| self.add(field, rule)).ok()
+    }
+}
 
 /// The words of the column Verdict.
 #[derive(Clone, Copy, PartialEq, Eq)]
