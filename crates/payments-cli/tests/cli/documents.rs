@@ -148,10 +148,15 @@ fn assert_session<'a>(
 
     let mut script = String::new();
     let mut shown = String::new();
-    for line in lines {
+    let mut lines = lines.peekable();
+    while let Some(line) = lines.next() {
         if let Some(command) = line.strip_prefix("$ ") {
+            let mut command = command.to_owned();
+            while let Some(more) = lines.next_if(|more| more.starts_with("> ")) {
+                command.extend(["\n", &more["> ".len()..]]);
+            }
             // The output includes errors. The empty line separates it from the next command.
-            script.extend(["echo '$'\n", command, "\necho\n"]);
+            script.extend(["echo '$'\n", &command, "\necho\n"]);
             shown.push_str("$\n");
         } else {
             shown.extend([line, "\n"]);

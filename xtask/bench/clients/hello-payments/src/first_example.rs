@@ -18,14 +18,15 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ip_address: "203.0.113.7",
     };
     let amount = Amount::from_cents(10_50);
-    let sale = CardTransaction::builder(amount, TransactionType::Sale, ConvenienceFee::Inactive, card, payer).build()?;
+    let (kind, fee) = (TransactionType::Sale, ConvenienceFee::Inactive);
+    let sale = CardTransaction::builder(amount, kind, fee, card, payer).build()?;
 
     match client.process_card(&sale).await {
         Ok(charged) => println!("processed: transaction {}", charged.transaction_id),
         Err(error) => match error.outcome() {
             Outcome::NotProcessed => println!("you were not charged ({error:#})"),
             Outcome::Rejected => println!("the payment was refused ({error:#})"),
-            Outcome::Unknown => println!("we are checking your payment ({error:#})"), // never send it again
+            Outcome::Unknown => println!("we are checking it ({error:#})"), // never send it again
         },
     }
     Ok(())
