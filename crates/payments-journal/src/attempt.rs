@@ -123,6 +123,30 @@ fn answer_of<T>(found: Intent, new: NewAttempt) -> CallResult<T> {
 }
 
 /// A payment or void that was processed: by this call, or by an earlier one with the same key.
+///
+/// ```
+/// use payments_core::model::TransactionRecord;
+/// use payments_journal::Journaled;
+///
+/// fn log(charged: &Journaled<TransactionRecord>) {
+///     println!("paid as {}", charged.transaction_id);
+///     // `None` from an earlier call, of which the journal has only the id.
+///     if let Some(response) = &charged.response {
+///         println!("{} {:?}", response.http_status(), response.call_id());
+///         println!("{:?}", response.amount.value()); // a field of the record
+///     }
+///     // It is paid all the same: these are for a person, who needs the id.
+///     if let Some(error) = &charged.write_error {
+///         println!("not recorded: {error}");
+///     }
+///     if let Some(other) = &charged.same_transaction_as {
+///         println!("{other} has the same transaction");
+///     }
+///     if let Some(intent) = &charged.second_charge {
+///         println!("{} may have been charged twice", intent.key);
+///     }
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Journaled<T> {

@@ -190,7 +190,16 @@ impl Error {
         }
     }
 
-    /// The client's error, if this call reached the client and the outcome is that of this call.
+    /// The client's error, if this call reached the client and the outcome is that of this call: the HTTP status, how long to wait
+    /// and the [call id](payments_core::FailedCall::call_id). `None` if the journal answered.
+    ///
+    /// ```
+    /// fn log(error: &payments_journal::Error) {
+    ///     let Some(call) = error.call_error() else { return };
+    ///     let status = call.http_status().map(|status| status.as_u16());
+    ///     println!("{status:?} {:?} {:?}", call.retry_after(), call.failed_call().call_id());
+    /// }
+    /// ```
     pub fn call_error(&self) -> Option<&payments_core::Error> {
         let Cause::Call(error) = &self.0.cause else { return None };
         Some(error)

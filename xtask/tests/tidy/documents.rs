@@ -1,6 +1,7 @@
 //! Rules about documents: they exist, their links, tests and commands exist, and every decision has a test.
 
 use std::collections::BTreeSet;
+use std::fs;
 
 use super::workspace::{Workspace, has_extension, lines_with};
 
@@ -13,7 +14,7 @@ pub(super) fn documents_exist(workspace: &Workspace) -> Vec<String> {
     missing.map(|path| format!("{path}: this document is missing: write it")).collect()
 }
 
-/// An example that is never compiled soon stops working.
+/// An example that is never compiled soon stops working. One that is too wide for a page is not read.
 pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> Vec<String> {
     let compiled = workspace.read("tests/lib.rs");
     let is_for_users = |path: &&String| match path.rsplit_once('/') {
@@ -21,13 +22,22 @@ pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> Vec<S
         Some((folder, name)) => folder.starts_with("crates/") && name == "README.md",
         None => *path == "README.md",
     };
-    let documents = workspace.files.iter().filter(is_for_users);
-    let documents = documents.filter(|path| workspace.read(path).contains("\n```rust"));
-    let left_out = documents.filter(|path| !compiled.contains(&format!("include_str!(\"../{path}\")")));
-    left_out
-        .map(|path| format!("{path}: its examples are not compiled: include it in tests/lib.rs"))
-        .collect()
+    let mut findings = Vec::new();
+    for path in workspace.files.iter().filter(is_for_users) {
+        let text = workspace.read(path);
+        let mut examples = text.split("\n```rust").skip(1).map(|rest| rest.split("\n```").next().unwrap());
+        let is_wide = |line: &str| line.chars().count() > WIDEST_LINE;
+        if let Some(line) = examples.clone().flat_map(str::lines).find(|line| is_wide(line)) {
+            findings.push(format!("{path}: break this line after at most {WIDEST_LINE} characters: {line}"));
+        }
+        if examples.next().is_some() && !compiled.contains(&format!("include_str!(\"../{path}\")")) {
+            findings.push(format!("{path}: its examples are not compiled: include it in tests/lib.rs"));
+        }
+    }
+    findings
 }
+
+const WIDEST_LINE: usize = 100;
 
 /// The README names the command that CI runs.
 pub(super) fn one_command_tests_everything(workspace: &Workspace) -> Vec<String> {
@@ -36,21 +46,35 @@ pub(super) fn one_command_tests_everything(workspace: &Workspace) -> Vec<String>
     silent.map(|path| format!("{path}: does not name `{command}`, which checks everything: add it")).collect()
 }
 
-/// Every link in a document points to an existing file or folder.
+/// Every link in a document points to an existing file or folder, and to a heading of it.
 pub(super) fn links_lead_somewhere(workspace: &Workspace) -> Vec<String> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| has_extension(path, "md")) {
-        let folder = workspace.root.join(path).parent().unwrap().to_owned();
-        let is_broken = |line: &str| local_links(line).any(|target| !folder.join(target).exists());
-        let broken = lines_with(&workspace.read(path), is_broken);
+        let file = workspace.root.join(path);
+        let is_broken = |target: &str| {
+            let (name, anchor) = target.split_once('#').unwrap_or((target, ""));
+            // A chapter of rustdoc has several files.
+            let anchor = if name.is_empty() && path.contains("/docs/") { "" } else { anchor };
+            let target = if name.is_empty() { file.clone() } else { file.parent().unwrap().join(name) };
+            let has_heading = |text: String| text.lines().any(|line| is_heading(line, anchor));
+            !target.exists() || !anchor.is_empty() && !fs::read_to_string(target).is_ok_and(has_heading)
+        };
+        let broken = lines_with(&workspace.read(path), |line| local_links(line).any(is_broken));
         findings.extend(broken.iter().map(|number| format!("{path}:{number}: a link has no target: fix it")));
     }
     findings
 }
 
+/// Whether this line is the heading that GitHub gives this anchor.
+fn is_heading(line: &str, anchor: &str) -> bool {
+    let words = line.trim_start_matches('#').trim().to_lowercase().replace(' ', "-");
+    line.starts_with('#')
+        && words.chars().filter(|it| it.is_alphanumeric() || "-_".contains(*it)).eq(anchor.chars())
+}
+
 /// The targets of Markdown links within the repository.
 fn local_links(line: &str) -> impl Iterator<Item = &str> {
-    let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ', '#']).next());
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
     targets.filter(|target| !target.is_empty() && !target.contains(':'))
 }
 
@@ -178,7 +202,9 @@ fn an_invariant_without_a_check_is_found() {
 #[test]
 fn only_links_within_the_repository_are_checked() {
     let line = "[a](src/a.rs) [b](https://example.com/b) [c](#c) [d](docs/d.md#part)";
-    assert_eq!(local_links(line).collect::<Vec<_>>(), ["src/a.rs", "docs/d.md"]);
+    assert_eq!(local_links(line).collect::<Vec<_>>(), ["src/a.rs", "#c", "docs/d.md#part"]);
+    assert!(is_heading("## After `Unknown`", "after-unknown"));
+    assert!(!is_heading("After `Unknown`", "after-unknown") && !is_heading("## After", "after-unknown"));
 }
 
 #[test]

@@ -489,7 +489,4 @@ fn the_documented_table_has_these_rows() {
         table,
         "run this test with UPDATE_DOCS=1 and review the change"
     );
-    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/outcomes.md");
-    let guide = std::fs::read_to_string(guide).unwrap();
-    assert!(guide.contains(&table), "the table of docs/outcomes.md differs from docs/outcome-table.md");
 }
