@@ -14,7 +14,7 @@ use payments_core::model::{
     GatewayCustomerId, MaskedCard, OtherFields, RawJson, Shipping, TokenTransaction, TransactionReceipt,
     TransactionRecord, TransactionRequest, TransactionTypeCode, Void,
 };
-use payments_core::transport::{BuildError, BuildErrorKind, ServerAddress};
+use payments_core::transport::{BuildError, BuildErrorKind, ProcessId, ServerAddress};
 use payments_core::unversioned::MeterObserver;
 use payments_core::{
     ApiKey, CallerHeaders, Client, Deadlines, Delivery, Endpoint, Error, GetCustomer, GetTransaction,
@@ -283,6 +283,7 @@ fn core(transcript: &Transcript, canaries: &Canaries) {
         assert!(call.as_mut().poll(&mut context).is_pending());
     }
     transcribe!(transcript, Deadlines::default());
+    transcribe!(transcript, ProcessId::from_bits(7));
     transcribe!(transcript, Delivery::Unknown);
     transcribe!(transcript, MeterObserver::new(&opentelemetry::global::meter("canary"), &endpoint));
     let mut headers = CallerHeaders::new();

@@ -54,11 +54,12 @@
 //! Every function blocks its thread until the journal has written, and a call until the service has responded. Use them in
 //! `spawn_blocking`, or use [the asynchronous journal](crate::Journal).
 
+use std::iter;
 use std::time::Duration;
-use std::{iter, process};
 
 use payments_core::VoidReceipt;
 use payments_core::blocking::Client;
+use payments_core::transport::ProcessId;
 use payments_model::{
     AchTransaction, CardTransaction, TokenTransaction, TransactionReceipt, TransactionRecord, Void,
 };
@@ -93,7 +94,7 @@ impl Store for crate::SqliteReader {}
 pub struct Journal {
     journal: crate::Journal,
     /// The process that opened it.
-    process: u32,
+    process: ProcessId,
 }
 
 impl Journal {
@@ -104,12 +105,12 @@ impl Journal {
     /// If the store cannot be read or written.
     pub fn open(store: impl Store) -> Result<Self, StoreError> {
         block_on(crate::Journal::open_with(store, Background::Thread))
-            .map(|journal| Self { journal, process: process::id() })
+            .map(|journal| Self { journal, process: ProcessId::current() })
     }
 
     /// See [`Journal::read_only`](crate::Journal::read_only).
     pub fn read_only(store: impl Store) -> Self {
-        Self { journal: crate::Journal::read_only(store), process: process::id() }
+        Self { journal: crate::Journal::read_only(store), process: ProcessId::current() }
     }
 
     /// See [`Journal::pages`](crate::Journal::pages). The iterator ends after an error.
@@ -137,7 +138,7 @@ impl Journal {
 
     /// Fails in a process that was forked from the journal's: its threads are not here, and its locks may be held for ever.
     fn check_process(&self) -> Result<(), StoreError> {
-        if self.process == process::id() { Ok(()) } else { Err(StoreError::poisoned(forked("the journal"))) }
+        if self.process.is_current() { Ok(()) } else { Err(StoreError::poisoned(forked("the journal"))) }
     }
 }
 

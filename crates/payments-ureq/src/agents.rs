@@ -1,9 +1,9 @@
 use std::iter;
 use std::mem;
-use std::process;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, RwLock};
 
+use payments_core::transport::ProcessId;
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 use ureq::Agent;
@@ -30,13 +30,13 @@ pub(crate) struct Agents {
 #[derive(Clone)]
 pub(crate) struct ProcessAgent {
     pub(crate) agent: Agent,
-    process: u32,
+    process: ProcessId,
     is_discarded: Arc<AtomicBool>,
 }
 
 impl ProcessAgent {
     fn new(tls: Arc<ClientConfig>, pool: Pool) -> Self {
-        Self { agent: new_agent(tls, pool), process: process::id(), is_discarded: Arc::default() }
+        Self { agent: new_agent(tls, pool), process: ProcessId::current(), is_discarded: Arc::default() }
     }
 
     /// Prevents further use of the agent: after a panic, its lock may be poisoned, and then each call would panic.
@@ -45,7 +45,7 @@ impl ProcessAgent {
     }
 
     fn is_of_this_process(&self) -> bool {
-        self.process == process::id()
+        self.process.is_current()
     }
 
     fn is_usable(&self) -> bool {

@@ -1,12 +1,11 @@
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::process;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use payments_core::transport::{ServerAddress, grace_after_stop};
+use payments_core::transport::{ProcessId, ServerAddress, grace_after_stop};
 use payments_core::{Deadlines, TransportError, TransportErrorKind};
 
 thread_local! {
@@ -18,7 +17,7 @@ thread_local! {
 /// One call: its server, its deadlines, and how far it got.
 pub(crate) struct Attempt {
     /// The process that made the call. A process that is forked during the call has a copy of it.
-    process: u32,
+    process: ProcessId,
     pub(crate) server: ServerAddress,
     connect_ends: Instant,
     total_ends: Cell<Instant>,
@@ -54,7 +53,7 @@ impl Attempt {
     pub(crate) fn run<T>(server: ServerAddress, deadlines: Deadlines, call: impl FnOnce(&Self) -> T) -> T {
         let now = Instant::now();
         let attempt = Rc::new(Self {
-            process: process::id(),
+            process: ProcessId::current(),
             server,
             connect_ends: now + deadlines.connect(),
             total_ends: Cell::new(now + deadlines.total()),
@@ -78,7 +77,7 @@ impl Attempt {
     }
 
     fn is_of_another_process(&self) -> bool {
-        self.process != process::id()
+        !self.process.is_current()
     }
 
     /// Checks the deadline and returns the time left: until the connect deadline while a connection is being opened, otherwise

@@ -5,12 +5,13 @@ use std::future::Future;
 use std::io::Error as IoError;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::process::id as process_id;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::thread::{Builder, sleep};
 use std::time::{Duration, Instant};
+
+use super::process_id::ProcessId;
 
 /// The threads of this process and of those that it was forked from. A forked process has a copy of its parent's memory, but
 /// not its threads, and a lock that another thread held at that moment is never released in it. So each process uses an
@@ -55,14 +56,16 @@ impl Future for SystemSleep {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        self.poll_with(TimerThread::of_this_process(), context)
+        // Only a sleep that begins after the fork can be in a process with the number of an ancestor: no runtime survives a fork.
+        let thread = self.thread.filter(|thread| thread.process().has_current_number());
+        self.poll_with(thread.or_else(TimerThread::of_this_process), context)
     }
 }
 
 impl Drop for SystemSleep {
     fn drop(&mut self) {
         // Not if the process was forked since the poll.
-        if let Some(thread) = self.thread.filter(|thread| thread.is_of(process_id())) {
+        if let Some(thread) = self.thread.filter(|thread| thread.process().has_current_number()) {
             thread.forget(self.end);
         }
     }
@@ -70,8 +73,8 @@ impl Drop for SystemSleep {
 
 /// A thread that wakes tasks.
 struct TimerThread {
-    /// The process that the thread is in; 0 if it is unused.
-    process: AtomicU32,
+    /// The [`ProcessId`] of the thread; 0 if it is unused.
+    process: AtomicU64,
     sleeps: Mutex<Sleeps>,
     /// Another sleep is the first to end.
     changed: Condvar,
@@ -85,22 +88,28 @@ struct Sleeps {
 impl TimerThread {
     const fn new() -> Self {
         let sleeps = Sleeps { is_running: false, wakers: BTreeMap::new() };
-        Self { process: AtomicU32::new(0), sleeps: Mutex::new(sleeps), changed: Condvar::new() }
+        Self { process: AtomicU64::new(0), sleeps: Mutex::new(sleeps), changed: Condvar::new() }
     }
 
     /// `None` if this process has more ancestors that slept than there are places.
     fn of_this_process() -> Option<&'static Self> {
-        let process = process_id();
-        THREADS.iter().find(|thread| thread.is_of(process) || thread.is_taken_by(process))
+        Self::place_of(ProcessId::current(), &THREADS)
     }
 
-    fn is_of(&self, process: u32) -> bool {
-        self.process.load(Ordering::Relaxed) == process
+    fn place_of(process: ProcessId, threads: &[Self]) -> Option<&Self> {
+        threads.iter().find(|thread| thread.process().is(process) || thread.is_taken_by(process))
     }
 
-    fn is_taken_by(&self, process: u32) -> bool {
-        let taken = self.process.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed);
-        taken.is_ok() || taken == Err(process)
+    fn process(&self) -> ProcessId {
+        ProcessId::from_bits(self.process.load(Ordering::Relaxed))
+    }
+
+    fn is_taken_by(&self, process: ProcessId) -> bool {
+        let (unused, ours) = (0, process.to_bits());
+        match self.process.compare_exchange(unused, ours, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => true,
+            Err(other) => ProcessId::from_bits(other).is(process),
+        }
     }
 
     /// Wakes the task at the end of the sleep. The first one starts the thread.
@@ -158,9 +167,9 @@ impl TimerThread {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
     use std::sync::{Arc, mpsc};
     use std::task::Wake;
+    use std::{fs, ptr};
 
     use super::*;
 
@@ -290,10 +299,15 @@ mod tests {
     }
 
     #[test]
-    fn each_process_has_its_own_place() {
+    fn each_process_has_its_own_place_d51() {
         let threads = [TimerThread::new(), TimerThread::new()];
-        let place =
-            |process| threads.iter().position(|thread| thread.is_of(process) || thread.is_taken_by(process));
-        assert_eq!([7, 8, 7, 8, 9].map(place), [Some(0), Some(1), Some(0), Some(1), None]);
+        let place = |bits| {
+            let found = TimerThread::place_of(ProcessId::from_bits(bits), &threads)?;
+            threads.iter().position(|thread| ptr::eq(thread, found))
+        };
+        // The second is a descendant with the number of the first.
+        let [first, second, third] = [0x7_0000_0001, 0x7_0000_0002, 0x8_0000_0001];
+        let places = [first, second, first, second, third].map(place);
+        assert_eq!(places, [Some(0), Some(1), Some(0), Some(1), None]);
     }
 }

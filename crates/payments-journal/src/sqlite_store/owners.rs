@@ -6,8 +6,9 @@
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+use payments_core::transport::ProcessId;
 
 use crate::sqlite_store::connection::{unless_locked, until};
 use crate::sqlite_store::place::{self, Place};
@@ -21,7 +22,7 @@ pub(super) struct Owner {
     /// Locked.
     file: File,
     /// The process that opened the store.
-    process: u32,
+    process: ProcessId,
     /// In [`OPEN`].
     is_counted: AtomicBool,
 }
@@ -38,7 +39,7 @@ impl Owner {
 
     /// Fails in a process that was forked from the store's: its threads are not here, and SQLite's locks are not held.
     pub(super) fn check_process(&self, place: &Place) -> Result<(), StoreError> {
-        if self.process == process::id() {
+        if self.process.is_current() {
             Ok(())
         } else {
             Err(problem::forked(StoreError::poisoned, place.path()))
@@ -78,8 +79,8 @@ impl Owner {
         let file = tempfile::Builder::new().prefix(UNNAMED).tempfile_in(directory)?;
         file.as_file().lock()?;
         let file = file.persist(&path)?;
-        let process = process::id();
-        PROCESS.store(process, Ordering::SeqCst);
+        let process = ProcessId::current();
+        PROCESS.store(process.to_bits(), Ordering::SeqCst);
         OPEN.fetch_add(1, Ordering::SeqCst);
         Ok(Self { id, path, file, process, is_counted: AtomicBool::new(true) })
     }
@@ -93,12 +94,16 @@ impl Drop for Owner {
 
 /// Fails in a process that was forked from one that had a store open. SQLite would take the locks of the parent for its own.
 pub(super) fn check_process(path: &Path) -> Result<(), StoreError> {
-    let is_inherited = OPEN.load(Ordering::SeqCst) > 0 && PROCESS.load(Ordering::SeqCst) != process::id();
-    if is_inherited { Err(problem::forked(StoreError::refused, path)) } else { Ok(()) }
+    let is_ours = || ProcessId::from_bits(PROCESS.load(Ordering::SeqCst)).is_current();
+    if OPEN.load(Ordering::SeqCst) > 0 && !is_ours() {
+        Err(problem::forked(StoreError::refused, path))
+    } else {
+        Ok(())
+    }
 }
 
-/// The process that last opened a store.
-static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The [`ProcessId`] of the process that last opened a store.
+static PROCESS: AtomicU64 = AtomicU64::new(0);
 
 /// How many stores are open. A forked process never closes those of its parent, because it has not their threads.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
