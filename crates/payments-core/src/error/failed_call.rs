@@ -199,14 +199,22 @@ impl FailedCall {
 
     /// Whether the same lookup may succeed a moment later.
     pub(crate) fn is_transient(&self) -> bool {
+        let transport_error = self.transport_error();
         match self.http_status().map(|status| status.as_u16()) {
+            Some(408 | 425 | 429 | 500..=599) => true,
+            // The same record is as large the next time.
+            Some(_)
+                if transport_error.is_some_and(|error| error.kind() == TransportErrorKind::BodyTooLarge) =>
+            {
+                false
+            }
             // An unreadable 2xx, but not a refusal in the body of a 2xx.
             Some(200..=299) => self.kind() != ErrorKind::Refused,
-            // Nothing is known of what it says.
-            Some(400..=499) if self.response().is_some_and(|response| !response.form.is_whole()) => true,
-            Some(status) => matches!(status, 408 | 425 | 429 | 500..=599),
+            // Of a body that is not whole, nothing is known of what it says.
+            Some(400..=499) => self.response().is_some_and(|response| !response.form.is_whole()),
+            Some(_) => false,
             // An invalid certificate or configuration will still be invalid in a second.
-            None => self.transport_error().is_some_and(|error| !error.is_permanent()),
+            None => transport_error.is_some_and(|error| !error.is_permanent()),
         }
     }
 

@@ -85,9 +85,7 @@ impl fmt::Display for LookupError {
             _ if self.0.refused_by().is_some() && self.0.is_transient() => {
                 "; a lookup moves no money: wait, then run it again"
             }
-            _ if self.0.refused_by().is_some() || self.0.needs_a_fix() => {
-                "; a lookup moves no money: fix the cause, then run it again"
-            }
+            _ if !self.0.is_transient() => "; a lookup moves no money: fix the cause, then run it again",
             _ => "; a lookup moves no money: it is safe to run it again",
         })
     }

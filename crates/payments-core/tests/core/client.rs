@@ -206,6 +206,64 @@ fn a_clear_response_is_not_retried_d12() {
     }
 }
 
+/// A lookup with each kind of failure, whether it is retried, and the advice.
+#[test]
+fn a_lookup_is_retried_exactly_if_waiting_may_help_d12_d56() {
+    use TransportErrorKind as Kind;
+    const AGAIN: &str = "it is safe to run it again";
+    const FIX: &str = "fix the cause, then run it again";
+    const WAIT: &str = "wait, then run it again";
+    let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
+    type Failure = Box<dyn Fn() -> Step>;
+    let not_processed =
+        |kind| -> Failure { Box::new(move || Step::Fail(TransportError::not_processed(kind))) };
+    let expired: Failure = Box::new(|| Step::Fail(TransportError::not_processed(Kind::Tls).permanent()));
+    let ended = |kind, status| -> Failure {
+        Box::new(move || {
+            let Step::Respond(partial) = response(status, "{") else { unreachable!() };
+            Step::Fail(TransportError::answered(kind, partial))
+        })
+    };
+    let response = |status, body| -> Failure { Box::new(move || response(status, body)) };
+    for (failure, kind, is_retried, advice) in [
+        (not_processed(Kind::Configuration), ErrorKind::Configuration, false, "fix the settings"),
+        (not_processed(Kind::Resolve), ErrorKind::NotConnected, true, AGAIN),
+        (not_processed(Kind::Connect), ErrorKind::NotConnected, true, AGAIN),
+        (not_processed(Kind::Tls), ErrorKind::NotConnected, true, AGAIN),
+        (expired, ErrorKind::NotConnected, false, FIX),
+        (not_processed(Kind::Timeout), ErrorKind::TimedOut, true, AGAIN),
+        (Box::new(closed), ErrorKind::Interrupted, true, AGAIN),
+        (ended(Kind::BodyTruncated, 200), ErrorKind::Interrupted, true, AGAIN),
+        (ended(Kind::BodyTruncated, 404), ErrorKind::Interrupted, true, AGAIN),
+        (ended(Kind::BodyTooLarge, 200), ErrorKind::Interrupted, false, FIX),
+        (ended(Kind::BodyTooLarge, 302), ErrorKind::Interrupted, false, FIX),
+        (ended(Kind::BodyTooLarge, 404), ErrorKind::Interrupted, false, FIX),
+        (ended(Kind::BodyTooLarge, 429), ErrorKind::Interrupted, true, AGAIN),
+        (ended(Kind::BodyTooLarge, 503), ErrorKind::Interrupted, true, AGAIN),
+        (response(403, failed), ErrorKind::Refused, false, FIX),
+        (response(404, failed), ErrorKind::NotFound, false, "a payment of unknown outcome may still be made"),
+        (response(401, failed), ErrorKind::Unauthorized, false, FIX),
+        (response(429, failed), ErrorKind::RateLimited, true, WAIT),
+        (response(404, "<html>"), ErrorKind::RefusedByIntermediary, false, FIX),
+        (response(503, "<html>"), ErrorKind::RefusedByIntermediary, true, AGAIN),
+        (response(302, ""), ErrorKind::RefusedByIntermediary, false, FIX),
+        (response(200, "{}"), ErrorKind::Unclear, true, AGAIN),
+    ] {
+        let clients = |retries| {
+            let script = Script::new([failure(), found()]);
+            let client = builder(&script, &ManualClock::auto()).lookup_retries(retries).build();
+            (script, client)
+        };
+        let (_, client) = clients(0);
+        let error = block_on(client.transaction(&id())).unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().ends_with(advice), "{error}");
+        let (script, client) = clients(1);
+        let result = block_on(client.transaction(&id()));
+        assert_eq!((result.is_ok(), script.sent()), (is_retried, 1 + usize::from(is_retried)), "{error}");
+    }
+}
+
 #[test]
 fn retry_after_lengthens_a_lookups_pause_within_the_deadline_d20() {
     let clock = ManualClock::auto();
