@@ -63,6 +63,8 @@ fn file_with_new_keys_for_open_payments_is_refused_d43() {
         ["WARNING: rows with the token, amount and ReferenceNo of a processed charge, under another key: 1;"],
     );
     has(&ended.stderr, ["(line 3: 77bc-2 and 8f3a-2 of an earlier run)"]);
+    workspace.rows("new,tok_approved,2.00,false,'INV-2\n");
+    has(workspace.bills("--dry-run").stderr, ["of a processed charge, under another key: 1;"]);
 }
 
 #[test]

@@ -10,14 +10,15 @@ use payments_model::{Amount, TokenId};
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
 use crate::rows::problems::MOST_KEPT;
+use crate::rows::spreadsheet::Forms;
 
-/// What two rows that may be the same payment have in common.
+/// What two rows that may be the same payment have in common. Of the reference that is its first form, whose spelling does not matter.
 pub(super) type Payment = (TokenId, Amount, String);
 
 /// `None` without a reference: nothing tells two equal payments apart.
 pub(super) fn payment_of_row(row: &BillingRow) -> Option<Payment> {
     let reference = row.payment.reference_no().filter(|it| !it.trim().is_empty())?;
-    Some((row.payment.token_id().clone(), row.payment.amount(), reference.to_owned()))
+    Some((row.payment.token_id().clone(), row.payment.amount(), first_form(reference)?))
 }
 
 /// The same for a charge in the journal.
@@ -25,7 +26,11 @@ pub(super) fn payment_of_intent(intent: &Intent) -> Option<Payment> {
     let IntentRequest { subject: Subject::Token(token), amount, reference, .. } = &intent.request else {
         return None;
     };
-    Some((token.clone(), (*amount)?, reference.clone()?))
+    Some((token.clone(), (*amount)?, first_form(reference.as_deref()?)?))
+}
+
+fn first_form(reference: &str) -> Option<String> {
+    Forms::of(reference).exact.into_iter().next()
 }
 
 /// Rows to send, each with the other charge.
