@@ -143,6 +143,35 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     assert_eq!(ended.stdout, "nothing is unknown, and every charge is explained\n");
 }
 
+/// Whoever undoes them gives back what was rightly charged.
+#[test]
+fn amounts_of_a_wrong_column_are_no_charges_to_undo() {
+    let workspace = Workspace::open();
+    let paid = ["1", "2"].map(|key| workspace.token("tok_approved", key, "10.50").paid_id());
+    let advice = |amounts: [&str; 2]| {
+        let rows = [0, 1].map(|row| format!("{},{},{},{}\n", paid[row], amounts[row], row + 1, now()));
+        let report = format!("Transaction ID,Amount,Reference,Date\n{}", rows.concat());
+        workspace.reconcile(report, "--output text").exits(8).stdout
+    };
+    has(advice(["10.20", "1050"]), ["is it after a fee, or in cents? --column amount=HEADING names another"]);
+    has(advice(["10.20", "10.50"]), ["undo what is wrong"]);
+}
+
+/// Whoever takes it for proof that nothing was charged charges twice.
+#[test]
+fn report_that_ends_before_a_payment_says_so() {
+    let workspace = Workspace::open();
+    workspace.lost("one", "10.50");
+    let explained = |time: SystemTime| {
+        let report = format!("Transaction ID,Amount,Reference,Date\ntxn_1,3.00,other,{}\n", at(time));
+        workspace.reconcile(report, "--output text").exits(5).stdout
+    };
+    let [before, after] =
+        [SystemTime::now() - Duration::from_mins(1), SystemTime::now() + Duration::from_mins(1)];
+    has(explained(before), ["one  10.50  was sent after the newest row of this report: export a later one"]);
+    has(explained(after), ["one  10.50  no row agrees in amount"]);
+}
+
 /// A declined payment would be proposed as charged, and nobody would know that its column was not read.
 #[test]
 fn columns_beside_an_unknown_status_are_named() {

@@ -185,12 +185,19 @@ impl<'a> Document<'a> {
             rows: rows.iter().map(|lines| row(lines)).collect(),
             is_proposed: proposal.is_some(),
         };
+        let newest = report.rows.iter().filter_map(|row| row.time.value()).map(|time| time.latest).max();
+        let is_too_old = |at| newest.is_some_and(|newest| newest < at);
         let undecided = found.undecided.iter().map(|open| {
             let candidates = open.candidates.iter().map(|candidate| ShownRow {
                 other_keys: Some(candidate.other_keys.iter().map(IntentKey::as_str).collect()),
                 ..row(&candidate.lines)
             });
-            let (why, explained) = words(open.why);
+            let (why, explained) = match words(open.why) {
+                (why @ "no_row", _) if is_too_old(open.attempt.begun_at) => {
+                    (why, "was sent after the newest row of this report: export a later one")
+                }
+                known => known,
+            };
             Open { key: Key::of(&open.attempt), why, explained, candidates: candidates.collect() }
         });
         let others = found
@@ -246,11 +253,19 @@ impl<'a> Document<'a> {
             self.missing.iter().map(Key::shown),
             "that is no proof: ask the service before you resolve them",
         );
+        // A wrong column is more likely than as many wrong charges.
+        let is_amount_wrong =
+            self.unexplained.len() > 1 && self.unexplained.iter().all(Charged::has_another_amount);
+        let undo = if is_amount_wrong {
+            "every row has another amount than its key: is it after a fee, or in cents? --column amount=HEADING names another"
+        } else {
+            "somebody may have paid twice, or for nothing: undo what is wrong"
+        };
         text.write(
             Tone::Error,
             &format!("MONEY THAT NOBODY EXPLAINS: {}", counted(self.unexplained.len() as u64, "case")),
             self.unexplained.iter().flat_map(Charged::lines),
-            "somebody may have paid twice, or for nothing: undo what is wrong",
+            undo,
         );
         text.write(
             Tone::Warning,
@@ -398,6 +413,10 @@ impl Open<'_> {
 }
 
 impl Charged<'_> {
+    fn has_another_amount(&self) -> bool {
+        self.rows.iter().all(|row| self.keys.iter().all(|key| key.amount != row.amount))
+    }
+
     /// What the journal says, then the rows that show a charge.
     fn lines(&self) -> Vec<String> {
         let keys = self.keys.iter();
