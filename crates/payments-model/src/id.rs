@@ -166,7 +166,12 @@ pub(crate) fn check_not_blank(text: &str) -> Result<(), Rule> {
 
 /// Whether a text shows nothing.
 pub fn is_blank(text: &str) -> bool {
-    text.chars().all(|letter| letter.is_whitespace() || letter.is_control() || is_invisible(letter))
+    text.chars().all(shows_nothing)
+}
+
+/// Whether the character is white space or [invisible](is_invisible).
+pub(crate) fn shows_nothing(letter: char) -> bool {
+    letter.is_whitespace() || is_invisible(letter)
 }
 
 fn not_empty(text: &str) -> Result<(), Rule> {
@@ -202,8 +207,7 @@ fn check_length_and_controls(text: &str) -> Result<(), Rule> {
 ///
 /// The broken rule.
 pub fn check_ends(text: &str) -> Result<(), Rule> {
-    let is_blank = |letter: char| letter.is_whitespace() || is_invisible(letter);
-    if text.starts_with(is_blank) || text.ends_with(is_blank) {
+    if text.starts_with(shows_nothing) || text.ends_with(shows_nothing) {
         Err("must not begin or end with white space")
     } else {
         Ok(())

@@ -167,6 +167,15 @@ impl Subjects {
         self.is_processed && !is_searched && self.rejected.is_empty()
     }
 
+    /// The newest attempt, if it is open and searched by this reference. Of one that is not searched the id is known.
+    pub(super) fn searched_by_reference(&self) -> Option<(&Attempt, &str)> {
+        let attempt = self.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched)?;
+        match &attempt.mark {
+            Some(Mark::Reference(reference)) => Some((attempt, reference)),
+            _ => None,
+        }
+    }
+
     /// Why nothing is ever proposed for it.
     pub(super) fn never_proposed(&self, request: &IntentRequest) -> Option<UndecidedReason> {
         let reasons = [

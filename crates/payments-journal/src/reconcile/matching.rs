@@ -198,14 +198,9 @@ impl<'a> Matching<'a> {
     /// Rows of no key with the amount and time of an open payment, and with a reference like its own. The processor may write it in
     /// another way; but only a person can say so.
     fn resembling(&self, intent: &Subjects, found: &Found) -> Vec<usize> {
-        // Of one that is not searched the id is known.
-        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched);
-        let Some(attempt) = attempt else { return Vec::new() };
-        let (Some(amount), Some(Mark::Reference(reference))) = (attempt.amount, &attempt.mark) else {
-            return Vec::new();
-        };
-        let reference = folded(reference);
-        let rows = found.of_nobody.overlapping([amount], attempt.window).take(MOST_COMPARED);
+        let Some((attempt, reference)) = intent.searched_by_reference() else { return Vec::new() };
+        let (amounts, reference) = (attempt.amount, folded(reference));
+        let rows = found.of_nobody.overlapping(amounts, attempt.window).take(MOST_COMPARED);
         let mut resembling: Vec<_> = rows.map(|row| self.report.transaction_of[row]).collect();
         resembling.retain(|transaction| {
             found.intents_of[*transaction].is_empty()
@@ -219,8 +214,7 @@ impl<'a> Matching<'a> {
     /// may be wrong, or the report shows the day of settlement. With another amount and no earlier, the amount may be net of a fee, or
     /// in cents.
     fn with_its_reference(&self, intent: &Subjects, found: &Found) -> Option<(UndecidedReason, Vec<usize>)> {
-        let attempt = intent.attempts.last().filter(|attempt| attempt.is_open && attempt.is_searched)?;
-        let (Some(Mark::Reference(reference)), window) = (&attempt.mark, attempt.window) else { return None };
+        let (attempt, reference) = intent.searched_by_reference()?;
         let rows = self.report.with_reference_like(reference).iter().copied().take(MOST_COMPARED);
         let of_nobody = rows.filter(|transaction| {
             found.intents_of[*transaction].is_empty() && !self.known_by.contains_key(transaction)
@@ -230,7 +224,7 @@ impl<'a> Matching<'a> {
         if !same_amount.is_empty() {
             return Some((UndecidedReason::OtherTime, same_amount));
         }
-        let since = Interval { last: i64::MAX, ..window };
+        let since = Interval { last: i64::MAX, ..attempt.window };
         others.retain(|transaction| {
             self.report.rows_of(*transaction).any(|row| row.interval().overlaps(since))
         });

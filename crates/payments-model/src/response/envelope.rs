@@ -4,7 +4,7 @@ use std::fmt;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::id::is_blank;
+use crate::id::shows_nothing;
 use crate::json::{Json, Member, Members, WHITESPACE, only};
 
 use super::body::without_byte_order_mark;
@@ -109,7 +109,7 @@ impl<'a> Envelope<'a> {
     pub fn message(&self) -> Option<Message<'a>> {
         let EnvelopeMembers { message, msg, error, .. } = self.members;
         let [msg, message, error] = [msg, message, error].map(non_null);
-        let text = |json: Option<Json<'a>>| json?.text().filter(|text| !says_nothing(text));
+        let text = |json: Option<Json<'a>>| json?.text().filter(|text| !is_blank(text));
         let of_error = |name| text(only(&error?.members()?, name));
         let single = text(msg).or_else(|| text(message)).or_else(|| text(error));
         let single = single.or_else(|| of_error("message")).or_else(|| of_error("description"));
@@ -181,7 +181,7 @@ impl<'a> Message<'a> {
     fn joined(json: Json<'_>) -> Option<Self> {
         let mut texts = Vec::new();
         json.visit(MAX_LEVELS, &mut |json| {
-            texts.extend(json.text().filter(|text| !says_nothing(text)));
+            texts.extend(json.text().filter(|text| !is_blank(text)));
             true
         });
         let mut text = texts.join("; ");
@@ -194,8 +194,9 @@ impl<'a> Message<'a> {
 redacted_debug!(Message<'_>);
 
 /// Whether the text shows nothing but the prefix of every HTTP 400.
-fn says_nothing(text: &str) -> bool {
-    is_blank(text.strip_prefix(BAD_REQUEST_PREFIX.trim_end()).unwrap_or(text))
+fn is_blank(text: &str) -> bool {
+    let text = text.strip_prefix(BAD_REQUEST_PREFIX.trim_end()).unwrap_or(text);
+    text.chars().all(|letter| letter.is_control() || shows_nothing(letter))
 }
 
 /// Enough for several sentences.
