@@ -67,6 +67,7 @@ pub(crate) fn run<C: Charge>(
         Ok(None) => return call::run(options, output, read),
         Err(failure) => return output.write(&Report::from(failure)),
     };
+    let commands = output.commands.clone();
     let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let ended = send_once(options, interrupt, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
@@ -76,7 +77,7 @@ pub(crate) fn run<C: Charge>(
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {
         if has_begun {
-            call::maybe_sent(Abandoned::Panic, None, Some(&key))
+            call::maybe_sent(Abandoned::Panic, None, Some(&key), &commands)
         } else {
             journal_not_opened(Abandoned::Panic.harmless(""))
         }
@@ -128,7 +129,7 @@ async fn send_once<C: Charge>(
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
     has_begun.set(true);
     let abandoned = |why| {
-        let failure = call::after_sending(&call, Some(key), why);
+        let failure = call::after_sending(&call, Some(key), why, &settings.commands);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let sending = catch_panic(call.send_with(&attempt));

@@ -51,6 +51,7 @@ use crate::stderr;
 
 /// Runs the command.
 pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
+    let commands = output.commands.clone();
     let charge = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
@@ -68,7 +69,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
     run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
         if has_begun {
             // Without a summary.
-            Failure::new(FailedOutcome::Unknown, "internal", run_lost())
+            Failure::new(FailedOutcome::Unknown, "internal", run_lost(&commands))
         } else {
             with_earlier_runs(Abandoned::Panic.before_sending())
         }
@@ -161,9 +162,10 @@ async fn inspected(
         Some(journal) => KnownIntents::of(journal).await?,
         None => None,
     };
-    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
+    let (api_keys, commands) = (settings.keys.clone(), settings.commands.clone());
+    let service = settings.endpoint.service().to_owned();
     let inspecting = spawn_blocking(move || {
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service, commands: &commands };
         inspect(&file, rules, known).map(|inspected| (file, inspected))
     });
     inspecting.await.map_err(|_| Abandoned::Panic.before_sending())?

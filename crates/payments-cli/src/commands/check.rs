@@ -27,7 +27,7 @@ pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
     }
     let (checked, interrupt) = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
     let checked = checked.unwrap_or_else(CheckReport::without_settings);
-    run_to_report::finish(output, Report::Check(Box::new(checked)), interrupt)
+    run_to_report::finish(&output, Report::Check(Box::new(checked)), interrupt)
 }
 
 /// One lookup through the real client, which takes the same way as a payment.
@@ -58,7 +58,7 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
             }
         }
     });
-    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why))));
+    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why, &settings.commands))));
     let (passed, failed) = match interrupt.or_signal(lookup).await {
         Ok(ended) => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
         Err(signal) => unfinished(Abandoned::Signal(signal)),

@@ -36,7 +36,7 @@ pub(crate) fn run(
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let (ended, interrupt) = start(workers, async |interrupt| command(interrupt, &has_begun).await);
         let ended = ended.flatten().map_err(|failure| failure.for_purpose(purpose));
-        finish(output, ended.unwrap_or_else(Report::from), interrupt)
+        finish(&output, ended.unwrap_or_else(Report::from), interrupt)
     }));
     ended.unwrap_or_else(|_| {
         let failure = on_panic(has_begun.get()).for_purpose(purpose);
@@ -106,10 +106,13 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 ///
 /// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
 /// ends the wait for it, unless it only repeats one that has ended the command. The report then counts as not written.
-pub(crate) fn finish(output: Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
+pub(crate) fn finish(output: &Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
     let Some(interrupt) = interrupt else { return output.write(&report) };
     let report = Arc::new(report);
-    let writing = write_or_interrupt(Arc::clone(&report), interrupt, move |report| output.write(report));
+    let writing = write_or_interrupt(Arc::clone(&report), interrupt, {
+        let output = output.clone();
+        move |report| output.write(report)
+    });
     // The threads were tried when the command started; without descriptors, tokio panics.
     let written = spare::require_descriptors()
         .and_then(|()| block_on_runtime(runtime::Builder::new_current_thread(), writing));

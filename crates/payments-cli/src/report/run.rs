@@ -15,6 +15,7 @@ use serde::{Serialize, Serializer};
 pub(crate) use self::stop::Stop;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::format::{entry, money};
+use crate::settings::PrintedCommands;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,8 @@ pub(crate) struct Summary {
     /// The whole place of the journal, if the run created it.
     pub(crate) created_journal: Option<String>,
     pub(crate) phase: Phase,
+    /// Those that text and document name.
+    pub(crate) commands: PrintedCommands,
 }
 
 /// How far a run got.
@@ -102,10 +105,11 @@ impl Summary {
     /// Why the run stopped, for people.
     pub(crate) fn stop_message(&self) -> Option<String> {
         let stop = self.stop.as_ref()?;
-        let Some(signal) = self.given_up else { return Some(stop.to_string()) };
+        let stopped = stop.message(&self.commands);
+        let Some(signal) = self.given_up else { return Some(stopped) };
         let before = match stop {
             Stop::Interrupted(_) => String::new(),
-            stop => format!("{stop}; then "),
+            _ => format!("{stopped}; then "),
         };
         Some(format!(
             "{before}abandoned at {signal}; the charges in flight may have been processed: \

@@ -14,12 +14,12 @@ use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::same_payment::{is_same_reference, marks_of_payment};
 use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::{journal_command, of_other_service};
+use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
-use crate::settings::{KnownKeys, retry_command, shell_word};
+use crate::settings::{KnownKeys, PrintedCommands, shell_word};
 use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
@@ -48,6 +48,7 @@ pub(super) struct Rules<'a> {
     pub(super) ids_are_not_cards: bool,
     /// Where the rows would be sent. A key that the journal has for another service is refused.
     pub(super) service: &'a str,
+    pub(super) commands: &'a PrintedCommands,
 }
 
 /// Checks every row. With a journal, looks up each row in it. The error may have the problems of a file of which no row is
@@ -71,7 +72,10 @@ pub(super) fn inspect(
         of_others: BTreeMap::new(),
         other_references: (0, String::new()),
         without_reference: 0,
-        inspected: Inspected::default(),
+        inspected: Inspected {
+            summary: Summary { commands: rules.commands.clone(), ..Summary::default() },
+            ..Inspected::default()
+        },
     };
     rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
     inspection.look_up_waiting()?;
@@ -276,7 +280,7 @@ impl Inspection<'_> {
                 "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \
                  what was charged twice",
                 twice.len(),
-                journal_command("show", first, ""),
+                rules.commands.about_key("show", first, ""),
             ));
         }
         if other_references.0 > 0 {
@@ -334,7 +338,8 @@ impl Inspection<'_> {
         let request = IntentRequest::from(&row.payment);
         let differences = intent.differences(&request);
         if !differences.is_empty() {
-            let problem = Problem::new(row.line, "Key", reused(intent, &request, &differences));
+            let problem =
+                Problem::new(row.line, "Key", reused(intent, &request, &differences, self.rules.commands));
             self.problems.push(problem.recorded(RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
@@ -385,7 +390,12 @@ impl Inspection<'_> {
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
-fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> String {
+fn reused(
+    intent: &Intent,
+    request: &IntentRequest,
+    differences: &[&str],
+    commands: &PrintedCommands,
+) -> String {
     let differences = differences.join(" and another ");
     let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
     let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
@@ -404,8 +414,9 @@ fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> Str
                 .to_owned()
         }
         (state, None) => {
-            let correction = how_to_reopen(intent, request)
-                .map(|options| format!("if this row corrects it, run `{}` first; ", retry_command(&options)));
+            let correction = how_to_reopen(intent, request).map(|options| {
+                format!("if this row corrects it, run `{}` first; ", commands.retry(&options))
+            });
             format!(
                 "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \
                  --after-rejection, and remove this row from the file; use a new key only for a different payment",
