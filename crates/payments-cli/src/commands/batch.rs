@@ -102,7 +102,7 @@ async fn charge_file(
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await?;
     let inspecting = inspected(file, &settings, journal.as_ref(), arguments.ids_are_not_cards);
-    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer }) =
+    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer, watched }) =
         interrupt.unless_arrived(inspecting).await?;
     if like_cards > 0 {
         stderr::warn(&format!(
@@ -137,7 +137,7 @@ async fn charge_file(
         return Err(Abandoned::Signal(signal).before_sending());
     }
     let newer = newer.unwrap_or_else(|| journal.pages(StateName::ALL));
-    let newcomers = Newcomers::new(newer, keys, settings.endpoint.service().to_owned());
+    let newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
     let run = Run::new(
         JournaledClient::new(client.build(), journal),
         file.to_send(standings, &settings.keys),

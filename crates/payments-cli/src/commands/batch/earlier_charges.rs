@@ -9,7 +9,7 @@ use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
-    Mark, MarkOf, is_same_reference, is_sent_again, marks, marks_of_intent, names, why_not_sent,
+    EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
 };
 use crate::failure::{Failure, Problem};
 use crate::rows::problems::MOST_KEPT;
@@ -18,12 +18,13 @@ use crate::rows::spreadsheet::{Forms, is_exact_variant};
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
 /// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
-/// a charge.
+/// a charge. Keys that would be one if they were sent again are added to `watched`.
 pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
     known: &mut KnownIntents,
     service: &str,
     keys: &mut Hashes,
     [marks, payments]: [&mut Hashes; 2],
+    watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
 ) -> Result<(Vec<Problem>, Repeats), Failure> {
     let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
@@ -36,38 +37,35 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
     let mut processed = HashMap::new();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
     let is_charge = |intent: &Intent| {
-        if !intent.is_of(service) || is_sent_again(intent) || keys.have(&intent.key) {
+        if !intent.is_of(service) || keys.have(&intent.key) {
             return false;
         }
         let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
+        let mut common = marks_of_intent(intent);
+        common.retain(|mark| marks.have(mark));
         if intent.moved_nothing() {
+            if payment.is_some() || !common.is_empty() {
+                watched.add(intent.clone());
+            }
             // Another key may be a new try, but one in another spelling is not.
-            let mut own = marks_of_intent(intent).into_iter();
-            return own.any(|mark| matches!(mark.0, MarkOf::Key | MarkOf::RoundedKey) && marks.have(&mark));
+            let is_of_key = |(of, ..): &Mark| matches!(of, MarkOf::Key | MarkOf::RoundedKey);
+            return !is_sent_again(intent) && common.iter().any(is_of_key);
         }
         let is_open = payment.is_some() && intent.is_unresolved();
         if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {
             processed.entry(payment).or_insert_with(|| intent.key.clone());
         }
-        is_open || marks_of_intent(intent).iter().any(|mark| marks.have(mark))
+        is_open || !common.is_empty()
     };
     let found = known.next(MOST_KEPT, is_charge)?;
     let is_cut = found.len() >= MOST_KEPT;
-    let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
-    for intent in found {
-        for form in names(intent.key.as_str(), intent.request.reference.as_deref()) {
-            charged.entry(form).or_default().push(intent.clone());
-        }
-    }
-    if charged.is_empty() && processed.is_empty() {
+    if found.is_empty() && processed.is_empty() {
         return Ok((problems, repeats));
     }
+    let mut charged = EarlierCharges::of_service(service);
+    found.into_iter().for_each(|intent| charged.add(intent));
     for row in again() {
-        let names = names(row.key.as_str(), row.payment.reference_no());
-        let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-        let request = IntentRequest::from(&row.payment);
-        let refused = |intent: &Intent| why_not_sent(intent, service, &row.key, &request);
-        if let Some([what, advice]) = intents.find_map(refused) {
+        if let Some([what, advice]) = charged.same_as(&row.key, &IntentRequest::from(&row.payment)) {
             problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
         } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
             repeats.add_processed(&row, key);
@@ -83,7 +81,7 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
 
 /// What a second charge of the file for the same has in common with this row, of whose key the forms are.
 pub(super) fn marks_in_file(row: &BillingRow, forms: &Forms) -> Vec<Mark> {
-    marks(MarkOf::Key, &forms.exact, Some(&IntentRequest::from(&row.payment)))
+    marks(MarkOf::Key, &forms.exact, &charge_of(&IntentRequest::from(&row.payment))).collect()
 }
 
 /// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be

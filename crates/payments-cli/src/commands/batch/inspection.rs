@@ -12,7 +12,7 @@ use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
 use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
-use crate::call::same_payment::{is_same_reference, marks_of_payment};
+use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
 use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
@@ -23,7 +23,6 @@ use crate::settings::{KnownKeys, PrintedCommands, shell_word};
 use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
-#[derive(Debug, Default)]
 pub(super) struct Inspected {
     /// Of each row.
     pub(super) standings: Vec<Standing>,
@@ -37,6 +36,8 @@ pub(super) struct Inspected {
     pub(super) keys: Hashes,
     /// What was not in the journal when the file was checked, if there was a journal.
     pub(super) newer: Option<Pages<'static>>,
+    /// What was in it, and would be the same payment as a row if others sent it again.
+    pub(super) watched: EarlierCharges,
 }
 
 /// What a row must not have.
@@ -73,8 +74,13 @@ pub(super) fn inspect(
         other_references: (0, String::new()),
         without_reference: 0,
         inspected: Inspected {
+            standings: Vec::new(),
             summary: Summary { commands: rules.commands.clone(), ..Summary::default() },
-            ..Inspected::default()
+            like_cards: 0,
+            warnings: Vec::new(),
+            keys: Hashes::default(),
+            newer: None,
+            watched: EarlierCharges::of_service(rules.service),
         },
     };
     rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
@@ -263,7 +269,7 @@ impl Inspection<'_> {
             ..
         } = self;
         let RowHashes { mut keys, mut marks, marks_in_file, mut payments } = hashes;
-        let Inspected { standings, warnings, .. } = &mut inspected;
+        let Inspected { standings, warnings, watched, .. } = &mut inspected;
         let rows = || {
             let rows = again().zip(standings.iter());
             rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
@@ -271,7 +277,8 @@ impl Inspection<'_> {
         if let Some(known) = &mut known {
             let to_send = || rows().filter(|(_, it)| *it == Standing::ToSend).map(|(row, _)| row);
             let marks = [&mut marks, &mut payments];
-            let (refused, repeats) = charged_before(known, rules.service, &mut keys, marks, to_send)?;
+            let (refused, repeats) =
+                charged_before(known, rules.service, &mut keys, marks, watched, to_send)?;
             problems.extend(refused);
             warnings.extend(repeats.warning("a processed charge"));
         }

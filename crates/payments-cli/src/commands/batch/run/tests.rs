@@ -20,13 +20,18 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::args::journal_place::PlaceOptions;
+use crate::call::same_payment::EarlierCharges;
+use crate::commands::batch::billing_file::BillingFile;
 use crate::commands::batch::charge_result::ChargeResult;
+use crate::commands::batch::charge_result::tests::DECLINED;
 use crate::commands::batch::hashes::Hashes;
+use crate::commands::batch::inspection::{Inspected, Rules, inspect};
+use crate::commands::batch::known_intents::KnownIntents;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{MOST_LISTED, Tallies, Tally, UnresolvedRow};
 use crate::report::{ExitCode, Report};
-use crate::settings::JournalPlace;
+use crate::settings::{JournalPlace, KnownKeys, PrintedCommands};
 use crate::stderr::Item;
 use crate::style::Style;
 
@@ -204,7 +209,8 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
     for line in 2..7 {
         keys.add(&IntentKey::new(format!("k{line}")).unwrap());
     }
-    let newcomers = Newcomers::new(pages, keys, setup.gateway.endpoint().service().to_owned());
+    let charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
+    let newcomers = Newcomers::new(setup.client.journal().clone(), pages, keys, charges);
     let run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
     let other = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -216,6 +222,69 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
     assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
     assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
     setup.assert_charged(3);
+}
+
+/// Of a key that moved no money when the file was checked, as a person or another run sends it again.
+#[tokio::test(start_paused = true)]
+async fn earlier_key_that_is_charged_meanwhile_is_seen() {
+    for (earlier, reference, first) in [
+        (
+            "K4",
+            "k4",
+            ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect)),
+        ),
+        ("r4", "r4", ScriptedTransport::new().respond_json(400, DECLINED)),
+    ] {
+        let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
+        let (journal, endpoint) = (setup.client.journal().clone(), setup.gateway.endpoint());
+        let payment =
+            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+        let (key, payment) =
+            (IntentKey::new(earlier).unwrap(), payment.reference_no(reference).build().unwrap());
+        let scripted = Client::builder(endpoint.clone(), first, TokioTimer::new()).build();
+        JournaledClient::new(scripted, journal.clone()).process_token(&key, &payment).await.unwrap_err();
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let row = |line: u64| {
+            let reference = if line == 4 { reference.to_owned() } else { format!("k{line}") };
+            format!("k{line},tok_approved,1.00,false,{reference}\n")
+        };
+        let rows: String = (2..7).map(row).collect();
+        std::fs::write(&path, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}"))
+            .unwrap();
+        let place = PlaceOptions { journal: Some(folder.path().join("billing.db").into()), witness: None };
+        let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
+        let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
+        let known = KnownIntents::of(&journal).await.unwrap();
+        let inspecting = tokio::task::spawn_blocking(move || {
+            let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
+            let service = endpoint.service();
+            let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
+            inspect(&file, rules, known).map(|inspected| (file, inspected))
+        });
+        let (file, inspected) = inspecting.await.unwrap().unwrap();
+        let Inspected { standings, summary, keys, newer, watched, .. } = inspected;
+        let api_keys = KnownKeys::default();
+        let run = Run::new(
+            setup.client.clone(),
+            file.to_send(standings, &api_keys),
+            Throttle::new(1, None, Duration::from_mins(5)),
+            Counting::new(summary, None, None),
+            Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
+        );
+        let newcomers = Newcomers::new(journal.clone(), newer.unwrap(), keys, watched);
+        let other = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let client = JournaledClient::new(setup.gateway.client(), journal.clone());
+            client.after_rejection(&key).process_token(&payment).await.unwrap();
+        };
+        let (summary, ()) = tokio::join!(run.compared_with(newcomers).complete(never), other);
+        let message = summary.stop_message().expect("it has stopped");
+        assert!(message.contains("line 4: k4 was not sent, because a charge"), "{message}");
+        assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
+        setup.assert_charged(3);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -935,9 +1004,9 @@ async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_oth
     let store = Hangs { store: MemoryStore::new(), hangs: hangs.clone() };
     let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await;
     let pages = setup.client.journal().pages(StateName::ALL);
-    let service = setup.gateway.endpoint().service().to_owned();
-    let run = setup.run(20).throttled(1, Duration::from_mins(5));
-    let run = run.compared_with(Newcomers::new(pages, Hashes::default(), service));
+    let charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
+    let newcomers = Newcomers::new(setup.client.journal().clone(), pages, Hashes::default(), charges);
+    let run = setup.run(20).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3)).await;
         hangs.store(true, Ordering::Relaxed);
