@@ -6,7 +6,6 @@ mod counting;
 mod earlier_charges;
 mod hashes;
 mod inspection;
-mod known_intents;
 mod newcomers;
 mod progress;
 mod repeats;
@@ -22,14 +21,14 @@ use std::sync::Arc;
 use std::thread;
 
 use payments_journal::{Journal, JournaledClient, StateName};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
-use self::inspection::{Inspected, Rules, inspect};
-use self::known_intents::KnownIntents;
+use self::inspection::{Inspected, KnownIntents, Rules, inspect};
 use self::newcomers::Newcomers;
 use self::progress::Progress;
 use self::results::Results;
@@ -164,9 +163,10 @@ async fn inspected(
     };
     let (api_keys, commands) = (settings.keys.clone(), settings.commands.clone());
     let service = settings.endpoint.service().to_owned();
+    let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
         let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service, commands: &commands };
-        inspect(&file, rules, known).map(|inspected| (file, inspected))
+        runtime.block_on(inspect(&file, rules, known)).map(|inspected| (file, inspected))
     });
     inspecting.await.map_err(|_| Abandoned::Panic.before_sending())?
 }

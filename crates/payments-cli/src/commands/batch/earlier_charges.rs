@@ -2,16 +2,15 @@
 
 use std::collections::HashMap;
 
-use payments_journal::{Intent, IntentRequest};
+use payments_journal::{Intent, IntentRequest, Pages, StoreError};
 
 use super::billing_file::{BillingRow, Standing};
 use super::hashes::Hashes;
-use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
     EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
 };
-use crate::failure::{Failure, Problem};
+use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
@@ -19,14 +18,14 @@ use crate::rows::spreadsheet::{Forms, is_exact_variant};
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
 /// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
 /// a charge. Keys that would be one if they were sent again are added to `watched`.
-pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
-    known: &mut KnownIntents,
+pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
+    pages: &mut Pages<'static>,
     service: &str,
     keys: &mut Hashes,
     [marks, payments]: [&mut Hashes; 2],
     watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
-) -> Result<(Vec<Problem>, Repeats), Failure> {
+) -> Result<(Vec<Problem>, Repeats), StoreError> {
     let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
     if marks.is_empty() {
         return Ok((problems, repeats));
@@ -36,7 +35,7 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
     }
     let mut processed = HashMap::new();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
-    let is_charge = |intent: &Intent| {
+    let mut is_charge = |intent: &Intent| {
         if !intent.is_of(service) || keys.have(&intent.key) {
             return false;
         }
@@ -57,7 +56,12 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
         }
         is_open || !common.is_empty()
     };
-    let found = known.next(MOST_KEPT, is_charge)?;
+    let mut found = Vec::new();
+    while found.len() < MOST_KEPT
+        && let Some(intents) = pages.next().await?
+    {
+        found.extend(intents.into_iter().filter(&mut is_charge));
+    }
     let is_cut = found.len() >= MOST_KEPT;
     if found.is_empty() && processed.is_empty() {
         return Ok((problems, repeats));

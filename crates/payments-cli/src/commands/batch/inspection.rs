@@ -5,15 +5,17 @@ use std::mem;
 use std::num::NonZeroU64;
 
 use payments_core::Outcome;
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Pages, Verdict};
+use payments_journal::{
+    Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StateName, StoreError, Verdict,
+};
 
 use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
 use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
-use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
+use crate::call::admission::find_all;
 use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
-use crate::failure::{Failure, Problem, RecordedIntent};
+use crate::failure::{Failure, Problem, RecordedIntent, Situation};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
 use crate::rows::card_like_ids;
@@ -52,9 +54,31 @@ pub(super) struct Rules<'a> {
     pub(super) commands: &'a PrintedCommands,
 }
 
+/// A journal that is not empty.
+pub(super) struct KnownIntents {
+    journal: Journal,
+    /// Of every intent.
+    pages: Pages<'static>,
+}
+
+impl KnownIntents {
+    /// `None` for an empty journal.
+    pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
+        let first =
+            journal.pages(StateName::ALL).next().await.map_err(|error| cannot_read_journal(&error))?;
+        let known = || Self { journal: journal.clone(), pages: journal.pages(StateName::ALL) };
+        Ok(first.is_some_and(|intents| !intents.is_empty()).then(known))
+    }
+}
+
+fn cannot_read_journal(error: &StoreError) -> Failure {
+    let message = format!("the journal cannot be read; nothing was sent: {error:#}");
+    Failure { situation: Situation::Journal, ..Failure::not_processed("journal", message) }
+}
+
 /// Checks every row. With a journal, looks up each row in it. The error may have the problems of a file of which no row is
 /// sent.
-pub(super) fn inspect(
+pub(super) async fn inspect(
     file: &BillingFile,
     rules: Rules<'_>,
     known: Option<KnownIntents>,
@@ -83,9 +107,11 @@ pub(super) fn inspect(
             watched: EarlierCharges::of_service(rules.service),
         },
     };
-    rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
-    inspection.look_up_waiting()?;
-    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten())
+    for row in rows.into_iter().flatten() {
+        inspection.take(row).await?;
+    }
+    inspection.look_up_waiting().await?;
+    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten()).await
 }
 
 /// Says once what helps if rows have keys of other services: the file may have no other problem.
@@ -174,7 +200,7 @@ struct WaitingRow {
 const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
-    fn take(&mut self, row: RowRead) -> Result<(), Failure> {
+    async fn take(&mut self, row: RowRead) -> Result<(), Failure> {
         let RowRead { line, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } = row;
         let index = self.inspected.standings.len();
         self.inspected.standings.push(Standing::ToSend);
@@ -215,15 +241,15 @@ impl Inspection<'_> {
             return Ok(());
         }
         self.waiting.push(waiting);
-        if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting() } else { Ok(()) }
+        if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting().await } else { Ok(()) }
     }
 
     /// Looks up the waiting rows in the journal.
-    fn look_up_waiting(&mut self) -> Result<(), Failure> {
+    async fn look_up_waiting(&mut self) -> Result<(), Failure> {
         let Some(known) = &self.known else { return Ok(()) };
         let waiting = mem::take(&mut self.waiting);
-        let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
-        for (waiting, intent) in waiting.iter().zip(known.find(&keys)?) {
+        let found = find_all(&known.journal, waiting.iter().map(|it| it.row.key.clone())).await;
+        for (waiting, intent) in waiting.iter().zip(found.map_err(|error| cannot_read_journal(&error))?) {
             self.decide(waiting, intent.as_ref());
         }
         Ok(())
@@ -255,7 +281,7 @@ impl Inspection<'_> {
     }
 
     /// Compares the rows with earlier charges and with each other. `again` reads the file again.
-    fn finish<I: Iterator<Item = RowRead>>(self, again: impl Fn() -> I) -> Result<Inspected, Failure> {
+    async fn finish<I: Iterator<Item = RowRead>>(self, again: impl Fn() -> I) -> Result<Inspected, Failure> {
         let Self {
             rules,
             mut known,
@@ -277,8 +303,9 @@ impl Inspection<'_> {
         if let Some(known) = &mut known {
             let to_send = || rows().filter(|(_, it)| *it == Standing::ToSend).map(|(row, _)| row);
             let marks = [&mut marks, &mut payments];
-            let (refused, repeats) =
-                charged_before(known, rules.service, &mut keys, marks, watched, to_send)?;
+            let pages = &mut known.pages;
+            let found = charged_before(pages, rules.service, &mut keys, marks, watched, to_send).await;
+            let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
             problems.extend(refused);
             warnings.extend(repeats.warning("a processed charge"));
         }
@@ -321,7 +348,7 @@ impl Inspection<'_> {
         }
         let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
         warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
-        (inspected.keys, inspected.newer) = (all_keys, known.map(KnownIntents::into_pages));
+        (inspected.keys, inspected.newer) = (all_keys, known.map(|known| known.pages));
         Ok(inspected)
     }
 

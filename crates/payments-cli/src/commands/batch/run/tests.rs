@@ -25,8 +25,7 @@ use crate::commands::batch::billing_file::BillingFile;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::charge_result::tests::DECLINED;
 use crate::commands::batch::hashes::Hashes;
-use crate::commands::batch::inspection::{Inspected, Rules, inspect};
-use crate::commands::batch::known_intents::KnownIntents;
+use crate::commands::batch::inspection::{Inspected, KnownIntents, Rules, inspect};
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{MOST_LISTED, Tallies, Tally, UnresolvedRow};
@@ -257,15 +256,11 @@ async fn earlier_key_that_is_charged_meanwhile_is_seen() {
         let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
         let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
         let known = KnownIntents::of(&journal).await.unwrap();
-        let inspecting = tokio::task::spawn_blocking(move || {
-            let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
-            let service = endpoint.service();
-            let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
-            inspect(&file, rules, known).map(|inspected| (file, inspected))
-        });
-        let (file, inspected) = inspecting.await.unwrap().unwrap();
+        let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
+        let service = endpoint.service();
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
+        let inspected = inspect(&file, rules, known).await.unwrap();
         let Inspected { standings, summary, keys, newer, watched, .. } = inspected;
-        let api_keys = KnownKeys::default();
         let run = Run::new(
             setup.client.clone(),
             file.to_send(standings, &api_keys),
