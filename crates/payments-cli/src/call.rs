@@ -138,21 +138,9 @@ pub(crate) fn maybe_sent(
 
 #[cfg(test)]
 mod tests {
-    use payments_core::{Error, LookupError};
+    use payments_core::Error;
 
     use super::*;
-
-    struct Lookup;
-
-    impl Call for Lookup {
-        type Error = LookupError;
-
-        const PURPOSE: Purpose = Purpose::FindTransaction;
-
-        async fn send(&self, _client: &Client) -> Result<Processed, LookupError> {
-            unreachable!("it is never sent")
-        }
-    }
 
     struct Payment;
 
@@ -244,20 +232,6 @@ mod tests {
     }
 
     const SIGNAL: Abandoned = Abandoned::Signal("SIGINT");
-
-    #[test]
-    fn abandoned_call_is_unknown_only_if_it_moves_money() {
-        let commands = PrintedCommands::default();
-        assert_eq!(ExitCode::of_failure(&SIGNAL.before_sending()), ExitCode::NotProcessed);
-        assert_eq!(
-            ExitCode::of_failure(&after_sending(&Lookup, None, SIGNAL, &commands)),
-            ExitCode::NotProcessed
-        );
-        assert_eq!(
-            ExitCode::of_failure(&after_sending(&Payment, None, SIGNAL, &commands)),
-            ExitCode::Unknown
-        );
-    }
 
     #[test]
     fn message_and_headline_give_the_same_advice() {

@@ -278,18 +278,4 @@ mod tests {
             ["MAY BE DONE: look at it before you run it again", "NOT DONE, it is safe to run it again"]
         );
     }
-
-    #[test]
-    fn same_command_may_be_run_again_only_with_a_key() {
-        let unknown = || Failure::new(FailedOutcome::Unknown, "closed", "text");
-        let mut with_key = unknown();
-        with_key.note = Some(Box::default());
-        assert_eq!(
-            [unknown(), with_key].map(|failure| headline(&failure).1),
-            [
-                "OUTCOME UNKNOWN, do not run it again: reconcile it with the service",
-                "OUTCOME UNKNOWN, do not pay it another way: reconcile it with the service, then resolve the key",
-            ]
-        );
-    }
 }

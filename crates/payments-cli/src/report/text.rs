@@ -197,13 +197,6 @@ mod tests {
     }
 
     #[test]
-    fn only_the_first_problems_are_shown() {
-        let text = shown((1..=50_000_u64).map(|line| Problem::new(line, "Amount", "is required")));
-        assert_eq!(text.lines().count(), 2 + 100 + 1, "{text}");
-        assert!(text.ends_with("  and 49900 more; --output json has up to 10000\n"), "{text}");
-    }
-
-    #[test]
     fn row_header_and_file_have_an_article() {
         let text = shown([Problem::new(1, "file", "has no rows"), Problem::new(2, "Amount", "is required")]);
         assert!(text.ends_with("  line 1: the file has no rows\n  line 2: Amount is required\n"), "{text}");
