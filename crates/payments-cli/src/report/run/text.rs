@@ -221,18 +221,21 @@ fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use payments_journal::IntentKey;
     use payments_model::Amount;
 
-    use super::super::Tally;
+    use super::super::{ListedRow, Tally};
     use super::*;
 
     #[test]
     fn rows_that_were_rejected_for_one_reason_are_one_line() {
         let row = |number: u64| RejectedRow {
-            number,
-            line: number + 1,
-            key: format!("k{number}"),
-            amount: Amount::from_cents(1),
+            row: ListedRow {
+                number,
+                line: number + 1,
+                key: IntentKey::new(format!("k{number}")).unwrap(),
+                amount: Amount::from_cents(1),
+            },
             reason: if number == 7 { "declined" } else { "Unauthorized" }.to_owned(),
         };
         let mut summary = Summary { rejected: (1..=40).map(row).collect(), ..Summary::default() };

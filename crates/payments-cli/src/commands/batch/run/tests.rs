@@ -28,7 +28,7 @@ use crate::commands::batch::hashes::Hashes;
 use crate::commands::batch::inspection::{Inspected, KnownIntents, Rules, inspect};
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
-use crate::report::run::{MOST_LISTED, Tallies, Tally, UnresolvedRow};
+use crate::report::run::{ListedRow, MOST_LISTED, Tallies, Tally, UnresolvedRow};
 use crate::report::{ExitCode, Report};
 use crate::settings::{JournalPlace, KnownKeys, PrintedCommands};
 use crate::stderr::Item;
@@ -553,7 +553,7 @@ async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     };
     let summary = run.complete(signal).await;
     assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
-    let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
+    let keys: Vec<_> = summary.unresolved.iter().map(|it| it.row.key.as_str()).collect();
     assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
 }
 
@@ -686,7 +686,7 @@ async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
     ] {
         let (setup, summary) = with_a_bug(bug, None).await;
         assert_complete(&setup, &summary, ExitCode::Unknown);
-        let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
+        let lines: Vec<_> = summary.unresolved.iter().map(|it| it.row.line).collect();
         assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
     }
 }
@@ -701,7 +701,7 @@ async fn row_whose_task_panics_is_unknown_d54() {
     run.in_flight.spawn(async { unreachable!("a bug") });
     let summary = run.complete(never).await;
     assert_complete(&setup, &summary, ExitCode::Unknown);
-    let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+    let rows: Vec<_> = summary.unresolved.iter().map(|it| (it.row.line, &*it.kind)).collect();
     assert_eq!(rows, [(2, "in_flight")]);
 }
 
@@ -729,7 +729,7 @@ async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
     let (setup, summary) = with_a_bug(Bug::Describe, Some(signal_at)).await;
     assert_complete(&setup, &summary, ExitCode::Unknown);
     assert!(summary.given_up.is_some());
-    let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+    let rows: Vec<_> = summary.unresolved.iter().map(|it| (it.row.line, &*it.kind)).collect();
     assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
 }
 
@@ -766,8 +766,11 @@ async fn key_taken_by_another_request_during_the_run_is_reported_by_its_outcome_
             (summary.tallies.unknown.count, summary.tallies.not_processed.count),
             (unknown, not_processed)
         );
-        let unresolved: Vec<_> =
-            summary.unresolved.iter().map(|it| (&*it.key, &*it.kind, it.transaction_id.clone())).collect();
+        let unresolved: Vec<_> = summary
+            .unresolved
+            .iter()
+            .map(|it| (it.row.key.as_str(), &*it.kind, it.transaction_id.clone()))
+            .collect();
         let paid = paid.ok().map(|paid| ("k4", "key_reused", Some(paid.transaction_id.to_string())));
         assert_eq!(unresolved, Vec::from_iter(paid));
     }
@@ -888,10 +891,12 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
         let mut run = setup.run_of(token, 4).throttled(1, Duration::from_mins(5));
         // The list of earlier unknown rows is full.
         let earlier = UnresolvedRow {
-            number: 8,
-            line: 9,
-            key: "before".to_owned(),
-            amount: Amount::from_cents(1),
+            row: ListedRow {
+                number: 8,
+                line: 9,
+                key: IntentKey::new("before").unwrap(),
+                amount: Amount::from_cents(1),
+            },
             transaction_id: None,
             outcome: Some(Outcome::Unknown),
             kind: "crash".to_owned(),
@@ -955,7 +960,7 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_
     };
     let (summary, ()) = tokio::join!(setup.run(2).complete(never), responses);
     assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
-    assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
+    assert_eq!(summary.unresolved.iter().map(|it| it.row.line).collect::<Vec<_>>(), [2]);
 }
 
 /// A journal that stops to answer, as on a disk that hangs.
