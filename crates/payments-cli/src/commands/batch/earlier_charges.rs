@@ -14,15 +14,26 @@ use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
+/// By what rows are found that may be one charge with another row or with an earlier charge. Only then is the file read again.
+#[derive(Default)]
+pub(super) struct RowHashes {
+    pub(super) keys: Hashes,
+    /// What an earlier charge has in common with a row to send.
+    pub(super) marks: Hashes,
+    /// What a second charge of the file has in common with a valid row.
+    pub(super) marks_in_file: Hashes,
+    /// The payment of each valid row that has a reference.
+    pub(super) payments: Hashes,
+}
+
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
-/// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
-/// a charge. Keys that would be one if they were sent again are added to `watched`.
+/// which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
+/// were sent again are added to `watched`.
 pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     pages: &mut Pages<'static>,
     service: &str,
-    keys: &mut Hashes,
-    [marks, payments]: [&mut Hashes; 2],
+    RowHashes { keys, marks, payments, .. }: &mut RowHashes,
     watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
 ) -> Result<(Vec<Problem>, Repeats), StoreError> {
@@ -30,7 +41,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     if marks.is_empty() {
         return Ok((problems, repeats));
     }
-    for hashes in [&mut *keys, marks, payments] {
+    for hashes in [&mut *keys, &mut *marks, &mut *payments] {
         hashes.sort();
     }
     let mut processed = HashMap::new();
@@ -67,7 +78,9 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
         return Ok((problems, repeats));
     }
     let mut charged = EarlierCharges::of_service(service);
-    found.into_iter().for_each(|intent| charged.add(intent));
+    for intent in found {
+        charged.add(intent);
+    }
     for row in again() {
         if let Some([what, advice]) = charged.same_as(&row.key, &IntentRequest::from(&row.payment)) {
             problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
