@@ -48,15 +48,14 @@ pub(crate) trait Call: Send + 'static {
 /// Resolves the settings, reads the request with `read`, sends it and writes the result.
 pub(crate) fn run<C: Call>(
     options: ClientOptions,
-    output: Output,
+    output: &Output,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
-    let commands = output.commands.clone();
     let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         send(options, interrupt, read, has_begun).await
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| match C::PURPOSE {
-        Purpose::MoveMoney if has_begun => maybe_sent(Abandoned::Panic, None, None, &commands),
+        Purpose::MoveMoney if has_begun => maybe_sent(Abandoned::Panic, None, None, &output.commands),
         _ => Abandoned::Panic.before_sending(),
     })
 }
@@ -214,20 +213,20 @@ mod tests {
                 _ => unreachable!("another command was given"),
             }
         };
-        let output = || Output::choose(None, PrintedCommands::default());
+        let output = &Output::choose(None, PrintedCommands::default());
         // In the call itself, and in the report of an unknown outcome.
         let (options, _) = given(&[]);
-        assert_eq!(run(options, output(), || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(run(options, output, || Ok(Buggy)), ExitCode::Unknown);
         // Before anything was sent.
         let (options, _) = given(&[]);
-        assert_eq!(run::<Buggy>(options, output(), || unreachable!("a bug")), ExitCode::NotProcessed);
+        assert_eq!(run::<Buggy>(options, output, || unreachable!("a bug")), ExitCode::NotProcessed);
 
         let journal = path("journal.db");
         let line = ["--journal", &journal, "--key", "invoice-17"];
         let (options, intent) = given(&line);
-        assert_eq!(journaled::run(options, output(), &intent, || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(journaled::run(options, output, &intent, || Ok(Buggy)), ExitCode::Unknown);
         let (options, intent) = given(&line);
-        let ended = journaled::run::<Buggy>(options, output(), &intent, || unreachable!("a bug"));
+        let ended = journaled::run::<Buggy>(options, output, &intent, || unreachable!("a bug"));
         assert_eq!(ended, ExitCode::NotProcessed);
     }
 

@@ -26,7 +26,7 @@ use crate::{files, stderr};
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { global: GlobalOptions { client: options, output: requested }, command } = arguments;
-    let output = Output::choose(requested, PrintedCommands::repeating(&options));
+    let output = &Output::choose(requested, PrintedCommands::repeating(&options));
     if let Some(warning) = warning_of_proxy(&options) {
         stderr::warn(&warning);
     }
@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             journaled::run(options, output, &intent, move || operations::void(id, reason, may_be_like_a_card))
         }
         Command::Batch(BatchCommand::Run(batch)) => batch::run(options, output, batch),
-        Command::Journal(arguments) => journal::run(options, &output, arguments),
+        Command::Journal(arguments) => journal::run(options, output, arguments),
         Command::Customer(CustomerCommand::Get { id }) => {
             call::run(options, output, move || Ok(CustomerId::new(id)?))
         }

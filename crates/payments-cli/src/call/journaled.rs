@@ -58,7 +58,7 @@ impl Attempt<'_> {
 /// Like [`call::run`], through a journal if the options name one.
 pub(crate) fn run<C: Charge>(
     options: ClientOptions,
-    output: Output,
+    output: &Output,
     intent: &IntentOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
@@ -67,7 +67,6 @@ pub(crate) fn run<C: Charge>(
         Ok(None) => return call::run(options, output, read),
         Err(failure) => return output.write(&Report::from(failure)),
     };
-    let commands = output.commands.clone();
     let call = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let ended = send_once(options, interrupt, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
@@ -77,7 +76,7 @@ pub(crate) fn run<C: Charge>(
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {
         if has_begun {
-            call::maybe_sent(Abandoned::Panic, None, Some(&key), &commands)
+            call::maybe_sent(Abandoned::Panic, None, Some(&key), &output.commands)
         } else {
             journal_not_opened(Abandoned::Panic.harmless(""))
         }

@@ -49,8 +49,7 @@ use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::stderr;
 
 /// Runs the command.
-pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
-    let commands = output.commands.clone();
+pub(super) fn run(options: ClientOptions, output: &Output, arguments: BatchArguments) -> ExitCode {
     let charge = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
@@ -68,7 +67,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
     run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
         if has_begun {
             // Without a summary.
-            Failure::new(FailedOutcome::Unknown, "internal", run_lost(&commands))
+            Failure::new(FailedOutcome::Unknown, "internal", run_lost(&output.commands))
         } else {
             with_earlier_runs(Abandoned::Panic.before_sending())
         }

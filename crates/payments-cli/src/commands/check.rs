@@ -21,13 +21,13 @@ use crate::report::{ExitCode, Report};
 use crate::settings::{Settings, key_hint};
 
 /// Checks each step and reports all of them.
-pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
+pub(super) fn run(options: ClientOptions, output: &Output) -> ExitCode {
     if options.dry_run {
         return call::run(options, output, unknown_id);
     }
     let (checked, interrupt) = run_to_report::start(0, async |interrupt| check(options, interrupt).await);
     let checked = checked.unwrap_or_else(CheckReport::without_settings);
-    run_to_report::finish(&output, Report::Check(Box::new(checked)), interrupt)
+    run_to_report::finish(output, Report::Check(Box::new(checked)), interrupt)
 }
 
 /// One lookup through the real client, which takes the same way as a payment.

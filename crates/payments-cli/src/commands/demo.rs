@@ -24,7 +24,7 @@ use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 
 /// Runs the demo. Its output is text, also in a pipe.
-pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
+pub(super) fn run(requested: Option<OutputShape>, output: &Output) -> ExitCode {
     if requested == Some(OutputShape::Json) {
         let message = "this command shows text and takes no --output json; nothing was sent";
         return output.write(&Report::from(Failure::usage(message)));
@@ -35,7 +35,7 @@ pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
             let gateway = FakeGateway::builder().wall_clock(SystemTime::now).ignore_unfired_faults().build();
             runtime.block_on(async {
                 let sandbox = Sandbox::builder().gateway(gateway).start().await?;
-                run_demo(sandbox, &mut stdout.lock(), &output).await
+                run_demo(sandbox, &mut stdout.lock(), output).await
             })
         });
     match result {

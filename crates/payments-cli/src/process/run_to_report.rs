@@ -26,7 +26,7 @@ use crate::style::Style;
 /// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something
 /// may have been sent, and `on_panic` receives it.
 pub(crate) fn run(
-    output: Output,
+    output: &Output,
     purpose: Purpose,
     workers: usize,
     command: impl AsyncFnOnce(&mut Interrupt, &Cell<bool>) -> Result<Report, Failure>,
@@ -36,7 +36,7 @@ pub(crate) fn run(
     let ended = catch_unwind(AssertUnwindSafe(|| {
         let (ended, interrupt) = start(workers, async |interrupt| command(interrupt, &has_begun).await);
         let ended = ended.flatten().map_err(|failure| failure.for_purpose(purpose));
-        finish(&output, ended.unwrap_or_else(Report::from), interrupt)
+        finish(output, ended.unwrap_or_else(Report::from), interrupt)
     }));
     ended.unwrap_or_else(|_| {
         let failure = on_panic(has_begun.get()).for_purpose(purpose);
