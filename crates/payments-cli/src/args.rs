@@ -9,7 +9,7 @@ pub(crate) mod journal_place;
 pub(crate) mod reconcile;
 pub(crate) mod sandbox;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -19,7 +19,7 @@ use clap_complete::Shell;
 
 use self::batch::BatchCommand;
 use self::global::hidden_client_options;
-pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, timeout};
+pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, TypedOption, timeout};
 use self::journal::JournalArguments;
 use self::journal_place::IntentOptions;
 use self::sandbox::SandboxArguments;
@@ -52,12 +52,28 @@ impl Arguments {
             error.insert(ContextKind::InvalidArg, ContextValue::String(format!("--{name}")));
             return Err(error);
         }
-        Self::from_arg_matches(&all)
+        let typed = typed_options(reached, matches);
+        let mut arguments = Self::from_arg_matches(&all)?;
+        arguments.global.client.typed = typed;
+        Ok(arguments)
     }
 }
 
+/// Each option of the command line as it was typed.
+fn typed_options(reached: &clap::Command, matches: &ArgMatches) -> Vec<TypedOption> {
+    let typed = matches.ids().filter_map(|id| {
+        let option = reached.get_arguments().find(|option| option.get_id() == id)?;
+        let name = option.get_long()?.to_owned();
+        let is_typed = matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let values = matches.get_raw(id.as_str()).filter(|_| option.get_action().takes_values());
+        let value = values.map(|values| values.map(OsStr::to_string_lossy).collect::<Vec<_>>().join(","));
+        is_typed.then_some(TypedOption { name, value })
+    });
+    typed.collect()
+}
+
 /// The command that the line names, and its arguments.
-pub(crate) fn reached<'a>(
+fn reached<'a>(
     mut command: &'a clap::Command,
     mut matches: &'a ArgMatches,
 ) -> (&'a clap::Command, &'a ArgMatches) {

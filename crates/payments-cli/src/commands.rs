@@ -20,13 +20,13 @@ use crate::call::{self, journaled};
 use crate::help::help;
 use crate::output::{self, Output};
 use crate::report::ExitCode;
-use crate::settings::warning_of_proxy;
+use crate::settings::{PrintedCommands, warning_of_proxy};
 use crate::{files, stderr};
 
 /// Runs the command to its end.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
     let Arguments { global: GlobalOptions { client: options, output: requested }, command } = arguments;
-    let output = Output::choose(requested);
+    let output = &Output::choose(requested, PrintedCommands::repeating(&options));
     if let Some(warning) = warning_of_proxy(&options) {
         stderr::warn(&warning);
     }

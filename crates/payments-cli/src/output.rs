@@ -8,40 +8,42 @@ use crate::args::OutputShape;
 use crate::failure::Failure;
 use crate::report::run::Phase;
 use crate::report::{Effect, ExitCode, Processed, Report, text};
+use crate::settings::PrintedCommands;
 use crate::style::{self, Style};
 use crate::wrap::wrapped;
 use crate::{stderr, stdout};
 
-/// The format of the result, and the style of stdout.
-#[derive(Clone, Copy, Debug)]
+/// The format of the result, the style of stdout, and the commands that a text names.
+#[derive(Clone)]
 pub(crate) struct Output {
     shape: OutputShape,
     pub(crate) stdout: Style,
+    pub(crate) commands: PrintedCommands,
 }
 
 impl Output {
     /// `requested`, else text on a terminal and JSON otherwise.
-    pub(crate) fn choose(requested: Option<OutputShape>) -> Self {
+    pub(crate) fn choose(requested: Option<OutputShape>, commands: PrintedCommands) -> Self {
         let stdout = io::stdout();
         let shape = requested
             .unwrap_or_else(|| if stdout.is_terminal() { OutputShape::Text } else { OutputShape::Json });
-        Self { shape, stdout: Style::of(&stdout) }
+        Self { shape, stdout: Style::of(&stdout), commands }
     }
 
     /// Whether people read the result.
-    pub(crate) fn is_text(self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.shape == OutputShape::Text
     }
 
     /// Reports why a result that is already partly on stdout is incomplete.
-    pub(crate) fn write_partial(failure: &Failure) -> ExitCode {
-        stderr::write_last(text::failed(failure, stderr::style()));
+    pub(crate) fn write_partial(&self, failure: &Failure) -> ExitCode {
+        stderr::write_last(text::failed(failure, stderr::style(), &self.commands));
         ExitCode::of_failure(failure)
     }
 
     /// Writes a result to stdout: `document`, or `text` for people.
     pub(crate) fn print(
-        self,
+        &self,
         document: &impl Serialize,
         text: impl FnOnce(Style) -> String,
     ) -> io::Result<()> {
@@ -55,9 +57,10 @@ impl Output {
     ///
     /// A success that cannot be written is [`ExitCode::Other`]: the caller does not have the id, so stderr gets it. A failure
     /// or a possible second charge that cannot be written keeps its exit code, which matters most.
-    pub(crate) fn write(self, report: &Report) -> ExitCode {
+    pub(crate) fn write(&self, report: &Report) -> ExitCode {
         let is_refusal = matches!(report, Report::Failed(_));
-        let written = self.print(report, |style| if is_refusal { String::new() } else { report.text(style) });
+        let text = |style| report.text(style, &self.commands);
+        let written = self.print(report, |style| if is_refusal { String::new() } else { text(style) });
         if let Some(warning) = report.note().and_then(text::journal_warning) {
             stderr::warn(&warning);
         }
@@ -70,7 +73,7 @@ impl Output {
         };
         if is_for_people {
             // If this is lost, the exit code still has the outcome.
-            stderr::write_last(report.text(stderr::style()));
+            stderr::write_last(text(stderr::style()));
         }
         match written.err().and_then(|error| not_written(report, &error)) {
             Some(message) => {

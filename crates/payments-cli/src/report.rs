@@ -17,6 +17,7 @@ pub(crate) use self::processed::{Effect, Processed};
 use self::run::Summary;
 use crate::failure::Failure;
 use crate::intent::IntentNote;
+use crate::settings::PrintedCommands;
 use crate::style::Style;
 
 /// The result of a client command. Other programs read its document, whose member names are fixed.
@@ -47,13 +48,13 @@ impl Report {
     }
 
     /// For people.
-    pub(crate) fn text(&self, style: Style) -> String {
+    pub(crate) fn text(&self, style: Style, commands: &PrintedCommands) -> String {
         match self {
             Self::Processed(processed) => text::processed(processed, style),
             Self::DryRun(dry_run) => text::dry_run(dry_run, style),
             Self::Check(checked) => checked.lines(style),
             Self::Batch(summary) => summary.lines(style),
-            Self::Failed(failure) => text::failed(failure, style),
+            Self::Failed(failure) => text::failed(failure, style, commands),
         }
     }
 

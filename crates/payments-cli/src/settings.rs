@@ -4,8 +4,8 @@ mod api_key;
 mod journal_address;
 mod journal_place;
 mod open_journals;
+mod printed_commands;
 mod proxy;
-mod repeated;
 mod source;
 
 use std::time::Duration;
@@ -19,11 +19,9 @@ pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
 pub(crate) use self::journal_address::JOURNAL;
 pub(crate) use self::journal_place::{JournalPlace, MOST_PAGES, warn_of_a_loss};
 pub(crate) use self::open_journals::OpenFor;
+pub(crate) use self::printed_commands::{PrintedCommands, by_option, login_name, shell_word};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;
-pub(crate) use self::repeated::{
-    by_option, login_name, of_journal, retry_command, service_options, shell_word, typed_options,
-};
 pub(crate) use self::source::Source;
 use self::source::{
     API_KEY, API_KEY_FILE, BASE_URL, CA_CERT, MERCHANT, TIMEOUT, chosen, chosen_text, text_variable,
@@ -35,6 +33,7 @@ use crate::service::Service;
 
 /// The validated settings of a call. They hold secrets, so none of these types has `Debug`.
 pub(crate) struct Settings {
+    pub(crate) commands: PrintedCommands,
     /// With the base URL, and the service that a key belongs to which is sent with these settings.
     pub(crate) endpoint: Endpoint,
     pub(crate) keys: KnownKeys,
@@ -108,6 +107,7 @@ impl Settings {
             None => endpoint,
         };
         Ok(Self {
+            commands: PrintedCommands::repeating(options),
             warning,
             is_key_ambiguous,
             shown_base_url: keys.mask(endpoint.base_url()),

@@ -93,12 +93,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn plain_style_adds_no_colour() {
-        assert_eq!(Style::Plain.paint(Tone::Error, "no"), "no");
-        assert_eq!(Style::Coloured.paint(Tone::Error, "no"), "\u{1b}[31mno\u{1b}[0m");
-    }
-
-    #[test]
     fn control_characters_are_escaped() {
         assert_eq!(
             for_terminal("\u{1b}[2J\r\nPAID\u{9b}1m\u{202e}x\u{7f}"),

@@ -10,6 +10,7 @@ use crate::args::{Arguments, OutputShape};
 use crate::failure::{Failure, Purpose};
 use crate::output::{self, Output};
 use crate::report::{ExitCode, Report};
+use crate::settings::PrintedCommands;
 
 /// Prints help or version. Reports everything else as invalid use, in the format that `arguments` request. If only the
 /// command is missing, people get the help, and the exit code of invalid use.
@@ -18,7 +19,7 @@ pub(crate) fn report(error: &clap::Error, arguments: &[OsString]) -> ExitCode {
         return output::print_document(&error.render().to_string());
     }
     let reached = Reached::by(arguments);
-    let output = Output::choose(reached.format);
+    let output = Output::choose(reached.format, PrintedCommands::default());
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand && output.is_text() {
         return match output::print_document(&error.render().to_string()) {
             ExitCode::Processed => ExitCode::Invalid,

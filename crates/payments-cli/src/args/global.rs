@@ -53,6 +53,17 @@ pub(crate) struct ClientOptions {
     /// Write to stderr where each setting came from and how each attempt went
     #[arg(long, global = true)]
     pub(crate) verbose: bool,
+
+    /// Every option of the command line, for commands that messages print.
+    #[arg(skip)]
+    pub(crate) typed: Vec<TypedOption>,
+}
+
+/// An option as it was typed.
+pub(crate) struct TypedOption {
+    pub(crate) name: String,
+    /// Several values are joined by commas; `None` if it takes none.
+    pub(crate) value: Option<String>,
 }
 
 /// The two formats of a result.

@@ -58,7 +58,7 @@ impl Attempt<'_> {
 /// Like [`call::run`], through a journal if the options name one.
 pub(crate) fn run<C: Charge>(
     options: ClientOptions,
-    output: Output,
+    output: &Output,
     intent: &IntentOptions,
     read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
 ) -> ExitCode {
@@ -76,7 +76,7 @@ pub(crate) fn run<C: Charge>(
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {
         if has_begun {
-            call::maybe_sent(Abandoned::Panic, None, Some(&key))
+            call::maybe_sent(Abandoned::Panic, None, Some(&key), &output.commands)
         } else {
             journal_not_opened(Abandoned::Panic.harmless(""))
         }
@@ -128,7 +128,7 @@ async fn send_once<C: Charge>(
     let attempt = Attempt { client: &client, key, is_after_rejection: intent.after_rejection };
     has_begun.set(true);
     let abandoned = |why| {
-        let failure = call::after_sending(&call, Some(key), why);
+        let failure = call::after_sending(&call, Some(key), why, &settings.commands);
         Err(call::with_sent(failure, &call, &settings, at))
     };
     let sending = catch_panic(call.send_with(&attempt));

@@ -10,7 +10,7 @@ use crate::call::{self, Call, hints};
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation};
 use crate::intent::IntentNote;
 use crate::report::advice::{NEW_ATTEMPT, earlier_call, of_other_service};
-use crate::settings::{Settings, retry_command, shell_word};
+use crate::settings::{Settings, shell_word};
 
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
@@ -70,7 +70,7 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
                 if (400..500).contains(&status) { format!("--status {status} ") } else { String::new() };
             failure.hint(format!(
                 "the key stays rejected until a person allows it to be sent again: {}",
-                retry_command(&format!("{status}--key={}", shell_word(error.key().as_str())))
+                settings.commands.retry(&format!("{status}--key={}", shell_word(error.key().as_str())))
             ))
         }
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),

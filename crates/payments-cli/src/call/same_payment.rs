@@ -1,7 +1,7 @@
 //! An earlier charge that may be the same payment under another key: a key that is made anew for each try, or that a spreadsheet or a
 //! person has spelled anew, protects nobody.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
 use payments_model::{Amount, TokenId};
@@ -114,73 +114,116 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
 pub(crate) type Mark = (MarkOf, String, Charge);
 
 /// What is charged; `None` if the journal has lost it.
-type Charge = Option<(TokenId, Option<Amount>)>;
+pub(crate) type Charge = Option<(TokenId, Option<Amount>)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MarkOf {
     Key,
     RoundedKey,
-    /// The reference of the earlier charge is the key now.
-    OldReference,
-    /// The key of the earlier charge is the reference now.
-    OldKey,
-    /// The key of a lost charge is the key or the reference now.
-    LostKey,
-    /// The reference of a charge whose outcome is open.
-    OpenReference,
+    Reference,
 }
 
-/// Marks of a charge of a token, or of one that the journal has lost.
-pub(crate) fn marks(of: MarkOf, forms: &[String], request: Option<&IntentRequest>) -> Vec<Mark> {
-    let charge = request.and_then(|request| match &request.subject {
+pub(crate) fn marks(of: MarkOf, forms: &[String], charge: &Charge) -> impl Iterator<Item = Mark> {
+    forms.iter().map(move |form| (of, form.clone(), charge.clone()))
+}
+
+/// Of a token. The journal may have lost what was charged.
+pub(crate) fn charge_of(request: &IntentRequest) -> Charge {
+    match &request.subject {
         Subject::Token(token) => Some((token.clone(), request.amount)),
         _ => None,
-    });
-    forms.iter().map(|form| (of, form.clone(), charge.clone())).collect()
-}
-
-/// What an earlier charge of the journal for the same has in common with this payment, of whose key the forms are.
-pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Mark> {
-    let reference = payment.reference.as_deref();
-    let old_references = if reference.is_some() { &*forms.exact } else { &[] };
-    let old_keys = reference.map(|it| Forms::of(it).exact).unwrap_or_default();
-    [
-        marks(MarkOf::Key, &forms.exact, Some(payment)),
-        marks(MarkOf::RoundedKey, &forms.rounded, Some(payment)),
-        marks(MarkOf::OldReference, old_references, Some(payment)),
-        marks(MarkOf::OldKey, &old_keys, Some(payment)),
-        marks(MarkOf::OpenReference, &old_keys, Some(payment)),
-        marks(MarkOf::LostKey, &[&forms.exact[..], &old_keys].concat(), None),
-    ]
-    .concat()
-}
-
-/// Any of these is a [`Mark`] of a payment that may be the same charge.
-pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
-    let request = &intent.request;
-    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
-    match request.subject {
-        Subject::Lost => return marks(MarkOf::LostKey, &exact, None),
-        Subject::Token(_) => {}
-        _ => return Vec::new(),
     }
-    let reference = request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+}
+
+/// The marks of a payment, of whose key the forms are.
+pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Mark> {
+    let reference = forms_of_reference(payment);
+    let of = |charge: &Charge| {
+        let of_key =
+            marks(MarkOf::Key, &forms.exact, charge).chain(marks(MarkOf::RoundedKey, &forms.rounded, charge));
+        of_key.chain(marks(MarkOf::Reference, &reference, charge)).collect::<Vec<_>>()
+    };
+    [of(&charge_of(payment)), of(&None)].concat()
+}
+
+/// Any of these is a [`Mark`] of a payment that may be the same charge: its key or reference may be the key of this one, its key the
+/// reference, and the references may be one while the outcome is open.
+pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
+    let charge = charge_of(&intent.request);
+    let is_lost = intent.request.subject == Subject::Lost;
+    if charge.is_none() && !is_lost {
+        return Vec::new();
+    }
+    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
+    let reference = forms_of_reference(&intent.request);
+    let of_key = [MarkOf::Key, MarkOf::Reference].into_iter().flat_map(|of| marks(of, &exact, &charge));
+    if is_lost {
+        return of_key.collect();
+    }
+    let of_rounded = marks(MarkOf::RoundedKey, &exact, &charge).chain(marks(MarkOf::Key, &rounded, &charge));
     let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
-    [
-        marks(MarkOf::OpenReference, open_reference, Some(request)),
-        marks(MarkOf::Key, &[&exact[..], &rounded].concat(), Some(request)),
-        marks(MarkOf::RoundedKey, &exact, Some(request)),
-        marks(MarkOf::OldReference, &reference, Some(request)),
-        marks(MarkOf::OldKey, &exact, Some(request)),
-    ]
-    .concat()
+    of_key
+        .chain(of_rounded)
+        .chain(marks(MarkOf::Key, &reference, &charge))
+        .chain(marks(MarkOf::Reference, open_reference, &charge))
+        .collect()
+}
+
+fn forms_of_reference(request: &IntentRequest) -> Vec<String> {
+    request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default()
+}
+
+/// Charges of one service, among which the same payment under another key is found.
+pub(crate) struct EarlierCharges {
+    service: String,
+    intents: HashMap<IntentKey, Intent>,
+    /// The keys with each form of key or reference.
+    by_name: HashMap<String, Vec<IntentKey>>,
+}
+
+impl EarlierCharges {
+    pub(crate) fn of_service(service: impl Into<String>) -> Self {
+        Self { service: service.into(), intents: HashMap::new(), by_name: HashMap::new() }
+    }
+
+    /// Adds a charge, or what has become of it.
+    pub(crate) fn add(&mut self, intent: Intent) {
+        if !intent.is_of(&self.service) {
+            return;
+        }
+        let before = self.intents.get(&intent.key);
+        // A corrected request may have another reference.
+        if before.is_none_or(|before| before.request.reference != intent.request.reference) {
+            for name in names(&intent.key, &intent.request) {
+                self.by_name.entry(name).or_default().push(intent.key.clone());
+            }
+        }
+        self.intents.insert(intent.key.clone(), intent);
+    }
+
+    /// Why a payment with this key is not sent, if one of them is the same, and what to do about it.
+    pub(crate) fn same_as(&self, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
+        if self.intents.is_empty() {
+            return None;
+        }
+        let names = names(key, payment);
+        let mut others = names.iter().filter_map(|name| self.by_name.get(name)).flatten();
+        others.find_map(|other| why_not_sent(&self.intents[other], &self.service, key, payment))
+    }
+
+    /// The keys that may be charged later, or whose charge may turn out to have moved no money.
+    pub(crate) fn undecided(&self) -> Vec<IntentKey> {
+        let undecided =
+            self.intents.values().filter(|intent| intent.moved_nothing() || intent.is_unresolved());
+        undecided.map(|intent| intent.key.clone()).collect()
+    }
 }
 
 /// Under which a charge is found again: the forms of its key and reference.
-pub(crate) fn names(key: &str, reference: Option<&str>) -> Vec<String> {
-    let Forms { mut exact, rounded, .. } = Forms::of(key);
+fn names(key: &IntentKey, request: &IntentRequest) -> Vec<String> {
+    let Forms { mut exact, rounded, .. } = Forms::of(key.as_str());
     exact.extend(rounded);
-    exact.extend(reference.map(|it| Forms::of(it).exact).into_iter().flatten());
+    exact.extend(forms_of_reference(request));
     exact
 }
 
@@ -283,9 +326,9 @@ mod tests {
                 && (&intent.request.subject, &intent.request.amount, &intent.request.reference)
                     == (&given.subject, &given.amount, &given.reference);
             assert!(is_found || is_same, "{new_key} {given:?} {intent:?}");
-            let charged = names(intent.key.as_str(), intent.request.reference.as_deref());
-            let of_row = names(new_key.as_str(), given.reference.as_deref());
-            assert!(is_same || charged.iter().any(|name| of_row.contains(name)), "{new_key} {intent:?}");
+            let mut earlier = EarlierCharges::of_service(&*service);
+            earlier.add(intent.clone());
+            assert!(is_same || earlier.same_as(&new_key, &given).is_some(), "{new_key} {intent:?}");
         }
         assert!(refused > 1000 && refused_lost > 100, "{refused} {refused_lost}");
     }

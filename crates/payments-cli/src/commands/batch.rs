@@ -6,7 +6,6 @@ mod counting;
 mod earlier_charges;
 mod hashes;
 mod inspection;
-mod known_intents;
 mod newcomers;
 mod progress;
 mod repeats;
@@ -22,14 +21,14 @@ use std::sync::Arc;
 use std::thread;
 
 use payments_journal::{Journal, JournaledClient, StateName};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
-use self::inspection::{Inspected, Rules, inspect};
-use self::known_intents::KnownIntents;
+use self::inspection::{Inspected, KnownIntents, Rules, inspect};
 use self::newcomers::Newcomers;
 use self::progress::Progress;
 use self::results::Results;
@@ -50,7 +49,7 @@ use crate::settings::{JournalPlace, OpenFor, Settings, warn_of_a_loss};
 use crate::stderr;
 
 /// Runs the command.
-pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArguments) -> ExitCode {
+pub(super) fn run(options: ClientOptions, output: &Output, arguments: BatchArguments) -> ExitCode {
     let charge = async |interrupt: &mut Interrupt, has_begun: &Cell<bool>| {
         let place = JournalPlace::require(&arguments.place, Purpose::MoveMoney)?;
         let place = Arc::new(place.must_exist(arguments.existing_journal)?);
@@ -68,7 +67,7 @@ pub(super) fn run(options: ClientOptions, output: Output, arguments: BatchArgume
     run_to_report::run(output, Purpose::MoveMoney, workers, charge, |has_begun| {
         if has_begun {
             // Without a summary.
-            Failure::new(FailedOutcome::Unknown, "internal", run_lost())
+            Failure::new(FailedOutcome::Unknown, "internal", run_lost(&output.commands))
         } else {
             with_earlier_runs(Abandoned::Panic.before_sending())
         }
@@ -101,7 +100,7 @@ async fn charge_file(
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await?;
     let inspecting = inspected(file, &settings, journal.as_ref(), arguments.ids_are_not_cards);
-    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer }) =
+    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer, watched }) =
         interrupt.unless_arrived(inspecting).await?;
     if like_cards > 0 {
         stderr::warn(&format!(
@@ -136,7 +135,7 @@ async fn charge_file(
         return Err(Abandoned::Signal(signal).before_sending());
     }
     let newer = newer.unwrap_or_else(|| journal.pages(StateName::ALL));
-    let newcomers = Newcomers::new(newer, keys, settings.endpoint.service().to_owned());
+    let newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
     let run = Run::new(
         JournaledClient::new(client.build(), journal),
         file.to_send(standings, &settings.keys),
@@ -161,10 +160,12 @@ async fn inspected(
         Some(journal) => KnownIntents::of(journal).await?,
         None => None,
     };
-    let (api_keys, service) = (settings.keys.clone(), settings.endpoint.service().to_owned());
+    let (api_keys, commands) = (settings.keys.clone(), settings.commands.clone());
+    let service = settings.endpoint.service().to_owned();
+    let runtime = Handle::current();
     let inspecting = spawn_blocking(move || {
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service };
-        inspect(&file, rules, known).map(|inspected| (file, inspected))
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service, commands: &commands };
+        runtime.block_on(inspect(&file, rules, known)).map(|inspected| (file, inspected))
     });
     inspecting.await.map_err(|_| Abandoned::Panic.before_sending())?
 }

@@ -21,7 +21,7 @@ use crate::report::{ExitCode, Report};
 use crate::settings::{Settings, key_hint};
 
 /// Checks each step and reports all of them.
-pub(super) fn run(options: ClientOptions, output: Output) -> ExitCode {
+pub(super) fn run(options: ClientOptions, output: &Output) -> ExitCode {
     if options.dry_run {
         return call::run(options, output, unknown_id);
     }
@@ -58,7 +58,7 @@ async fn check(options: ClientOptions, interrupt: &mut Interrupt) -> CheckReport
             }
         }
     });
-    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why))));
+    let unfinished = |why| (CONNECTION, Some((KEY, call::after_sending(&id, None, why, &settings.commands))));
     let (passed, failed) = match interrupt.or_signal(lookup).await {
         Ok(ended) => ended.unwrap_or_else(|| unfinished(Abandoned::Panic)),
         Err(signal) => unfinished(Abandoned::Signal(signal)),

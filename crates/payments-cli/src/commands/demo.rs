@@ -19,11 +19,12 @@ use crate::call::Call;
 use crate::failure::{FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::report::{Effect, ExitCode, Processed, Report, advice};
+use crate::settings::PrintedCommands;
 use crate::style::{Style, Tone, for_terminal};
 use crate::{stderr, stdout};
 
 /// Runs the demo. Its output is text, also in a pipe.
-pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
+pub(super) fn run(requested: Option<OutputShape>, output: &Output) -> ExitCode {
     if requested == Some(OutputShape::Json) {
         let message = "this command shows text and takes no --output json; nothing was sent";
         return output.write(&Report::from(Failure::usage(message)));
@@ -34,7 +35,7 @@ pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
             let gateway = FakeGateway::builder().wall_clock(SystemTime::now).ignore_unfired_faults().build();
             runtime.block_on(async {
                 let sandbox = Sandbox::builder().gateway(gateway).start().await?;
-                run_demo(sandbox, &mut stdout.lock(), output.stdout).await
+                run_demo(sandbox, &mut stdout.lock(), output).await
             })
         });
     match result {
@@ -49,12 +50,13 @@ pub(super) fn run(requested: Option<OutputShape>, output: Output) -> ExitCode {
 
 type DemoResult<T = ()> = Result<T, Box<dyn StdError>>;
 
-async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, style: Style) -> DemoResult {
+async fn run_demo(sandbox: Sandbox, out: &mut dyn Write, output: &Output) -> DemoResult {
+    let style = output.stdout;
     let transport = HyperTransport::builder().build()?;
     let endpoint = Endpoint::new(sandbox.base_url(), ApiKey::new(sandbox.api_key())?)?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).build();
     let unauthorized = client.with_api_key(ApiKey::new("not_the_key_of_this_sandbox")?);
-    let mut demo = Demo { gateway: sandbox.gateway().clone(), out, style };
+    let mut demo = Demo { gateway: sandbox.gateway().clone(), out, style, commands: &output.commands };
     demo.text(&format!(
         "A sandbox of the payment service is listening on\n{}.\n\
          A client sends it every operation. No account, no network, no money.\n\
@@ -150,7 +152,10 @@ fn token(id: &str) -> Result<TokenTransaction, ValidationError> {
 }
 
 /// The outcome as the client returned it, without any information from the sandbox. After a failure also why, then what to do.
-fn returned(result: &Result<Processed, impl CallError>) -> (&'static str, Tone, Vec<String>) {
+fn returned(
+    result: &Result<Processed, impl CallError>,
+    commands: &PrintedCommands,
+) -> (&'static str, Tone, Vec<String>) {
     let error = match result {
         Ok(Processed { effect: Effect::Moved(_), .. }) => {
             return ("processed", Tone::Success, Vec::new());
@@ -167,7 +172,7 @@ fn returned(result: &Result<Processed, impl CallError>) -> (&'static str, Tone, 
                 cause.unwrap_or_else(|| error.to_string()),
                 "it may have been charged: do not send it again".to_owned(),
             ];
-            details.extend(step.map(|step| advice::after_unknown(false, step)));
+            details.extend(step.map(|step| advice::after_unknown(false, step, commands)));
             ("UNKNOWN", Tone::Warning, details)
         }
         FailedOutcome::Rejected => {
@@ -185,6 +190,7 @@ struct Demo<'a> {
     gateway: FakeGateway,
     out: &'a mut dyn Write,
     style: Style,
+    commands: &'a PrintedCommands,
 }
 
 impl Demo<'_> {
@@ -201,7 +207,7 @@ impl Demo<'_> {
         changed.retain(|entry| {
             !before.iter().any(|it| it.transaction_id() == entry.transaction_id() && it.state == entry.state)
         });
-        let (outcome, tone, details) = returned(&result);
+        let (outcome, tone, details) = returned(&result, self.commands);
         let amount = call.facts().and_then(|facts| facts.amount);
         let amount = amount.map(|amount| amount.to_string()).unwrap_or_default();
         let shown = self.style.paint(tone, &format!("{outcome:OUTCOME$}"));

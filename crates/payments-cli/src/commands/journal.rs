@@ -33,7 +33,7 @@ use crate::{stderr, stdout};
 /// Runs one of the subcommands.
 pub(super) fn run(
     options: ClientOptions,
-    output: Output,
+    output: &Output,
     JournalArguments { place, command }: JournalArguments,
 ) -> ExitCode {
     let purpose = Purpose::KeepJournal;
@@ -69,7 +69,7 @@ pub(super) fn run(
         Err(CommandError::Failed(failure)) => {
             output.write(&Report::from(KnownKeys::in_environment().hidden_in(for_the_journal(*failure))))
         }
-        Err(CommandError::Partial(failure)) => Output::write_partial(&for_the_journal(*failure)),
+        Err(CommandError::Partial(failure)) => output.write_partial(&for_the_journal(*failure)),
         Err(CommandError::Unwritten) => ExitCode::Other,
     }
 }
@@ -108,7 +108,7 @@ fn unwritten(what: &'static str, error: &io::Error) -> CommandError {
 /// Writes what was done: `document`, or `text` for people.
 fn write(
     what: &'static str,
-    output: Output,
+    output: &Output,
     document: &impl Serialize,
     text: impl FnOnce(Style) -> String,
 ) -> Result<(), CommandError> {

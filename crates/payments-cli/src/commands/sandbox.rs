@@ -23,7 +23,7 @@ use crate::report::{ExitCode, Report};
 use crate::{files, stderr, stdout};
 
 /// Prints one of the sandbox's documents, or serves until a signal.
-pub(super) fn run(output: Output, arguments: SandboxArguments) -> ExitCode {
+pub(super) fn run(output: &Output, arguments: SandboxArguments) -> ExitCode {
     match arguments.show {
         Some(SandboxCommand::Magic) => output::print_document(&test_values(output)),
         Some(SandboxCommand::Openapi) => output::print_document(payments_sandbox::OPENAPI),
@@ -196,7 +196,7 @@ fn announce(sandbox: &Sandbox, keys: &[String]) -> io::Result<()> {
 }
 
 /// The table of test values: text for people, JSON for programs.
-fn test_values(output: Output) -> String {
+fn test_values(output: &Output) -> String {
     if !output.is_text() {
         return test_values_json() + "\n";
     }

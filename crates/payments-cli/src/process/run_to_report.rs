@@ -26,7 +26,7 @@ use crate::style::Style;
 /// `on_panic`. Its futures run on this thread, or on so many `workers` if there are any. The command sets its cell once something
 /// may have been sent, and `on_panic` receives it.
 pub(crate) fn run(
-    output: Output,
+    output: &Output,
     purpose: Purpose,
     workers: usize,
     command: impl AsyncFnOnce(&mut Interrupt, &Cell<bool>) -> Result<Report, Failure>,
@@ -106,10 +106,13 @@ const REPORT_TIMEOUT: Duration = Duration::from_secs(1);
 ///
 /// A reader may stop reading its pipe. Signals stay caught until the process ends, so another thread writes, and a signal
 /// ends the wait for it, unless it only repeats one that has ended the command. The report then counts as not written.
-pub(crate) fn finish(output: Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
+pub(crate) fn finish(output: &Output, report: Report, interrupt: Option<Interrupt>) -> ExitCode {
     let Some(interrupt) = interrupt else { return output.write(&report) };
     let report = Arc::new(report);
-    let writing = write_or_interrupt(Arc::clone(&report), interrupt, move |report| output.write(report));
+    let writing = write_or_interrupt(Arc::clone(&report), interrupt, {
+        let output = output.clone();
+        move |report| output.write(report)
+    });
     // The threads were tried when the command started; without descriptors, tokio panics.
     let written = spare::require_descriptors()
         .and_then(|()| block_on_runtime(runtime::Builder::new_current_thread(), writing));

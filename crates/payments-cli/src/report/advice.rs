@@ -1,13 +1,13 @@
 //! What a person does next: the headline of every failure, and the clauses that other texts share, with commands ready to paste.
 
 use payments_core::NextStep;
-use payments_journal::{Intent, IntentKey, IntentState, Verdict};
+use payments_journal::{Intent, IntentState, Verdict};
 use payments_model::TransactionId;
 
 use crate::failure::{Done, FailedOutcome, Failure, Purpose, Situation};
 use crate::report::exit_code::ExitCode;
 use crate::service::Service;
-use crate::settings::{of_journal, service_options, shell_word};
+use crate::settings::{PrintedCommands, shell_word};
 use crate::style::Tone;
 
 /// What happened and what to do, in one line.
@@ -91,7 +91,7 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
             let next_step = match &failure.advice.next_step {
                 // The command is below.
                 Some(NextStep::LookUp(_)) => "look it up".to_owned(),
-                Some(step) => text_of(step),
+                Some(NextStep::Reconcile { by, .. }) => reconcile_by(by),
                 None => "reconcile it with the service".to_owned(),
             };
             let next_step = and_resolve(has_key, next_step);
@@ -102,8 +102,8 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
 }
 
 /// What nobody may do while an outcome is unknown, and what to do instead, as the end of a message.
-pub(crate) fn not_again(has_key: bool, step: &NextStep) -> String {
-    format!("{}, {}", do_not(has_key), after_unknown(has_key, step))
+pub(crate) fn not_again(has_key: bool, step: &NextStep, commands: &PrintedCommands) -> String {
+    format!("{}, {}", do_not(has_key), after_unknown(has_key, step, commands))
 }
 
 /// With a key, running the same command again is harmless: the journal does not send it twice.
@@ -112,8 +112,8 @@ const fn do_not(has_key: bool) -> &'static str {
 }
 
 /// What to do about an unknown outcome. With a key, also that the journal must learn what was found out.
-pub(crate) fn after_unknown(has_key: bool, step: &NextStep) -> String {
-    and_resolve(has_key, text_of(step))
+pub(crate) fn after_unknown(has_key: bool, step: &NextStep, commands: &PrintedCommands) -> String {
+    and_resolve(has_key, text_of(step, commands))
 }
 
 fn and_resolve(has_key: bool, next_step: String) -> String {
@@ -121,29 +121,16 @@ fn and_resolve(has_key: bool, next_step: String) -> String {
 }
 
 /// The whole command if an id is known.
-fn text_of(step: &NextStep) -> String {
+fn text_of(step: &NextStep, commands: &PrintedCommands) -> String {
     match step {
-        NextStep::LookUp(id) => format!("look it up: {}", look_up(id)),
-        // An id that a lookup refuses must not look like part of a command.
-        NextStep::Reconcile { by, .. } => format!("reconcile by {by}"),
+        NextStep::LookUp(id) => format!("look it up: {}", commands.look_up(id)),
+        NextStep::Reconcile { by, .. } => reconcile_by(by),
     }
 }
 
-/// The command that looks up a transaction, ready to paste. The id must be one that can be looked up.
-pub(crate) fn look_up(id: &TransactionId) -> String {
-    let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
-    format!("payments transaction get{} {separator}{}", service_options(None), shell_word(id.as_str()))
-}
-
-/// A command of the journal about this key, ready to paste.
-pub(crate) fn journal_command(command: &str, key: &IntentKey, options: &str) -> String {
-    let key = shell_word(key.as_str());
-    // What follows `--` is no option.
-    if key.starts_with('-') {
-        format!("{} -- {key}", of_journal(&format!("{command}{options}")))
-    } else {
-        of_journal(&format!("{command} {key}{options}"))
-    }
+/// An id that a lookup refuses must not look like part of a command.
+fn reconcile_by(by: &str) -> String {
+    format!("reconcile by {by}")
 }
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
@@ -166,11 +153,11 @@ pub(crate) const EARLIER_RUNS: &str =
     "earlier runs may have paid rows of this file: do not pay them another way";
 
 /// A run panicked, and has no summary.
-pub(crate) fn run_lost() -> String {
+pub(crate) fn run_lost(commands: &PrintedCommands) -> String {
     format!(
         "internal error after charges may have been sent; their outcomes may be unknown: do not pay them another way, see `{}`, then \
          run the same command again",
-        of_journal("list --unresolved")
+        commands.journal("list --unresolved")
     )
 }
 
@@ -223,7 +210,7 @@ pub(crate) fn open_under_another_key(intent: &Intent) -> [String; 2] {
 }
 
 /// What to do about an intent, or what may happen next.
-pub(crate) fn about(intent: &Intent) -> Option<String> {
+pub(crate) fn about(intent: &Intent, commands: &PrintedCommands) -> Option<String> {
     let others: Vec<_> = intent.second_charges().map(TransactionId::as_str).collect();
     if !others.is_empty() {
         return Some(format!(
@@ -236,7 +223,7 @@ pub(crate) fn about(intent: &Intent) -> Option<String> {
         IntentState::Sending => {
             Some("wait until it ends: the process that is sending it is alive".to_owned())
         }
-        IntentState::Unknown(_) => Some(after_unknown(true, &intent.next_step())),
+        IntentState::Unknown(_) => Some(after_unknown(true, &intent.next_step(), commands)),
         IntentState::NotProcessed(_) => Some("the key may be sent again".to_owned()),
         IntentState::Resolved { resolution, .. } if resolution.verdict == Verdict::NotProcessed => {
             Some("the key may be sent again: if it was processed after all, somebody pays twice".to_owned())
@@ -271,21 +258,15 @@ mod tests {
 
     #[test]
     fn lookup_command_does_not_take_its_id_for_an_option() {
-        let step = |text| after_unknown(false, &NextStep::LookUp(TransactionId::new(text).unwrap()));
+        let commands = PrintedCommands::default();
+        let step =
+            |text| after_unknown(false, &NextStep::LookUp(TransactionId::new(text).unwrap()), &commands);
         assert_eq!(step("txn_1"), "look it up: payments transaction get txn_1");
         assert_eq!(step("--output=json"), "look it up: payments transaction get -- --output=json");
         assert_eq!(
-            after_unknown(false, &NextStep::new(None, "token and time")),
+            after_unknown(false, &NextStep::new(None, "token and time"), &commands),
             "reconcile by token and time"
         );
-    }
-
-    #[test]
-    fn command_about_a_key_can_be_pasted() {
-        let command = |key| journal_command("resolve", &IntentKey::new(key).unwrap(), " --attempt 2");
-        assert_eq!(command("invoice-17"), "payments journal resolve invoice-17 --attempt 2");
-        assert_eq!(command("a$b;c"), "payments journal resolve 'a$b;c' --attempt 2");
-        assert_eq!(command("--by"), "payments journal resolve --attempt 2 -- --by");
     }
 
     #[test]
@@ -295,20 +276,6 @@ mod tests {
         assert_eq!(
             [StoreError::in_doubt("text"), StoreError::unavailable("text")].map(|error| of_store(&error)),
             ["MAY BE DONE: look at it before you run it again", "NOT DONE, it is safe to run it again"]
-        );
-    }
-
-    #[test]
-    fn same_command_may_be_run_again_only_with_a_key() {
-        let unknown = || Failure::new(FailedOutcome::Unknown, "closed", "text");
-        let mut with_key = unknown();
-        with_key.note = Some(Box::default());
-        assert_eq!(
-            [unknown(), with_key].map(|failure| headline(&failure).1),
-            [
-                "OUTCOME UNKNOWN, do not run it again: reconcile it with the service",
-                "OUTCOME UNKNOWN, do not pay it another way: reconcile it with the service, then resolve the key",
-            ]
         );
     }
 }

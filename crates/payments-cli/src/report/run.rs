@@ -7,6 +7,7 @@ mod text;
 use std::fmt;
 
 use payments_core::Outcome;
+use payments_journal::IntentKey;
 use payments_model::Amount;
 use payments_model::unversioned::as_number;
 use serde::ser::SerializeMap as _;
@@ -15,6 +16,7 @@ use serde::{Serialize, Serializer};
 pub(crate) use self::stop::Stop;
 pub(crate) use self::tally::{Tallies, Tally};
 use crate::format::{entry, money};
+use crate::settings::PrintedCommands;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +40,8 @@ pub(crate) struct Summary {
     /// The whole place of the journal, if the run created it.
     pub(crate) created_journal: Option<String>,
     pub(crate) phase: Phase,
+    /// Those that text and document name.
+    pub(crate) commands: PrintedCommands,
 }
 
 /// How far a run got.
@@ -102,10 +106,11 @@ impl Summary {
     /// Why the run stopped, for people.
     pub(crate) fn stop_message(&self) -> Option<String> {
         let stop = self.stop.as_ref()?;
-        let Some(signal) = self.given_up else { return Some(stop.to_string()) };
+        let stopped = stop.message(&self.commands);
+        let Some(signal) = self.given_up else { return Some(stopped) };
         let before = match stop {
             Stop::Interrupted(_) => String::new(),
-            stop => format!("{stop}; then "),
+            _ => format!("{stopped}; then "),
         };
         Some(format!(
             "{before}abandoned at {signal}; the charges in flight may have been processed: \
@@ -164,16 +169,23 @@ impl Serialize for Summary {
     }
 }
 
-/// A row whose outcome is unknown, or known and not recorded in the journal.
+/// A row of a list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct UnresolvedRow {
+pub(crate) struct ListedRow {
     /// The row's place in the file, from 1: its line is for people.
     #[serde(skip)]
     pub(crate) number: u64,
     pub(crate) line: u64,
-    pub(crate) key: String,
+    pub(crate) key: IntentKey,
     #[serde(serialize_with = "as_number")]
     pub(crate) amount: Amount,
+}
+
+/// A row whose outcome is unknown, or known and not recorded in the journal.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct UnresolvedRow {
+    #[serde(flatten)]
+    pub(crate) row: ListedRow,
     /// The transaction to look up, if one is known.
     pub(crate) transaction_id: Option<String>,
     /// One that is known could not be recorded in the journal, which will list it as unknown.
@@ -187,10 +199,10 @@ pub(crate) struct UnresolvedRow {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(crate) struct DuplicateTransaction {
     pub(crate) line: u64,
-    pub(crate) key: String,
+    pub(crate) key: IntentKey,
     pub(crate) transaction_id: String,
     /// The key of the other intent.
-    pub(crate) same_transaction_as: String,
+    pub(crate) same_transaction_as: IntentKey,
 }
 
 /// What became of a row: the outcome of the failed charge, or `None` for a success.
@@ -204,18 +216,19 @@ fn row_outcome<S: Serializer>(outcome: &RowOutcome, serializer: S) -> Result<S::
 /// A row that was rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RejectedRow {
-    /// As of an [`UnresolvedRow`].
-    pub(crate) number: u64,
-    pub(crate) line: u64,
-    pub(crate) key: String,
-    pub(crate) amount: Amount,
+    pub(crate) row: ListedRow,
     pub(crate) reason: String,
+}
+
+impl fmt::Display for ListedRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}, {}", self.line, self.key, money(self.amount))
+    }
 }
 
 impl fmt::Display for RejectedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number: _, line, key, amount, reason } = self;
-        write!(f, "line {line}: {key}, {} ({reason})", money(*amount))
+        write!(f, "{} ({})", self.row, self.reason)
     }
 }
 
@@ -225,14 +238,14 @@ pub(crate) const MOST_LISTED: usize = 100;
 
 impl fmt::Display for UnresolvedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number: _, line, key, amount, transaction_id, outcome, kind } = self;
+        let Self { row, transaction_id, outcome, kind } = self;
         let word = match outcome {
             None => "PROCESSED",
             Some(Outcome::Rejected) => "rejected",
             Some(Outcome::NotProcessed) => "not processed",
             Some(Outcome::Unknown) => kind,
         };
-        write!(f, "line {line}: {key}, {} ({word}", money(*amount))?;
+        write!(f, "{row} ({word}")?;
         if let Some(id) = transaction_id {
             write!(f, ", TransactionId {id}")?;
         }

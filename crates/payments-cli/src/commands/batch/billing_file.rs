@@ -93,17 +93,17 @@ fn columns(
     let mut columns = Vec::new();
     for name in table.headings() {
         let shown = || printable_field_name(name).into_owned();
-        let column = match COLUMNS.iter().find(|(known, _)| *known == name.trim()) {
-            Some((_, column)) if columns.contains(column) => {
+        let column = match COLUMNS.iter().find(|known| **known == name.trim()) {
+            Some(known) if columns.contains(&Column::Field(known)) => {
                 problems.push(Problem::new(line, shown(), "is a column more than once"));
                 Column::Invalid
             }
-            Some((known, column)) => {
+            Some(known) => {
                 if known != name {
                     let rule = format!("has white space around the name {known}: remove it");
                     problems.push(Problem::new(line, shown(), rule));
                 }
-                *column
+                Column::Field(known)
             }
             None if name.is_empty() => Column::Unnamed,
             None if api_keys.is_in(name) => {
@@ -112,7 +112,7 @@ fn columns(
             }
             None if ignored.iter().any(|ignored| ignored.trim() == name.trim()) => Column::Ignored,
             None => {
-                let known = COLUMNS.map(|(name, _)| name).join(", ");
+                let known = COLUMNS.join(", ");
                 let rule = format!("is none of the columns {known}: fix the name, or give --ignore-columns");
                 problems.push(Problem::new(line, shown(), rule));
                 Column::Invalid
@@ -129,12 +129,8 @@ fn columns(
 /// The content of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    Key,
-    Text(&'static str),
-    /// A JSON number.
-    Amount,
-    /// `true` or `false`, as a spreadsheet may write them.
-    Flag,
+    /// The key, or a field of the interface.
+    Field(&'static str),
     /// A column without a name, as spreadsheets leave them. It must be empty.
     Unnamed,
     /// A column of `--ignore-columns`.
@@ -151,33 +147,20 @@ const REFERENCE: &str = "ReferenceNo";
 
 const DESCRIPTION: &str = "Description";
 
-/// The interface's columns; a test compares them with the model.
-const COLUMNS: [(&str, Column); 7] = [
-    (KEY, Column::Key),
-    ("TokenId", Column::Text("TokenId")),
-    ("GatewayCustomerId", Column::Text("GatewayCustomerId")),
-    ("Amount", Column::Amount),
-    ("ConvenienceFeeActive", Column::Flag),
-    (DESCRIPTION, Column::Text(DESCRIPTION)),
-    (REFERENCE, Column::Text(REFERENCE)),
-];
+/// A JSON number.
+const AMOUNT: &str = "Amount";
 
-impl Column {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Key => KEY,
-            Self::Text(name) => name,
-            Self::Amount => "Amount",
-            Self::Flag => "ConvenienceFeeActive",
-            Self::Unnamed | Self::Ignored | Self::Invalid => "row",
-        }
-    }
-}
+/// `true` or `false`, as a spreadsheet may write them.
+const FLAG: &str = "ConvenienceFeeActive";
+
+/// The key and the interface's fields; a test compares them with the model.
+const COLUMNS: [&str; 7] = [KEY, "TokenId", "GatewayCustomerId", AMOUNT, FLAG, DESCRIPTION, REFERENCE];
 
 /// The required fields of a request, and the key, for which there is no column; each with the rule that it breaks.
 fn missing(columns: &[Column], ignores_some: bool) -> Vec<(String, &'static str)> {
     const RULE: &str = "is missing in the header";
-    let has = |name: &str| columns.iter().any(|column| column.name() == name);
+    let has =
+        |name: &str| columns.iter().any(|column| matches!(column, Column::Field(field) if *field == name));
     let error = TokenTransaction::from_json(b"{}").err();
     let required = error.iter().flat_map(ValidationError::violations);
     let fields = required.map(Violation::field).filter(|name| !has(name));
@@ -196,7 +179,7 @@ const KEY_IS_REQUIRED: &str = "is missing in the header, and --ignore-columns re
 /// Refuses the name of a field in `--ignore-columns`, in any case, because a value would be lost.
 pub(super) fn refuse_ignored_fields(ignored: &[String]) -> Result<(), Failure> {
     let field = |name: &&str| ignored.iter().any(|it| it.trim().eq_ignore_ascii_case(name));
-    match COLUMNS.iter().map(|(name, _)| *name).find(|name| field(name)) {
+    match COLUMNS.into_iter().find(|name| field(name)) {
         Some(name) => Err(Failure::usage(format!(
             "--ignore-columns names {name}, which is a column of the charge and cannot be ignored; nothing was sent"
         ))),
@@ -214,11 +197,11 @@ mod tests {
     fn columns_are_the_fields_of_the_request_and_the_key() {
         let members: Vec<_> = COLUMNS
             .iter()
-            .filter_map(|(name, column)| match column {
-                Column::Text(_) => Some(format!(r#""{name}":"x""#)),
-                Column::Amount => Some(format!(r#""{name}":1.5"#)),
-                Column::Flag => Some(format!(r#""{name}":true"#)),
-                Column::Key | Column::Unnamed | Column::Ignored | Column::Invalid => None,
+            .filter_map(|name| match *name {
+                KEY => None,
+                AMOUNT => Some(format!(r#""{name}":1.5"#)),
+                FLAG => Some(format!(r#""{name}":true"#)),
+                _ => Some(format!(r#""{name}":"x""#)),
             })
             .collect();
         let document = format!("{{{}}}", members.join(","));

@@ -130,7 +130,7 @@ impl<'a> Counting<'a> {
                 let mut one = Tally::default();
                 one.add(row.payment.amount());
                 self.summary.not_recorded = self.summary.not_recorded.minus(one);
-                self.summary.unresolved.retain(|listed| listed.number != row.number);
+                self.summary.unresolved.retain(|listed| listed.row.number != row.number);
                 self.summary.second_charges.extend(second_charge(&intent));
             }
         }
@@ -145,8 +145,8 @@ impl<'a> Counting<'a> {
     }
 
     pub(super) fn into_summary(mut self) -> Summary {
-        self.summary.unresolved.sort_by_key(|row| row.number);
-        self.summary.rejected.sort_by_key(|row| row.number);
+        self.summary.unresolved.sort_by_key(|it| it.row.number);
+        self.summary.rejected.sort_by_key(|it| it.row.number);
         self.summary
     }
 
@@ -157,9 +157,9 @@ impl<'a> Counting<'a> {
         {
             self.summary.same_transaction.push(DuplicateTransaction {
                 line: row.line,
-                key: row.key.to_string(),
+                key: row.key.clone(),
                 transaction_id: journaled.transaction_id.to_string(),
-                same_transaction_as: other.to_string(),
+                same_transaction_as: other.clone(),
             });
         }
     }

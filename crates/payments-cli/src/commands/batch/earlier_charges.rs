@@ -2,72 +2,87 @@
 
 use std::collections::HashMap;
 
-use payments_journal::{Intent, IntentRequest};
+use payments_journal::{Intent, IntentRequest, Pages, StoreError};
 
 use super::billing_file::{BillingRow, Standing};
 use super::hashes::Hashes;
-use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
-    Mark, MarkOf, is_same_reference, is_sent_again, marks, marks_of_intent, names, why_not_sent,
+    EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
 };
-use crate::failure::{Failure, Problem};
+use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
 use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
+/// By what rows are found that may be one charge with another row or with an earlier charge. Only then is the file read again.
+#[derive(Default)]
+pub(super) struct RowHashes {
+    pub(super) keys: Hashes,
+    /// What an earlier charge has in common with a row to send.
+    pub(super) marks: Hashes,
+    /// What a second charge of the file has in common with a valid row.
+    pub(super) marks_in_file: Hashes,
+    /// The payment of each valid row that has a reference.
+    pub(super) payments: Hashes,
+}
+
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
 /// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
-/// which the same payment is processed. `marks` and `payments` are those of the rows, which are read `again` only if there may be such
-/// a charge.
-pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
-    known: &mut KnownIntents,
+/// which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
+/// were sent again are added to `watched`.
+pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
+    pages: &mut Pages<'static>,
     service: &str,
-    keys: &mut Hashes,
-    [marks, payments]: [&mut Hashes; 2],
+    RowHashes { keys, marks, payments, .. }: &mut RowHashes,
+    watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
-) -> Result<(Vec<Problem>, Repeats), Failure> {
+) -> Result<(Vec<Problem>, Repeats), StoreError> {
     let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
     if marks.is_empty() {
         return Ok((problems, repeats));
     }
-    for hashes in [&mut *keys, marks, payments] {
+    for hashes in [&mut *keys, &mut *marks, &mut *payments] {
         hashes.sort();
     }
     let mut processed = HashMap::new();
     // Only what is nearly certainly a problem counts, or others would use up the limit.
-    let is_charge = |intent: &Intent| {
-        if !intent.is_of(service) || is_sent_again(intent) || keys.have(&intent.key) {
+    let mut is_charge = |intent: &Intent| {
+        if !intent.is_of(service) || keys.have(&intent.key) {
             return false;
         }
         let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
+        let mut common = marks_of_intent(intent);
+        common.retain(|mark| marks.have(mark));
         if intent.moved_nothing() {
+            if payment.is_some() || !common.is_empty() {
+                watched.add(intent.clone());
+            }
             // Another key may be a new try, but one in another spelling is not.
-            let mut own = marks_of_intent(intent).into_iter();
-            return own.any(|mark| matches!(mark.0, MarkOf::Key | MarkOf::RoundedKey) && marks.have(&mark));
+            let is_of_key = |(of, ..): &Mark| matches!(of, MarkOf::Key | MarkOf::RoundedKey);
+            return !is_sent_again(intent) && common.iter().any(is_of_key);
         }
         let is_open = payment.is_some() && intent.is_unresolved();
         if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {
             processed.entry(payment).or_insert_with(|| intent.key.clone());
         }
-        is_open || marks_of_intent(intent).iter().any(|mark| marks.have(mark))
+        is_open || !common.is_empty()
     };
-    let found = known.next(MOST_KEPT, is_charge)?;
-    let is_cut = found.len() >= MOST_KEPT;
-    let mut charged: HashMap<String, Vec<Intent>> = HashMap::new();
-    for intent in found {
-        for form in names(intent.key.as_str(), intent.request.reference.as_deref()) {
-            charged.entry(form).or_default().push(intent.clone());
-        }
+    let mut found = Vec::new();
+    while found.len() < MOST_KEPT
+        && let Some(intents) = pages.next().await?
+    {
+        found.extend(intents.into_iter().filter(&mut is_charge));
     }
-    if charged.is_empty() && processed.is_empty() {
+    let is_cut = found.len() >= MOST_KEPT;
+    if found.is_empty() && processed.is_empty() {
         return Ok((problems, repeats));
     }
+    let mut charged = EarlierCharges::of_service(service);
+    for intent in found {
+        charged.add(intent);
+    }
     for row in again() {
-        let names = names(row.key.as_str(), row.payment.reference_no());
-        let mut intents = names.iter().filter_map(|name| charged.get(name)).flatten();
-        let request = IntentRequest::from(&row.payment);
-        let refused = |intent: &Intent| why_not_sent(intent, service, &row.key, &request);
-        if let Some([what, advice]) = intents.find_map(refused) {
+        if let Some([what, advice]) = charged.same_as(&row.key, &IntentRequest::from(&row.payment)) {
             problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
         } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
             repeats.add_processed(&row, key);
@@ -83,7 +98,7 @@ pub(super) fn charged_before<I: Iterator<Item = BillingRow>>(
 
 /// What a second charge of the file for the same has in common with this row, of whose key the forms are.
 pub(super) fn marks_in_file(row: &BillingRow, forms: &Forms) -> Vec<Mark> {
-    marks(MarkOf::Key, &forms.exact, Some(&IntentRequest::from(&row.payment)))
+    marks(MarkOf::Key, &forms.exact, &charge_of(&IntentRequest::from(&row.payment))).collect()
 }
 
 /// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be

@@ -66,17 +66,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duplicates_are_reported_with_the_first_line() {
-        let rows = ["b", "a", "b", "B", "c", "b"].map(|key| IntentKey::new(key).unwrap());
-        let rows: Vec<_> = rows.into_iter().zip((10..).step_by(10)).collect();
-        let mut keys = Hashes::default();
-        for (key, _) in &rows {
-            keys.add(key);
-        }
-        assert_eq!(keys.duplicates(|| rows.into_iter()), [(30, 10), (60, 10)]);
-    }
-
-    #[test]
     fn equal_hashes_of_different_keys_are_no_duplicates() {
         let rows = ["a", "b", "a"].map(|key| IntentKey::new(key).unwrap());
         let rows: Vec<_> = rows.into_iter().zip(1..).collect();

@@ -1,29 +1,29 @@
 //! Checks every row of a billing file before one is sent.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::num::NonZeroU64;
 
 use payments_core::Outcome;
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Pages, Verdict};
+use payments_journal::{
+    Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StateName, StoreError, Verdict,
+};
 
 use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
-use super::earlier_charges::{charged_before, charged_twice, marks_in_file};
+use super::earlier_charges::{RowHashes, charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
-use super::known_intents::KnownIntents;
 use super::repeats::{Repeats, payment_of_row};
-use crate::call::same_payment::{is_same_reference, marks_of_payment};
-use crate::failure::{Failure, Problem, RecordedIntent};
-use crate::report::advice::{journal_command, of_other_service};
+use crate::call::admission::find_all;
+use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
+use crate::failure::{Failure, Problem, RecordedIntent, Situation};
+use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
 use crate::rows::card_like_ids;
 use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
-use crate::settings::{KnownKeys, retry_command, shell_word};
+use crate::settings::{KnownKeys, PrintedCommands, shell_word};
 use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
-#[derive(Debug, Default)]
 pub(super) struct Inspected {
     /// Of each row.
     pub(super) standings: Vec<Standing>,
@@ -37,6 +37,8 @@ pub(super) struct Inspected {
     pub(super) keys: Hashes,
     /// What was not in the journal when the file was checked, if there was a journal.
     pub(super) newer: Option<Pages<'static>>,
+    /// What was in it, and would be the same payment as a row if others sent it again.
+    pub(super) watched: EarlierCharges,
 }
 
 /// What a row must not have.
@@ -48,11 +50,34 @@ pub(super) struct Rules<'a> {
     pub(super) ids_are_not_cards: bool,
     /// Where the rows would be sent. A key that the journal has for another service is refused.
     pub(super) service: &'a str,
+    pub(super) commands: &'a PrintedCommands,
+}
+
+/// A journal that is not empty.
+pub(super) struct KnownIntents {
+    journal: Journal,
+    /// Of every intent.
+    pages: Pages<'static>,
+}
+
+impl KnownIntents {
+    /// `None` for an empty journal.
+    pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
+        let first =
+            journal.pages(StateName::ALL).next().await.map_err(|error| cannot_read_journal(&error))?;
+        let known = || Self { journal: journal.clone(), pages: journal.pages(StateName::ALL) };
+        Ok(first.is_some_and(|intents| !intents.is_empty()).then(known))
+    }
+}
+
+fn cannot_read_journal(error: &StoreError) -> Failure {
+    let message = format!("the journal cannot be read; nothing was sent: {error:#}");
+    Failure { situation: Situation::Journal, ..Failure::not_processed("journal", message) }
 }
 
 /// Checks every row. With a journal, looks up each row in it. The error may have the problems of a file of which no row is
 /// sent.
-pub(super) fn inspect(
+pub(super) async fn inspect(
     file: &BillingFile,
     rules: Rules<'_>,
     known: Option<KnownIntents>,
@@ -63,7 +88,6 @@ pub(super) fn inspect(
     let mut inspection = Inspection {
         rules,
         known,
-        waiting: Vec::new(),
         problems,
         hashes: RowHashes::default(),
         left_out: LeftOut::default(),
@@ -71,14 +95,36 @@ pub(super) fn inspect(
         of_others: BTreeMap::new(),
         other_references: (0, String::new()),
         without_reference: 0,
-        inspected: Inspected::default(),
+        inspected: Inspected {
+            standings: Vec::new(),
+            summary: Summary { commands: rules.commands.clone(), ..Summary::default() },
+            like_cards: 0,
+            warnings: Vec::new(),
+            keys: Hashes::default(),
+            newer: None,
+            watched: EarlierCharges::of_service(rules.service),
+        },
     };
-    rows.into_iter().flatten().try_for_each(|row| inspection.take(row))?;
-    inspection.look_up_waiting()?;
+    let mut rows = rows.into_iter().flatten().peekable();
+    while rows.peek().is_some() {
+        let some: Vec<_> = rows.by_ref().take(ASKED_AT_ONCE).collect();
+        let keys = some.iter().filter_map(|row| Some(row.content.as_ref().ok()?.key.clone()));
+        let found = match &inspection.known {
+            Some(known) => {
+                find_all(&known.journal, keys).await.map_err(|error| cannot_read_journal(&error))?
+            }
+            None => Vec::new(),
+        };
+        let mut found = found.into_iter();
+        for row in some {
+            let intent = row.content.is_ok().then(|| found.next().flatten()).flatten();
+            inspection.take(row, intent.as_ref());
+        }
+    }
     if file.may_be_cut() && inspection.inspected.standings.last() == Some(&Standing::ToSend) {
         inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
     }
-    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten())
+    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten()).await
 }
 
 const MAY_BE_CUT: &str = "the last line of the file has no end, as if the file had been cut: compare it with its source, because a \
@@ -112,8 +158,6 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
 struct Inspection<'a> {
     rules: Rules<'a>,
     known: Option<KnownIntents>,
-    /// Valid rows that were not looked up in the journal yet.
-    waiting: Vec<WaitingRow>,
     problems: Problems,
     hashes: RowHashes,
     left_out: LeftOut,
@@ -126,18 +170,6 @@ struct Inspection<'a> {
     /// How many rows to send have no reference.
     without_reference: u64,
     inspected: Inspected,
-}
-
-/// By what rows are found that may be one charge with another row or with an earlier charge. Only then is the file read again.
-#[derive(Default)]
-struct RowHashes {
-    keys: Hashes,
-    /// What an earlier charge has in common with a row to send.
-    marks: Hashes,
-    /// What a second charge of the file has in common with a valid row.
-    marks_in_file: Hashes,
-    /// The payment of each valid row that has a reference.
-    payments: Hashes,
 }
 
 /// The rows whose keys look as if a sign left them out.
@@ -156,24 +188,13 @@ fn is_left_out(key: &IntentKey) -> bool {
 const NOT_LEFT_OUT: &str = "begins with a sign as if the row were left out, and it would be charged: a sign does not leave a row out, \
                             so remove the row, or the sign";
 
-struct WaitingRow {
-    row: BillingRow,
-    /// Of its key.
-    forms: Forms,
-    /// Its place in `standings`.
-    index: usize,
-    /// The field that is the key, if it looks like a card number.
-    key_like_a_card: Option<&'static str>,
-}
-
 /// How many rows are looked up in the journal together.
 const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
-    fn take(&mut self, row: RowRead) -> Result<(), Failure> {
+    /// Takes the next row, of whose key the journal has this intent.
+    fn take(&mut self, row: RowRead, intent: Option<&Intent>) {
         let RowRead { line, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } = row;
-        let index = self.inspected.standings.len();
-        self.inspected.standings.push(Standing::ToSend);
         if let Some(key) = &key {
             self.hashes.keys.add(key);
             self.left_out.count += u64::from(is_left_out(key));
@@ -187,7 +208,7 @@ impl Inspection<'_> {
         let row = match content {
             Err(problems) => {
                 self.problems.extend(problems);
-                return Ok(());
+                return self.inspected.standings.push(Standing::ToSend);
             }
             Ok(row) => row,
         };
@@ -205,43 +226,18 @@ impl Inspection<'_> {
             let rule = "makes the sum of the file too large to be exact";
             self.problems.push(Problem::new(line, "Amount", rule));
         }
-        let waiting = WaitingRow { row, forms, index, key_like_a_card };
-        if self.known.is_none() {
-            self.decide(&waiting, None);
-            return Ok(());
-        }
-        self.waiting.push(waiting);
-        if self.waiting.len() >= ASKED_AT_ONCE { self.look_up_waiting() } else { Ok(()) }
-    }
-
-    /// Looks up the waiting rows in the journal.
-    fn look_up_waiting(&mut self) -> Result<(), Failure> {
-        let Some(known) = &self.known else { return Ok(()) };
-        let waiting = mem::take(&mut self.waiting);
-        let keys: Vec<_> = waiting.iter().map(|it| it.row.key.clone()).collect();
-        for (waiting, intent) in waiting.iter().zip(known.find(&keys)?) {
-            self.decide(waiting, intent.as_ref());
-        }
-        Ok(())
-    }
-
-    /// Decides what becomes of a valid row, of which the journal has this intent.
-    fn decide(&mut self, waiting: &WaitingRow, intent: Option<&Intent>) {
-        let WaitingRow { row, forms, index, key_like_a_card } = waiting;
         let standing = if let Some(intent) = intent {
-            self.check_recorded(row, intent)
+            self.check_recorded(&row, intent)
         } else {
             // A key that is in the journal was accepted before.
-            self.problems.extend(key_like_a_card.map(|field| like_a_card(row.line, field)));
-            if is_left_out(&row.key) {
-                self.left_out.new.push(row.line);
-            }
+            self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
+            self.left_out.new.extend(is_left_out(&row.key).then_some(line));
             Standing::ToSend
         };
-        self.inspected.standings[*index] = standing;
+        self.inspected.standings.push(standing);
         if standing == Standing::ToSend {
             if self.known.is_some() {
-                for mark in marks_of_payment(&IntentRequest::from(&row.payment), forms) {
+                for mark in marks_of_payment(&IntentRequest::from(&row.payment), &forms) {
                     self.hashes.marks.add(&mark);
                 }
             }
@@ -251,63 +247,59 @@ impl Inspection<'_> {
     }
 
     /// Compares the rows with earlier charges and with each other. `again` reads the file again.
-    fn finish<I: Iterator<Item = RowRead>>(self, again: impl Fn() -> I) -> Result<Inspected, Failure> {
-        let Self {
-            rules,
-            mut known,
-            mut problems,
-            hashes,
-            left_out,
-            charged_twice: twice,
-            of_others,
-            other_references,
-            mut inspected,
-            ..
-        } = self;
-        let RowHashes { mut keys, mut marks, marks_in_file, mut payments } = hashes;
-        let Inspected { standings, warnings, .. } = &mut inspected;
+    async fn finish<I: Iterator<Item = RowRead>>(
+        mut self,
+        again: impl Fn() -> I,
+    ) -> Result<Inspected, Failure> {
+        let (hashes, Inspected { standings, warnings, watched, .. }) =
+            (&mut self.hashes, &mut self.inspected);
         let rows = || {
             let rows = again().zip(standings.iter());
             rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
         };
-        if let Some(known) = &mut known {
+        if let Some(known) = &mut self.known {
             let to_send = || rows().filter(|(_, it)| *it == Standing::ToSend).map(|(row, _)| row);
-            let marks = [&mut marks, &mut payments];
-            let (refused, repeats) = charged_before(known, rules.service, &mut keys, marks, to_send)?;
-            problems.extend(refused);
+            let (pages, service) = (&mut known.pages, self.rules.service);
+            let found = charged_before(pages, service, hashes, watched, to_send).await;
+            let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
+            self.problems.extend(refused);
             warnings.extend(repeats.warning("a processed charge"));
         }
-        if let [first, ..] = &twice[..] {
+        if let [first, ..] = &self.charged_twice[..] {
             warnings.push(format!(
                 "keys of which several attempts may have been charged: {}, the first is {first}: look at them with `{}`, and undo \
                  what was charged twice",
-                twice.len(),
-                journal_command("show", first, ""),
+                self.charged_twice.len(),
+                self.rules.commands.about_key("show", first, ""),
             ));
         }
-        if other_references.0 > 0 {
-            let (count, first) = other_references;
+        let (count, first) = &self.other_references;
+        if *count > 0 {
             warnings.push(format!(
                 "keys that were used before with another ReferenceNo: {count}, the first is {first}; they are not charged again: if \
                  these are other payments, such as those of another month, give them keys of their own"
             ));
         }
         // Names of orders may all begin with a sign.
-        if left_out.count < standings.len() as u64 {
-            problems.extend(left_out.new.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
+        if self.left_out.count < standings.len() as u64 {
+            self.problems
+                .extend(self.left_out.new.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
         }
-        let all_keys = keys.clone();
-        for (line, first) in keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line)))) {
-            problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
+        let all_keys = self.hashes.keys.clone();
+        for (line, first) in
+            self.hashes.keys.duplicates(|| again().filter_map(|row| Some((row.key?, row.line))))
+        {
+            self.problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
         }
-        let (twice, charged) = charged_twice(marks_in_file, rows);
-        problems.extend(twice);
+        let (twice, charged) = charged_twice(self.hashes.marks_in_file, rows);
+        self.problems.extend(twice);
         warnings.extend(charged.warning_of_charged());
-        if standings.is_empty() && problems.is_empty() {
+        if standings.is_empty() && self.problems.is_empty() {
             // A billing run without rows is probably a failed export, and must not look like a success.
-            problems.push(Problem::new(1, "file", "has no rows"));
+            self.problems.push(Problem::new(1, "file", "has no rows"));
         }
-        problems.refuse().map_err(|failure| about_other_services(failure, &of_others, rules.service))?;
+        let about_others = |failure| about_other_services(failure, &self.of_others, self.rules.service);
+        self.problems.refuse().map_err(about_others)?;
         if self.without_reference > 0 {
             warnings.push(format!(
                 "rows to send without a ReferenceNo: {}; if a response is lost, no report can tell them apart",
@@ -315,9 +307,9 @@ impl Inspection<'_> {
             ));
         }
         let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
-        warnings.extend(Repeats::in_file(payments, rows).warning("an earlier row"));
-        (inspected.keys, inspected.newer) = (all_keys, known.map(KnownIntents::into_pages));
-        Ok(inspected)
+        warnings.extend(Repeats::in_file(self.hashes.payments, rows).warning("an earlier row"));
+        let newer = self.known.map(|known| known.pages);
+        Ok(Inspected { keys: all_keys, newer, ..self.inspected })
     }
 
     /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
@@ -340,7 +332,8 @@ impl Inspection<'_> {
         let request = IntentRequest::from(&row.payment);
         let differences = intent.differences(&request);
         if !differences.is_empty() {
-            let problem = Problem::new(row.line, "Key", reused(intent, &request, &differences));
+            let problem =
+                Problem::new(row.line, "Key", reused(intent, &request, &differences, self.rules.commands));
             self.problems.push(problem.recorded(RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
@@ -391,7 +384,12 @@ impl Inspection<'_> {
 }
 
 /// The rule for a key that belongs to another request, whose outcome decides what to do with this row.
-fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> String {
+fn reused(
+    intent: &Intent,
+    request: &IntentRequest,
+    differences: &[&str],
+    commands: &PrintedCommands,
+) -> String {
     let differences = differences.join(" and another ");
     let amount = intent.request.amount.map(|amount| format!(" of {amount}")).unwrap_or_default();
     let processed = intent.processed_as().map(|id| id.as_str().escape_debug().to_string());
@@ -410,8 +408,9 @@ fn reused(intent: &Intent, request: &IntentRequest, differences: &[&str]) -> Str
                 .to_owned()
         }
         (state, None) => {
-            let correction = how_to_reopen(intent, request)
-                .map(|options| format!("if this row corrects it, run `{}` first; ", retry_command(&options)));
+            let correction = how_to_reopen(intent, request).map(|options| {
+                format!("if this row corrects it, run `{}` first; ", commands.retry(&options))
+            });
             format!(
                 "is {} and moved no money: {}to pay it another way, charge it by hand with the same key and \
                  --after-rejection, and remove this row from the file; use a new key only for a different payment",

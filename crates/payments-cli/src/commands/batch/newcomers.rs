@@ -1,22 +1,24 @@
 //! Charges that others make with the journal while a run goes on: the same payment may be among them in another spelling.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
-use payments_journal::{Intent, IntentRequest, Pages, StoreError};
+use payments_journal::{IntentRequest, Journal, Pages, StoreError};
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
-use crate::call::same_payment::{is_sent_again, names, why_not_sent};
+use crate::call::admission::find_all;
+use crate::call::same_payment::EarlierCharges;
 
-/// The intents of other keys than the file's that are newer than the check of the file.
+/// The charges of other keys than the file's that were not made when the file was checked.
 pub(super) struct Newcomers {
+    journal: Journal,
+    /// The intents that were not compared with the file.
     pages: Pages<'static>,
     /// Of the file.
     keys: Hashes,
-    service: String,
-    by_name: HashMap<String, Vec<Intent>>,
+    /// New charges, and keys that the check has met and that moved no money until then.
+    charges: EarlierCharges,
     look_at: Instant,
 }
 
@@ -27,10 +29,14 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 const SHARE_OF_TIME: u32 = 20;
 
 impl Newcomers {
-    /// `pages` are those that were not compared with the file.
-    pub(super) fn new(pages: Pages<'static>, mut keys: Hashes, service: String) -> Self {
+    pub(super) fn new(
+        journal: Journal,
+        pages: Pages<'static>,
+        mut keys: Hashes,
+        charges: EarlierCharges,
+    ) -> Self {
         keys.sort();
-        Self { pages, keys, service, by_name: HashMap::new(), look_at: Instant::now() }
+        Self { journal, pages, keys, charges, look_at: Instant::now() }
     }
 
     /// Reads what is new, unless it has just done so.
@@ -39,13 +45,12 @@ impl Newcomers {
         if begun < self.look_at {
             return Ok(());
         }
+        for intent in find_all(&self.journal, self.charges.undecided()).await?.into_iter().flatten() {
+            self.charges.add(intent);
+        }
         while let Some(intents) = self.pages.next().await? {
-            for intent in intents {
-                if !self.keys.have(&intent.key) && intent.is_of(&self.service) && !is_sent_again(&intent) {
-                    for name in names(intent.key.as_str(), intent.request.reference.as_deref()) {
-                        self.by_name.entry(name).or_default().push(intent.clone());
-                    }
-                }
+            for intent in intents.into_iter().filter(|intent| !self.keys.have(&intent.key)) {
+                self.charges.add(intent);
             }
         }
         let now = Instant::now();
@@ -55,12 +60,6 @@ impl Newcomers {
 
     /// Why the row is not sent, if one of them is the same payment, and what to do about it.
     pub(super) fn same_as(&self, row: &BillingRow) -> Option<[String; 2]> {
-        if self.by_name.is_empty() {
-            return None;
-        }
-        let request = IntentRequest::from(&row.payment);
-        let names = names(row.key.as_str(), row.payment.reference_no());
-        let mut others = names.iter().filter_map(|name| self.by_name.get(name)).flatten();
-        others.find_map(|intent| why_not_sent(intent, &self.service, &row.key, &request))
+        self.charges.same_as(&row.key, &IntentRequest::from(&row.payment))
     }
 }

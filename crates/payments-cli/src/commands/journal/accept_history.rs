@@ -17,7 +17,7 @@ use crate::settings::{JournalPlace, KnownKeys, OpenFor};
 
 pub(super) async fn run(
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     asked: &AcceptHistoryArguments,
 ) -> Result<(), CommandError> {
     let AcceptHistoryArguments { lost, by, .. } = asked;

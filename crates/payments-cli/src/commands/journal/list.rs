@@ -12,7 +12,7 @@ use crate::args::journal::ListArguments;
 use crate::format::{money, timestamp};
 use crate::intent::{IntentObject, IntentSum, state, tone};
 use crate::output::Output;
-use crate::settings::{JournalPlace, OpenFor, of_journal};
+use crate::settings::{JournalPlace, OpenFor, PrintedCommands};
 use crate::stdout;
 use crate::style::{Style, Tone, for_terminal};
 use crate::wrap::wrapped;
@@ -20,14 +20,14 @@ use crate::wrap::wrapped;
 /// Writes the intents as they are read, so that memory does not depend on their number.
 pub(super) async fn run(
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     asked: &ListArguments,
 ) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Reading).await?;
     let states = if asked.unresolved { StateName::UNRESOLVED } else { asked.states.asked() };
     let mut out = stdout::buffered();
     let end = if output.is_text() {
-        let mut table = IntentTable::new(output.stdout, stdout::width());
+        let mut table = IntentTable::new(output, stdout::width());
         for_each_page(&journal, states, |intents| {
             out.write_all(table.page(intents).as_bytes())?;
             out.flush()
@@ -51,8 +51,9 @@ pub(super) async fn run(
 }
 
 /// A table of intents, written page by page, with sums at the end.
-struct IntentTable {
+struct IntentTable<'a> {
     style: Style,
+    commands: &'a PrintedCommands,
     /// The widths of the columns so far, which never shrink.
     widths: [usize; COLUMNS.len()],
     /// Of the terminal, if it is one.
@@ -75,12 +76,14 @@ const AMOUNT: usize = 2;
 /// columns are shown however narrow the terminal is.
 const LEFT_OUT_FIRST: [usize; 4] = [6, 4, 3, 5];
 
-impl IntentTable {
+impl<'a> IntentTable<'a> {
     /// `width` is that of the terminal.
-    fn new(style: Style, width: Option<usize>) -> Self {
+    fn new(output: &'a Output, width: Option<usize>) -> Self {
+        let Output { stdout: style, commands, .. } = output;
         let (sums, services) = (BTreeMap::new(), BTreeMap::new());
         let says_nothing = [true; COLUMNS.len()];
-        Self { style, widths: COLUMNS.map(str::len), width, shown: None, says_nothing, sums, services }
+        let widths = COLUMNS.map(str::len);
+        Self { style: *style, commands, widths, width, shown: None, says_nothing, sums, services }
     }
 
     /// The columns that fit into the terminal, with two spaces between them. Those that say nothing are left out first.
@@ -142,7 +145,8 @@ impl IntentTable {
         let left_out: Vec<_> = (0..COLUMNS.len()).filter(is_left_out).map(|column| COLUMNS[column]).collect();
         if !left_out.is_empty() {
             let left_out = left_out.join(", ");
-            let note = format!("the terminal is too narrow for {left_out}: see `{}`", of_journal("show KEY"));
+            let show = self.commands.journal("show KEY");
+            let note = format!("the terminal is too narrow for {left_out}: see `{show}`");
             let _ = writeln!(text, "{}\n", self.style.paint(Tone::Dim, &note));
         }
         for ((_, _, name), sum) in &self.sums {

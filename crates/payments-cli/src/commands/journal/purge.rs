@@ -12,7 +12,7 @@ use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
 use crate::stderr;
 
-pub(super) async fn run(place: &JournalPlace, output: Output, age: &Age) -> Result<(), CommandError> {
+pub(super) async fn run(place: &JournalPlace, output: &Output, age: &Age) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Changing).await?;
     let Purged { intents: purged, newest, .. } = journal.purge_older_than(age.duration).await?;
     let newest = newest.map(timestamp);

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use payments_journal::ReconcileOptions;
 
 use self::document::Document;
-use self::processor_report::ProcessorReport;
+use self::processor_report::{Again, ProcessorReport};
 use super::status_words::StatusWords;
 use super::{CommandError, READ, code_of};
 use crate::args::ClientOptions;
@@ -24,7 +24,7 @@ use crate::settings::{JournalPlace, OpenFor, named_service};
 pub(super) async fn run(
     options: &ClientOptions,
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     asked: &ReconcileArguments,
 ) -> Result<ExitCode, CommandError> {
     let complete = match (asked.complete_from, asked.complete_to) {
@@ -48,7 +48,11 @@ pub(super) async fn run(
         return Err(Failure::usage(message).into());
     }
     let words = StatusWords::of(asked)?;
-    let report = ProcessorReport::read(asked, words, place)?;
+    let report = ProcessorReport::read(
+        &Again { asked, typed: &options.typed, commands: &output.commands },
+        words,
+        place,
+    )?;
     let called = named_service(options)?;
     let mut options = ReconcileOptions::default();
     options.service = asked.service.clone().or(called);
@@ -63,7 +67,7 @@ pub(super) async fn run(
     })?;
     let written = proposals::write(&found, &report, &journal, place, asked).await?;
     let document = Document::of(&found, &report, written);
-    let written = super::write(READ, output, &document, |style| document.lines(style));
+    let written = super::write(READ, output, &document, |style| document.lines(style, &output.commands));
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());
     Ok(code_of(

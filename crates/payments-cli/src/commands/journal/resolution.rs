@@ -10,7 +10,7 @@ use super::show;
 use crate::failure::Failure;
 use crate::intent::IntentObject;
 use crate::report::{Effect, Processed, text};
-use crate::settings::login_name;
+use crate::settings::{PrintedCommands, login_name};
 use crate::style::{Style, for_terminal};
 
 /// A verdict of which the id is still the text that a person wrote.
@@ -120,9 +120,9 @@ impl<'a> ResolvedIntent<'a> {
         Self { intent: IntentObject(intent), record }
     }
 
-    pub(super) fn text(&self, style: Style) -> String {
+    pub(super) fn text(&self, style: Style, commands: &PrintedCommands) -> String {
         let Self { intent: IntentObject(intent), record } = self;
-        let Some(record) = record else { return show::lines(intent, style) };
+        let Some(record) = record else { return show::lines(intent, style, commands) };
         let advice = format!(
             "compare them, and its time and reference in the service's records: if this is not the payment of {}, resolve the key again \
              with --replace\n",
@@ -130,7 +130,7 @@ impl<'a> ResolvedIntent<'a> {
         );
         let record = Processed::of_record(record, Effect::FoundTransaction(record.transaction_id.clone()));
         let record = text::processed(&record, style);
-        format!("{}\n{record}\n{advice}", show::lines(intent, style))
+        format!("{}\n{record}\n{advice}", show::lines(intent, style, commands))
     }
 }
 

@@ -20,9 +20,9 @@ use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
 use crate::report::ExitCode;
-use crate::report::advice::{journal_command, second_charge};
+use crate::report::advice::second_charge;
 use crate::rows::card_like_ids::{self, NOT_CARDS, is_like_a_card};
-use crate::settings::{JournalPlace, KnownKeys, OpenFor, ReadKeys, Settings, shell_word};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, PrintedCommands, ReadKeys, Settings, shell_word};
 use crate::stderr;
 use crate::style::for_terminal;
 
@@ -30,7 +30,7 @@ use crate::style::for_terminal;
 pub(super) async fn run(
     options: ClientOptions,
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     asked: ResolveArguments,
 ) -> Result<ExitCode, CommandError> {
     let ResolveArguments { key, resolution, attempt, replace, unverified, note, ids_are_not_cards, by } =
@@ -65,7 +65,9 @@ pub(super) async fn run(
         (None, Some(id)) => TypedVerdict::Rejected(id),
         (None, None) => TypedVerdict::NotProcessed,
     };
-    let said = Said { verdict, attempt, replace, is_unverified: unverified, note, by, ids_are_not_cards };
+    let commands = output.commands.clone();
+    let said =
+        Said { verdict, attempt, replace, is_unverified: unverified, note, by, ids_are_not_cards, commands };
     let (intent, record) = if is_looked_up {
         look_up_and_resolve(options, place, &key, said).await?
     } else {
@@ -81,7 +83,7 @@ pub(super) async fn run(
         stderr::warn(&format!("it {TOO_EARLY} before the key is sent again"));
     }
     let resolved = ResolvedIntent::new(&intent, record.as_ref());
-    let written = super::write(RESOLVED, output, &resolved, |style| resolved.text(style));
+    let written = super::write(RESOLVED, output, &resolved, |style| resolved.text(style, &output.commands));
     let warning = second_charge(&intent);
     if let Some(warning) = &warning {
         stderr::warn(warning);
@@ -98,6 +100,7 @@ struct Said {
     note: Option<String>,
     by: String,
     ids_are_not_cards: bool,
+    commands: PrintedCommands,
 }
 
 impl Said {
@@ -133,7 +136,7 @@ impl Said {
                 format!("{key} has {attempts} attempts"),
                 format!(
                     "say which one you mean with --attempt, as `{}` prints it",
-                    journal_command("show", key, "")
+                    self.commands.about_key("show", key, "")
                 ),
             );
         }
@@ -160,7 +163,7 @@ impl Said {
             IntentState::Processed { transaction_id } => Some(transaction_id.to_string()),
             _ => overtaken.map(|_| "unknown".to_owned()),
         });
-        let look_at_it = || format!("look at it with `{}`", journal_command("show", key, ""));
+        let look_at_it = || format!("look at it with `{}`", self.commands.about_key("show", key, ""));
         // An earlier attempt was resolved before the next one began, and gives way to a found id. Who says the same again
         // replaces nothing.
         let is_replaced = |decided: &Resolution| {

@@ -32,13 +32,13 @@ use crate::report::{ExitCode, text};
 use crate::rows::card_like_ids::is_like_a_card;
 use crate::rows::own_files::is_of_reconcile;
 use crate::rows::{Problems, Role, RowFile};
-use crate::settings::{JournalPlace, OpenFor, ReadKeys, by_option, of_journal, service_options, shell_word};
+use crate::settings::{JournalPlace, OpenFor, PrintedCommands, ReadKeys, by_option, shell_word};
 use crate::stderr;
 
 pub(super) async fn run(
     mut options: ClientOptions,
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     paths: &[PathBuf],
     ids_are_not_cards: bool,
     by: &str,
@@ -73,7 +73,8 @@ pub(super) async fn run(
     let journal = opening.map_err(nothing_was_changed)??;
     let service = client.as_ref().map(Client::service);
     let checking = async {
-        let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service };
+        let commands = &output.commands;
+        let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service, commands };
         let mut checked = check.rows(rows, &mut problems).await?;
         check.transactions(&checked.rows, &mut problems).await?;
         let is_one_missing = match (&client, &settings) {
@@ -281,7 +282,7 @@ impl FileResult {
         sums
     }
 
-    fn show(self, output: Output) -> Result<ExitCode, CommandError> {
+    fn show(self, output: &Output) -> Result<ExitCode, CommandError> {
         let what = if self.is_dry_run { READ } else { RESOLVED };
         let resolved = self.resolved.iter().map(|row| &row.intent).chain(&self.already_so);
         let second_charges = resolved.filter_map(second_charge);
@@ -302,7 +303,7 @@ impl FileResult {
             unknown_at_other_services: self.elsewhere(),
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
-        let written = super::write(what, output, &document, |_| self.lines());
+        let written = super::write(what, output, &document, |_| self.lines(&output.commands));
         for warning in &second_charges {
             stderr::warn(warning);
         }
@@ -320,7 +321,7 @@ impl FileResult {
     }
 
     /// A line for each key, then the sums, and what to do next.
-    fn lines(&self) -> String {
+    fn lines(&self, commands: &PrintedCommands) -> String {
         let mut text =
             if self.is_dry_run { "DRY RUN, nothing was changed\n".to_owned() } else { String::new() };
         text::write_rows(&mut text, self.resolved.iter().map(|row| (row.intent.key.as_str(), said(row))));
@@ -351,7 +352,7 @@ impl FileResult {
             (false, true) => "run it without --dry-run\n",
             (false, false) => "",
         };
-        let list = || of_journal("list --unresolved");
+        let list = || commands.journal("list --unresolved");
         match &self.still_unknown {
             Some(_) if self.is_dry_run => {}
             None => {
@@ -363,7 +364,7 @@ impl FileResult {
             Some(StillUnknown { sum: IntentSum { count: 0, .. }, .. }) => {
                 text.push_str("still unknown: no key\n");
             }
-            Some(StillUnknown { sum, files, .. }) => text += &what_is_left(sum, files),
+            Some(StillUnknown { sum, files, .. }) => text += &what_is_left(sum, files, commands),
         }
         text.extend(self.elsewhere().map(|sum| {
             format!("unknown at other services, and not counted above: {}; see `{}`\n", sum.shown(), list())
@@ -378,17 +379,21 @@ impl FileResult {
 }
 
 /// Where a person writes what they find out later: into the unfilled rows of these files, or else into a new one.
-fn what_is_left(sum: &IntentSum, files: &[String]) -> String {
+fn what_is_left(sum: &IntentSum, files: &[String], commands: &PrintedCommands) -> String {
     let (what, export, from) = if files.is_empty() {
-        let export = of_journal("export --state unknown --format csv");
+        let export = commands.journal("export --state unknown --format csv");
         let export = format!("  {export} > unknown.csv\n");
         ("write what you find out about them into this file", export, " --from unknown.csv".to_owned())
     } else {
         let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
         ("fill in their rows once you find something out, then run", String::new(), from.concat())
     };
-    let (resolve, sum) = (of_journal(&format!("resolve{from}")), sum.shown());
-    format!("still unknown: {sum}; {what}:\n{export}  {resolve}{}{}\n", service_options(None), by_option())
+    let (resolve, sum) = (commands.journal(&format!("resolve{from}")), sum.shown());
+    format!(
+        "still unknown: {sum}; {what}:\n{export}  {resolve}{}{}\n",
+        commands.service_options(),
+        by_option()
+    )
 }
 
 const COMPARE: &str = "compare each record with its intent, and its time and reference in the service's records: if it is not the payment of the key, resolve that key again with --replace\n";

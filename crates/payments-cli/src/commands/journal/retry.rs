@@ -12,14 +12,13 @@ use crate::failure::{Done, Failure};
 use crate::intent::{IntentSum, state};
 use crate::output::Output;
 use crate::report::ExitCode;
-use crate::report::advice::journal_command;
 use crate::settings::{JournalPlace, KnownKeys, OpenFor, named_service};
 
 /// Reopens the intents of the service that were rejected with these statuses, or the one with this key. Sends nothing.
 pub(super) async fn run(
     options: &ClientOptions,
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     asked: &RetryArguments,
 ) -> Result<ExitCode, CommandError> {
     let RetryArguments { statuses, key, note, by } = asked;
@@ -43,7 +42,7 @@ pub(super) async fn run(
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
             let why = format!(
                 "{key} is {state}, not rejected{such}; nothing was changed: look at it with `{}`",
-                journal_command("show", key, "")
+                output.commands.about_key("show", key, "")
             );
             return Err(Failure::invalid("not_rejected_so", why).into());
         }

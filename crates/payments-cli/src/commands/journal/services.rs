@@ -9,14 +9,13 @@ use crate::args::journal::ServiceConfirmation;
 use crate::failure::Failure;
 use crate::format::{counted, timestamp};
 use crate::output::Output;
-use crate::settings::{JournalPlace, OpenFor};
-use crate::settings::{KnownKeys, of_journal};
+use crate::settings::{JournalPlace, KnownKeys, OpenFor, PrintedCommands};
 use crate::style::for_terminal;
 
 /// Without the count, shows what the change concerns. With it, makes the change.
 pub(super) async fn run(
     place: &JournalPlace,
-    output: Output,
+    output: &Output,
     service: &str,
     to: Option<&str>,
     confirmed: &ServiceConfirmation,
@@ -41,7 +40,7 @@ pub(super) async fn run(
 }
 
 fn write(
-    output: Output,
+    output: &Output,
     found: &ServiceIntents,
     to: Option<&str>,
     by: Option<&str>,
@@ -50,10 +49,10 @@ fn write(
     let (what, count) = (if by.is_some() { "done" } else { READ }, intents.count());
     let (states, shown) = (summary::states(intents), code(found, to));
     let document = Document { service, to, count, shown: &shown, states, is_done: by.is_some() };
-    super::write(what, output, &document, |_| text(found, to, by))
+    super::write(what, output, &document, |_| text(found, to, by, &output.commands))
 }
 
-fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
+fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>, commands: &PrintedCommands) -> String {
     let ServiceIntents { service, intents, .. } = found;
     let (count, code) = (intents.count(), code(found, to));
     let (shown, to) = (for_terminal(service), to.map(for_terminal));
@@ -69,7 +68,7 @@ fn text(found: &ServiceIntents, to: Option<&str>, by: Option<&str>) -> String {
     if by.is_none() && !refused.is_empty() {
         let states: Vec<_> = refused.iter().map(|of| format!("{} {}", of.count, of.state.as_str())).collect();
         let has = |state| refused.iter().any(|of| of.state == state);
-        let list = of_journal("list --unresolved");
+        let list = commands.journal("list --unresolved");
         let before = match (has(StateName::Sending), has(StateName::Unknown)) {
             (true, false) => "no payment is being sent: wait until it has ended".to_owned(),
             (true, true) => {

@@ -9,13 +9,13 @@ use crate::format::money;
 use crate::intent::{self, IntentObject, history};
 use crate::output::Output;
 use crate::report::{advice, text};
-use crate::settings::{JournalPlace, OpenFor};
+use crate::settings::{JournalPlace, OpenFor, PrintedCommands};
 use crate::style::Style;
 
-pub(super) async fn run(place: &JournalPlace, output: Output, key: &IntentKey) -> Result<(), CommandError> {
+pub(super) async fn run(place: &JournalPlace, output: &Output, key: &IntentKey) -> Result<(), CommandError> {
     let journal = place.open(OpenFor::Reading).await?;
     let intent = journal.find(key).await?.ok_or_else(|| no_such_key(key))?;
-    super::write(READ, output, &IntentObject(&intent), |style| lines(&intent, style))
+    super::write(READ, output, &IntentObject(&intent), |style| lines(&intent, style, &output.commands))
 }
 
 /// The failure for a key that was never sent through this journal, or was purged.
@@ -31,7 +31,7 @@ pub(super) fn no_such_key(key: &IntentKey) -> Failure {
 }
 
 /// The state, then the known values, then what has happened, then the next step.
-pub(super) fn lines(intent: &Intent, style: Style) -> String {
+pub(super) fn lines(intent: &Intent, style: Style, commands: &PrintedCommands) -> String {
     let heading = crate::style::for_terminal(&intent::state(intent).to_uppercase());
     let mut text = format!("{}\n", style.paint(intent::tone(&intent.state), &heading));
     let known = |name| match name {
@@ -40,7 +40,7 @@ pub(super) fn lines(intent: &Intent, style: Style) -> String {
     };
     let mut rows: Vec<_> = SHOWN.split(' ').filter_map(known).collect();
     rows.extend(history::lines(intent).into_iter().map(|line| ("history", line)));
-    rows.extend(advice::about(intent).map(|step| ("next", step)));
+    rows.extend(advice::about(intent, commands).map(|step| ("next", step)));
     text::write_rows(&mut text, rows);
     text
 }

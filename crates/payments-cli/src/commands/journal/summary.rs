@@ -13,7 +13,7 @@ use crate::intent::sum_for_people;
 use crate::output::Output;
 use crate::settings::{JournalPlace, OpenFor};
 
-pub(super) async fn run(place: &JournalPlace, output: Output) -> Result<(), CommandError> {
+pub(super) async fn run(place: &JournalPlace, output: &Output) -> Result<(), CommandError> {
     let found = place.open(OpenFor::Reading).await?.summary().await?;
     let document = Document { count: found.count(), states: states(&found) };
     super::write(READ, output, &document, |_| lines(&found))

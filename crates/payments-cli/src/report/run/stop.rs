@@ -1,11 +1,10 @@
 //! Why a billing run stopped.
 
-use std::fmt;
 use std::time::Duration;
 
 use payments_core::{ErrorKind, Outcome};
 
-use crate::settings::{of_journal, retry_command};
+use crate::settings::PrintedCommands;
 
 /// Why a run ended before every row was sent.
 #[derive(Clone, Debug)]
@@ -96,6 +95,84 @@ impl Stop {
             Self::Internal => "internal",
         }
     }
+
+    /// The same for people, with what to do.
+    pub(super) fn message(&self, commands: &PrintedCommands) -> String {
+        match self {
+            Self::Interrupted(signal) => {
+                format!("interrupted by {signal}; no new charge was started, and those in flight have ended")
+            }
+            Self::Unauthorized(Outcome::Unknown) => {
+                format!(
+                    "the API key was refused (HTTP 401) {UNCLEAR}: fix the key, then resolve the unknown rows"
+                )
+            }
+            Self::Unauthorized(_) => {
+                "the API key was refused (HTTP 401): fix it, then reopen the rejected rows".to_owned()
+            }
+            Self::Forbidden(Outcome::Unknown, kind) => {
+                let what = match kind {
+                    ErrorKind::RefusedByIntermediary => {
+                        "something between here and the service returned HTTP 403, before or after the service acted".to_owned()
+                    }
+                    _ => format!("HTTP 403 {UNCLEAR}"),
+                };
+                format!(
+                    "{what}: find the cause with `payments check`, and look for the payment in the service's records before you \
+                     send anything again; `payments journal resolve --from FILE` resolves many at once"
+                )
+            }
+            Self::Forbidden(..) => format!(
+                "the service forbids the charge (HTTP 403): find out why, then run `{}`",
+                commands.retry("--status 403")
+            ),
+            Self::Blocked(status) => format!(
+                "several rejections in a row say nothing about the payments (the last is HTTP {status}), and none of them moved \
+                 money: the base URL has a wrong path, or something between here and the service refuses; find the cause with \
+                 `payments check`, then reopen the rejected rows"
+            ),
+            Self::TooManyRejected(limit) => {
+                format!("more than {limit} rows were rejected in this run (--max-rejected)")
+            }
+            Self::Outage(why) => {
+                format!("the service is unreachable or does not respond as it should: {why}")
+            }
+            Self::Unreachable(why) => {
+                format!("the service cannot be reached, and waiting does not help: {why}")
+            }
+            Self::Throttled { outcome, asked, left } => {
+                let (unclear, rows) = match outcome {
+                    Outcome::Unknown => (format!(" {UNCLEAR}"), "resolve the unknown rows"),
+                    _ => (String::new(), "reopen the rejected rows"),
+                };
+                let why = asked.map_or_else(
+                    || ", repeatedly".to_owned(),
+                    |asked| {
+                        format!(
+                            ": the service asks for a pause of {} s, and the {:.1} s left of --patience are not enough",
+                            asked.as_secs(),
+                            left.as_secs_f64()
+                        )
+                    },
+                );
+                format!(
+                    "too many requests (HTTP 429){unclear}{why}; later, {rows} and run the same command with a lower --rate"
+                )
+            }
+            Self::Journal(why) => format!(
+                "the journal failed, and nothing is sent without it: {why}; a row that could not be recorded is not started: \
+                 this run did not send it, but an earlier run may have paid it: do not pay it another way, \
+                 run the same command again once the journal works"
+            ),
+            Self::SamePayment(why) | Self::KeyTaken { why, .. } => why.clone(),
+            Self::Results(why) => format!("the file of --results cannot be written: {why}"),
+            Self::Internal => format!(
+                "internal error, which is a bug: report the place that stderr names; no new charge was started; `{}` shows what is \
+                 unknown",
+                commands.journal("list --unresolved")
+            ),
+        }
+    }
 }
 
 /// What a person does before the same command runs again.
@@ -110,92 +187,6 @@ impl NextRun {
 }
 
 const UNCLEAR: &str = "in a response that does not show whether a charge was made";
-
-impl fmt::Display for Stop {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Interrupted(signal) => {
-                write!(
-                    f,
-                    "interrupted by {signal}; no new charge was started, and those in flight have ended"
-                )
-            }
-            Self::Unauthorized(Outcome::Unknown) => write!(
-                f,
-                "the API key was refused (HTTP 401) {UNCLEAR}: fix the key, then resolve the unknown rows"
-            ),
-            Self::Unauthorized(_) => {
-                f.write_str("the API key was refused (HTTP 401): fix it, then reopen the rejected rows")
-            }
-            Self::Forbidden(Outcome::Unknown, kind) => {
-                match kind {
-                    ErrorKind::RefusedByIntermediary => f.write_str(
-                        "something between here and the service returned HTTP 403, before or after the service acted",
-                    )?,
-                    _ => write!(f, "HTTP 403 {UNCLEAR}")?,
-                }
-                f.write_str(
-                    ": find the cause with `payments check`, and look for the payment in the service's records before you \
-                     send anything again; `payments journal resolve --from FILE` resolves many at once",
-                )
-            }
-            Self::Forbidden(..) => write!(
-                f,
-                "the service forbids the charge (HTTP 403): find out why, then run `{}`",
-                retry_command("--status 403")
-            ),
-            Self::Blocked(status) => write!(
-                f,
-                "several rejections in a row say nothing about the payments (the last is HTTP {status}), and none of them moved \
-                 money: the base URL has a wrong path, or something between here and the service refuses; find the cause with \
-                 `payments check`, then reopen the rejected rows"
-            ),
-            Self::TooManyRejected(limit) => {
-                write!(f, "more than {limit} rows were rejected in this run (--max-rejected)")
-            }
-            Self::Outage(why) => {
-                write!(f, "the service is unreachable or does not respond as it should: {why}")
-            }
-            Self::Unreachable(why) => {
-                write!(f, "the service cannot be reached, and waiting does not help: {why}")
-            }
-            Self::Throttled { outcome, asked, left } => {
-                f.write_str("too many requests (HTTP 429)")?;
-                if *outcome == Outcome::Unknown {
-                    write!(f, " {UNCLEAR}")?;
-                }
-                match asked {
-                    Some(asked) => write!(
-                        f,
-                        ": the service asks for a pause of {} s, and the {:.1} s left of --patience are not enough",
-                        asked.as_secs(),
-                        left.as_secs_f64()
-                    )?,
-                    None => f.write_str(", repeatedly")?,
-                }
-                let rows = match outcome {
-                    Outcome::Unknown => "resolve the unknown rows",
-                    _ => "reopen the rejected rows",
-                };
-                write!(f, "; later, {rows} and run the same command with a lower --rate")
-            }
-            Self::Journal(why) => write!(
-                f,
-                "the journal failed, and nothing is sent without it: {why}; a row that could not be recorded is not started: \
-                 this run did not send it, but an earlier run may have paid it: do not pay it another way, \
-                 run the same command again once the journal works"
-            ),
-            Self::SamePayment(why) | Self::KeyTaken { why, .. } => f.write_str(why),
-            Self::Results(why) => write!(f, "the file of --results cannot be written: {why}"),
-            Self::Internal => write!(
-                f,
-                "internal error, which is a bug: report the place that stderr names; no new charge was started; `{}` shows what is \
-                 unknown",
-                of_journal("list --unresolved")
-            ),
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {

@@ -1,6 +1,5 @@
 //! The text of a billing run's summary: a table, then what to do.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use payments_core::{OperationName, Outcome};
@@ -11,7 +10,6 @@ use super::tally::{Tallies, Tally};
 use super::{Phase, RejectedRow, RunOutcome, Summary};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
-use crate::settings::{of_journal, retry_command, service_options};
 use crate::style::{Style, Tone, for_terminal};
 
 impl Summary {
@@ -27,7 +25,7 @@ impl Summary {
         text.extend(place.map(|place| line(&format!("this run created the journal {place}"))));
         text.extend(self.table().iter().map(|row| line(row)));
         text += &self.rejected_rows(style);
-        text.extend(rejected_by_status(&self.tallies.rejected_by_status).iter().map(|it| line(it)));
+        text.extend(self.rejected_by_status().iter().map(|it| line(it)));
         text += &self.unresolved_rows(style);
         text.extend(self.second_charges.iter().map(|it| line(it)));
         if !self.same_transaction.is_empty() {
@@ -135,7 +133,7 @@ impl Summary {
         let rest = count.saturating_sub(self.rejected.len() as u64);
         let more = if rest > 0 { format!("and {rest} more: ") } else { String::new() };
         let is_cut = rest > 0 || by_reason.iter().any(|(_, rows)| rows.len() > MOST_OF_ONE_REASON);
-        let all = format!("  {more}`{}` lists them all", of_journal("list --state rejected"));
+        let all = format!("  {more}`{}` lists them all", self.commands.journal("list --state rejected"));
         text.extend(is_cut.then(|| line(&all)));
         text
     }
@@ -166,54 +164,56 @@ impl Summary {
             let steps = [
                 format!(
                     "`{}` lists them all; this finds them in the processor's report, and prints what to run next:",
-                    of_journal("list --unresolved")
+                    self.commands.journal("list --unresolved")
                 ),
-                format!("  {}{}", of_journal(reconcile), service_options(None)),
+                format!("  {}{}", self.commands.journal(reconcile), self.commands.service_options()),
                 "each WORD is one of its statuses: leave both options out if it has none".to_owned(),
             ];
             text.extend(steps.iter().map(|step| line(step)));
         }
         text
     }
+
+    /// What to do about rows whose rejection is not about the payment. Empty if there are none.
+    fn rejected_by_status(&self) -> Vec<String> {
+        let rejected = &self.tallies.rejected_by_status;
+        if rejected.is_empty() {
+            return Vec::new();
+        }
+        let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
+        let shown = |(status, tally): (&u16, &Tally)| {
+            format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), money(tally.sum()))
+        };
+        lines.extend(rejected.iter().map(shown));
+        // With such a status the service itself may have declined other payments, which must not be sent again together.
+        let (one_by_one, together): (Vec<_>, Vec<_>) = rejected.keys().partition(|status| {
+            let mut by_the_service = Failure::of_kind("rejected");
+            by_the_service.http_status = Some(**status);
+            by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
+        });
+        let listed =
+            |statuses: Vec<&u16>| statuses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        if !together.is_empty() {
+            lines.push(format!(
+                "fix the cause, then run `{}` so that the same command sends them again",
+                self.commands.retry(&format!("--status {}", listed(together)))
+            ));
+        }
+        if !one_by_one.is_empty() {
+            lines.push(format!(
+                "the service itself may have declined others with HTTP {}: fix the cause, look at `{}`, and let single ones be sent \
+                 again with `{}`",
+                listed(one_by_one),
+                self.commands.journal("list --state rejected"),
+                self.commands.retry("--key KEY")
+            ));
+        }
+        lines
+    }
 }
 
 /// Chosen by this command: so many rows that were rejected for one reason are listed, else only the first.
 const MOST_OF_ONE_REASON: usize = 5;
-
-/// What to do about them, for people. Empty if there are none.
-fn rejected_by_status(rejected: &BTreeMap<u16, Tally>) -> Vec<String> {
-    if rejected.is_empty() {
-        return Vec::new();
-    }
-    let mut lines = vec!["rejected for a reason other than the payment itself:".to_owned()];
-    let shown = |(status, tally): (&u16, &Tally)| {
-        format!("  HTTP {status}: {}, {}", counted(tally.count, "row"), money(tally.sum()))
-    };
-    lines.extend(rejected.iter().map(shown));
-    // With such a status the service itself may have declined other payments, which must not be sent again together.
-    let (one_by_one, together): (Vec<_>, Vec<_>) = rejected.keys().partition(|status| {
-        let mut by_the_service = Failure::of_kind("rejected");
-        by_the_service.http_status = Some(**status);
-        by_the_service.is_about_the_payment(Some(OperationName::TokenTransaction))
-    });
-    let listed = |statuses: Vec<&u16>| statuses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
-    if !together.is_empty() {
-        lines.push(format!(
-            "fix the cause, then run `{}` so that the same command sends them again",
-            retry_command(&format!("--status {}", listed(together)))
-        ));
-    }
-    if !one_by_one.is_empty() {
-        lines.push(format!(
-            "the service itself may have declined others with HTTP {}: fix the cause, look at `{}`, and let single ones be sent \
-             again with `{}`",
-            listed(one_by_one),
-            of_journal("list --state rejected"),
-            retry_command("--key KEY")
-        ));
-    }
-    lines
-}
 
 fn line(text: &str) -> String {
     format!("  {}\n", for_terminal(text))
@@ -221,18 +221,21 @@ fn line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use payments_journal::IntentKey;
     use payments_model::Amount;
 
-    use super::super::Tally;
+    use super::super::{ListedRow, Tally};
     use super::*;
 
     #[test]
     fn rows_that_were_rejected_for_one_reason_are_one_line() {
         let row = |number: u64| RejectedRow {
-            number,
-            line: number + 1,
-            key: format!("k{number}"),
-            amount: Amount::from_cents(1),
+            row: ListedRow {
+                number,
+                line: number + 1,
+                key: IntentKey::new(format!("k{number}")).unwrap(),
+                amount: Amount::from_cents(1),
+            },
             reason: if number == 7 { "declined" } else { "Unauthorized" }.to_owned(),
         };
         let mut summary = Summary { rejected: (1..=40).map(row).collect(), ..Summary::default() };

@@ -4,10 +4,10 @@ use payments_journal::{Failure, IntentKey};
 use payments_model::unversioned::check_ends;
 use payments_model::{Amount, TokenTransaction, TransactionId};
 
-use super::{Column, DESCRIPTION, KEY, REFERENCE};
+use super::{AMOUNT, Column, DESCRIPTION, FLAG, KEY, REFERENCE};
 use crate::failure::Problem;
 use crate::intent::why_rejected;
-use crate::report::run::{RejectedRow, RowOutcome, UnresolvedRow};
+use crate::report::run::{ListedRow, RejectedRow, RowOutcome, UnresolvedRow};
 use crate::rows::card_like_ids::is_like_a_card;
 use crate::rows::{NO_API_KEY, Table};
 use crate::settings::KnownKeys;
@@ -24,6 +24,11 @@ pub(crate) struct BillingRow {
 }
 
 impl BillingRow {
+    fn listed(&self) -> ListedRow {
+        let (number, line, key) = (self.number, self.line, self.key.clone());
+        ListedRow { number, line, key, amount: self.payment.amount() }
+    }
+
     /// The row in a list of those that a person must look at, and why.
     pub(crate) fn unresolved(
         &self,
@@ -31,26 +36,14 @@ impl BillingRow {
         outcome: RowOutcome,
         kind: &str,
     ) -> UnresolvedRow {
-        UnresolvedRow {
-            number: self.number,
-            line: self.line,
-            key: self.key.to_string(),
-            amount: self.payment.amount(),
-            transaction_id: transaction_id.map(ToString::to_string),
-            outcome,
-            kind: kind.to_owned(),
-        }
+        let (transaction_id, kind) = (transaction_id.map(ToString::to_string), kind.to_owned());
+        UnresolvedRow { row: self.listed(), transaction_id, outcome, kind }
     }
 
     /// The row in a list of those that were rejected, and why.
     pub(crate) fn rejected(&self, failure: &Failure) -> RejectedRow {
-        RejectedRow {
-            number: self.number,
-            line: self.line,
-            key: self.key.to_string(),
-            amount: self.payment.amount(),
-            reason: failure.reason.clone().unwrap_or_else(|| why_rejected(failure)),
-        }
+        let reason = failure.reason.clone().unwrap_or_else(|| why_rejected(failure));
+        RejectedRow { row: self.listed(), reason }
     }
 }
 
@@ -149,9 +142,12 @@ impl<'a> Rows<'a> {
     fn cells(&self) -> Cells<'_> {
         let line = self.table.line();
         let mut cells = Cells::default();
-        let columns = self.columns.iter().enumerate().filter(|(_, column)| **column != Column::Ignored);
-        for (index, column) in columns {
-            let name = column.name();
+        for (index, column) in self.columns.iter().enumerate() {
+            let name = match column {
+                Column::Field(name) => name,
+                Column::Ignored => continue,
+                Column::Unnamed | Column::Invalid => "row",
+            };
             let cell = match self.table.cell(index) {
                 Ok("") => continue,
                 Ok(cell) => cell,
@@ -163,31 +159,37 @@ impl<'a> Rows<'a> {
             if self.api_keys.is_in(cell) {
                 cells.problems.push(Problem::new(line, name, NO_API_KEY));
             }
-            match *column {
-                Column::Ignored | Column::Invalid => {}
-                Column::Unnamed => {
-                    let rule = format!("has a value in column {}, which has no name", index + 1);
-                    cells.problems.push(Problem::new(line, name, rule));
-                }
-                Column::Key => cells.key = Some(cell),
-                Column::Text(REFERENCE) => cells.write_text(name, cell).reference = Some(cell),
-                Column::Text(DESCRIPTION) => cells.write_text(name, cell).description = Some(cell),
-                Column::Text(_) => {
-                    cells.write_text(name, cell);
-                }
-                Column::Amount => match amount_rule(cell) {
-                    None => cells.write(name, cell),
-                    Some(rule) => {
-                        cells.write_text(name, cell).rules.push((name, rule));
-                    }
-                },
-                Column::Flag if cell.eq_ignore_ascii_case("true") => cells.write(name, "true"),
-                Column::Flag if cell.eq_ignore_ascii_case("false") => cells.write(name, "false"),
-                Column::Flag => {
-                    let rule = check_ends(cell).err().map(|rule| (name, rule.to_owned()));
-                    cells.write_text(name, cell).rules.extend(rule);
-                }
+            if *column == Column::Unnamed {
+                let rule = format!("has a value in column {}, which has no name", index + 1);
+                cells.problems.push(Problem::new(line, name, rule));
             }
+            let Column::Field(name) = *column else { continue };
+            let text = || serde_json::to_string(cell).expect("a string is valid JSON");
+            let (json, rule) = match name {
+                KEY => {
+                    cells.key = Some(cell);
+                    continue;
+                }
+                REFERENCE => {
+                    cells.reference = Some(cell);
+                    (text(), None)
+                }
+                DESCRIPTION => {
+                    cells.description = Some(cell);
+                    (text(), None)
+                }
+                AMOUNT => match amount_rule(cell) {
+                    None => (cell.to_owned(), None),
+                    rule => (text(), rule),
+                },
+                FLAG => match &*cell.to_ascii_lowercase() {
+                    flag @ ("true" | "false") => (flag.to_owned(), None),
+                    _ => (text(), check_ends(cell).err().map(str::to_owned)),
+                },
+                _ => (text(), None),
+            };
+            cells.members.push(format!("\"{name}\":{json}"));
+            cells.rules.extend(rule.map(|rule| (name, rule)));
         }
         cells
     }
@@ -222,17 +224,6 @@ struct Cells<'a> {
     /// Better rules than those of the model, which does not see the cell.
     rules: Vec<(&'static str, String)>,
     problems: Vec<Problem>,
-}
-
-impl Cells<'_> {
-    fn write(&mut self, name: &str, json: &str) {
-        self.members.push(format!("\"{name}\":{json}"));
-    }
-
-    fn write_text(&mut self, name: &str, cell: &str) -> &mut Self {
-        self.write(name, &serde_json::to_string(cell).expect("a string is valid JSON"));
-        self
-    }
 }
 
 /// The rule that an amount breaks. A number with an exponent comes from a spreadsheet, which shows `1.02E+02` for 101.55.

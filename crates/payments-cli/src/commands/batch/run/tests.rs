@@ -20,13 +20,17 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::args::journal_place::PlaceOptions;
+use crate::call::same_payment::EarlierCharges;
+use crate::commands::batch::billing_file::BillingFile;
 use crate::commands::batch::charge_result::ChargeResult;
+use crate::commands::batch::charge_result::tests::DECLINED;
 use crate::commands::batch::hashes::Hashes;
+use crate::commands::batch::inspection::{Inspected, KnownIntents, Rules, inspect};
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
-use crate::report::run::{MOST_LISTED, Tallies, Tally, UnresolvedRow};
+use crate::report::run::{ListedRow, MOST_LISTED, Tallies, Tally, UnresolvedRow};
 use crate::report::{ExitCode, Report};
-use crate::settings::JournalPlace;
+use crate::settings::{JournalPlace, KnownKeys, PrintedCommands};
 use crate::stderr::Item;
 use crate::style::Style;
 
@@ -204,7 +208,8 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
     for line in 2..7 {
         keys.add(&IntentKey::new(format!("k{line}")).unwrap());
     }
-    let newcomers = Newcomers::new(pages, keys, setup.gateway.endpoint().service().to_owned());
+    let charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
+    let newcomers = Newcomers::new(setup.client.journal().clone(), pages, keys, charges);
     let run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
     let other = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
@@ -216,6 +221,65 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
     assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
     assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
     setup.assert_charged(3);
+}
+
+/// Of a key that moved no money when the file was checked, as a person or another run sends it again.
+#[tokio::test(start_paused = true)]
+async fn earlier_key_that_is_charged_meanwhile_is_seen() {
+    for (earlier, reference, first) in [
+        (
+            "K4",
+            "k4",
+            ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect)),
+        ),
+        ("r4", "r4", ScriptedTransport::new().respond_json(400, DECLINED)),
+    ] {
+        let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
+        let (journal, endpoint) = (setup.client.journal().clone(), setup.gateway.endpoint());
+        let payment =
+            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+        let (key, payment) =
+            (IntentKey::new(earlier).unwrap(), payment.reference_no(reference).build().unwrap());
+        let scripted = Client::builder(endpoint.clone(), first, TokioTimer::new()).build();
+        JournaledClient::new(scripted, journal.clone()).process_token(&key, &payment).await.unwrap_err();
+
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        let row = |line: u64| {
+            let reference = if line == 4 { reference.to_owned() } else { format!("k{line}") };
+            format!("k{line},tok_approved,1.00,false,{reference}\n")
+        };
+        let rows: String = (2..7).map(row).collect();
+        std::fs::write(&path, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}"))
+            .unwrap();
+        let place = PlaceOptions { journal: Some(folder.path().join("billing.db").into()), witness: None };
+        let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
+        let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
+        let known = KnownIntents::of(&journal).await.unwrap();
+        let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
+        let service = endpoint.service();
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
+        let inspected = inspect(&file, rules, known).await.unwrap();
+        let Inspected { standings, summary, keys, newer, watched, .. } = inspected;
+        let run = Run::new(
+            setup.client.clone(),
+            file.to_send(standings, &api_keys),
+            Throttle::new(1, None, Duration::from_mins(5)),
+            Counting::new(summary, None, None),
+            Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
+        );
+        let newcomers = Newcomers::new(journal.clone(), newer.unwrap(), keys, watched);
+        let other = async {
+            tokio::time::sleep(Duration::from_millis(500)).await;
+            let client = JournaledClient::new(setup.gateway.client(), journal.clone());
+            client.after_rejection(&key).process_token(&payment).await.unwrap();
+        };
+        let (summary, ()) = tokio::join!(run.compared_with(newcomers).complete(never), other);
+        let message = summary.stop_message().expect("it has stopped");
+        assert!(message.contains("line 4: k4 was not sent, because a charge"), "{message}");
+        assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
+        setup.assert_charged(3);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -489,7 +553,7 @@ async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     };
     let summary = run.complete(signal).await;
     assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
-    let keys: Vec<_> = summary.unresolved.iter().map(|row| &*row.key).collect();
+    let keys: Vec<_> = summary.unresolved.iter().map(|it| it.row.key.as_str()).collect();
     assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
 }
 
@@ -622,7 +686,7 @@ async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
     ] {
         let (setup, summary) = with_a_bug(bug, None).await;
         assert_complete(&setup, &summary, ExitCode::Unknown);
-        let lines: Vec<_> = summary.unresolved.iter().map(|row| row.line).collect();
+        let lines: Vec<_> = summary.unresolved.iter().map(|it| it.row.line).collect();
         assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
     }
 }
@@ -637,7 +701,7 @@ async fn row_whose_task_panics_is_unknown_d54() {
     run.in_flight.spawn(async { unreachable!("a bug") });
     let summary = run.complete(never).await;
     assert_complete(&setup, &summary, ExitCode::Unknown);
-    let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+    let rows: Vec<_> = summary.unresolved.iter().map(|it| (it.row.line, &*it.kind)).collect();
     assert_eq!(rows, [(2, "in_flight")]);
 }
 
@@ -665,7 +729,7 @@ async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
     let (setup, summary) = with_a_bug(Bug::Describe, Some(signal_at)).await;
     assert_complete(&setup, &summary, ExitCode::Unknown);
     assert!(summary.given_up.is_some());
-    let rows: Vec<_> = summary.unresolved.iter().map(|row| (row.line, &*row.kind)).collect();
+    let rows: Vec<_> = summary.unresolved.iter().map(|it| (it.row.line, &*it.kind)).collect();
     assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
 }
 
@@ -827,10 +891,12 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
         let mut run = setup.run_of(token, 4).throttled(1, Duration::from_mins(5));
         // The list of earlier unknown rows is full.
         let earlier = UnresolvedRow {
-            number: 8,
-            line: 9,
-            key: "before".to_owned(),
-            amount: Amount::from_cents(1),
+            row: ListedRow {
+                number: 8,
+                line: 9,
+                key: IntentKey::new("before").unwrap(),
+                amount: Amount::from_cents(1),
+            },
             transaction_id: None,
             outcome: Some(Outcome::Unknown),
             kind: "crash".to_owned(),
@@ -894,7 +960,7 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_
     };
     let (summary, ()) = tokio::join!(setup.run(2).complete(never), responses);
     assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
-    assert_eq!(summary.unresolved.iter().map(|row| row.line).collect::<Vec<_>>(), [2]);
+    assert_eq!(summary.unresolved.iter().map(|it| it.row.line).collect::<Vec<_>>(), [2]);
 }
 
 /// A journal that stops to answer, as on a disk that hangs.
@@ -938,9 +1004,9 @@ async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_oth
     let store = Hangs { store: MemoryStore::new(), hangs: hangs.clone() };
     let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await;
     let pages = setup.client.journal().pages(StateName::ALL);
-    let service = setup.gateway.endpoint().service().to_owned();
-    let run = setup.run(20).throttled(1, Duration::from_mins(5));
-    let run = run.compared_with(Newcomers::new(pages, Hashes::default(), service));
+    let charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
+    let newcomers = Newcomers::new(setup.client.journal().clone(), pages, Hashes::default(), charges);
+    let run = setup.run(20).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3)).await;
         hangs.store(true, Ordering::Relaxed);

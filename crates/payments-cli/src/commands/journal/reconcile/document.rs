@@ -15,8 +15,7 @@ use super::proposals::{Written, still_unknown};
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, money, timestamp};
 use crate::intent::history::in_words;
-use crate::report::advice::journal_command;
-use crate::settings::{by_option, of_journal, service_options, shell_word};
+use crate::settings::{PrintedCommands, by_option, shell_word};
 use crate::style::{Style, Tone, for_terminal};
 
 pub(super) fn lines_of(lines: &[u64]) -> String {
@@ -234,7 +233,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(super) fn lines(&self, style: Style) -> String {
+    pub(super) fn lines(&self, style: Style, commands: &PrintedCommands) -> String {
         let mut text = Sections { text: String::new(), style };
         let keys = |count: usize| counted(count as u64, "key");
         let rows = |count: usize| counted(count as u64, "row");
@@ -318,7 +317,7 @@ impl<'a> Document<'a> {
             "does one of these say what became of a payment? name it: --column status=HEADING",
         );
         let mut text = text.text;
-        let next_step = self.next_step();
+        let next_step = self.next_step(commands);
         if !next_step.is_empty() {
             text.push('\n');
         }
@@ -335,7 +334,7 @@ impl<'a> Document<'a> {
         shown.into_iter().chain(missing)
     }
 
-    fn next_step(&self) -> String {
+    fn next_step(&self, commands: &PrintedCommands) -> String {
         let mut text = String::new();
         let is_proposed =
             !self.proposals.is_empty() || self.unexplained.iter().any(|charged| charged.is_proposed);
@@ -348,8 +347,8 @@ impl<'a> Document<'a> {
         if let (Some(first), None) = (self.still_unknown.first(), rest) {
             let options = format!(" --not-processed --note TEXT{}", by_option());
             let command = match &*self.still_unknown {
-                [_] => journal_command("resolve", first, &options),
-                _ => of_journal(&format!("resolve KEY{options}")),
+                [_] => commands.about_key("resolve", first, &options),
+                _ => commands.journal(&format!("resolve KEY{options}")),
             };
             text.extend([
                 "only with proof that a payment was not made, because its key is then sent again:\n",
@@ -370,8 +369,11 @@ impl<'a> Document<'a> {
             _ => format!("fill in {}", files.concat()),
         };
         let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
-        let (resolve, by) = (of_journal(&format!("resolve{}", from.concat())), by_option());
-        let _ = writeln!(text, "{what}, then:\n  {resolve}{}{by}", service_options(self.service));
+        let (resolve, by) = (commands.journal(&format!("resolve{}", from.concat())), by_option());
+        let service = self
+            .service
+            .map_or_else(|| commands.service_options(), |service| commands.options_of_service(service));
+        let _ = writeln!(text, "{what}, then:\n  {resolve}{service}{by}");
         text
     }
 }

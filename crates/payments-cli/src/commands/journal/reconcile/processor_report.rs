@@ -7,13 +7,14 @@ use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_na
 use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
+use crate::args::TypedOption;
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::failure::Failure;
 use crate::files;
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{Role, RowFile, Table};
-use crate::settings::{JournalPlace, of_journal, service_options, shell_word, typed_options};
+use crate::settings::{JournalPlace, PrintedCommands, shell_word};
 use crate::style::for_terminal;
 
 /// A report, with what is shown of its rows.
@@ -76,10 +77,11 @@ impl UnreadableColumn {
 
 impl ProcessorReport {
     pub(super) fn read(
-        asked: &ReconcileArguments,
+        again: &Again<'_>,
         words: StatusWords<'_>,
         place: &JournalPlace,
     ) -> Result<Self, Failure> {
+        let asked = again.asked;
         let file = RowFile::read(&asked.report, Role::Report, place)?;
         let table = file.table(file.separator());
         let mut table =
@@ -87,7 +89,7 @@ impl ProcessorReport {
         let (columns, mut unclear) = columns(&table, &asked.columns, words);
         if !unclear.is_empty() {
             unclear.add_status(&mut table, columns[STATUS], words);
-            return Err(unclear.refused(table.headings(), asked));
+            return Err(unclear.refused(table.headings(), again));
         }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
         if columns[STATUS].is_none() {
@@ -149,7 +151,7 @@ impl ProcessorReport {
         if columns[STATUS].is_some() && !words.has_charged() {
             let why = format!(" has {}", status_words::shown(&seen_words));
             let what_helps = "say with --charged-status which of them mean that the money moved, and with --declined-status which mean that it did not";
-            let command = command_with(&[words.wanted()], asked);
+            let command = again.with(&[words.wanted()]);
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
         }
@@ -312,7 +314,7 @@ impl Unclear {
         self.options.push(words.wanted());
     }
 
-    fn refused(self, headings: &[String], asked: &ReconcileArguments) -> Failure {
+    fn refused(self, headings: &[String], again: &Again<'_>) -> Failure {
         let Self { why, recognized, options } = self;
         let headings: Vec<_> =
             headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
@@ -320,26 +322,37 @@ impl Unclear {
             if recognized.is_empty() { "none of them".to_owned() } else { recognized.join(", ") };
         let (why, headings) = (why.join("; "), headings.join(", "));
         let why = format!(" has {why}; its headings are {headings}; recognized: {recognized}");
-        let command = command_with(&options, asked);
+        let command = again.with(&options);
         Role::Report.refused_until(&why, &format!("say which is which with {command}"))
     }
 }
 
-/// This command with more options. What was typed for the journal may hold the password of a database.
-fn command_with(options: &[String], asked: &ReconcileArguments) -> String {
-    let shown = |text: &str| shell_word(&for_terminal(&mask(text, &[]))).into_owned();
-    let report = files::shown_name(&asked.report).map_or_else(|| "REPORT".to_owned(), |name| shown(&name));
-    let others = ["journal", "witness", "base-url", "merchant", "output", "verbose"];
-    let given =
-        typed_options(|name| !others.contains(&name)).into_iter().map(|(option, value)| match value {
-            Some(value) => format!(" --{option} {}", shown(&value)),
-            None => format!(" --{option}"),
+/// How this command is run again.
+pub(super) struct Again<'a> {
+    pub(super) asked: &'a ReconcileArguments,
+    pub(super) typed: &'a [TypedOption],
+    pub(super) commands: &'a PrintedCommands,
+}
+
+impl Again<'_> {
+    /// This command with more options. What was typed for the journal may hold the password of a database.
+    fn with(&self, options: &[String]) -> String {
+        let Self { asked, typed, commands } = self;
+        let shown = |text: &str| shell_word(&for_terminal(&mask(text, &[]))).into_owned();
+        let report =
+            files::shown_name(&asked.report).map_or_else(|| "REPORT".to_owned(), |name| shown(&name));
+        let others = ["journal", "witness", "base-url", "merchant", "output", "verbose"];
+        let given = typed.iter().filter(|it| !others.contains(&&*it.name));
+        let given = given.map(|TypedOption { name, value }| match value {
+            Some(value) => format!(" --{name} {}", shown(value)),
+            None => format!(" --{name}"),
         });
-    let more = options.iter().map(|option| format!(" {option}"));
-    let given = given.chain(more).collect::<String>();
-    // The option names it already.
-    let service = if asked.service.is_some() { String::new() } else { service_options(None) };
-    of_journal(&format!("reconcile {report}{given}{service}"))
+        let more = options.iter().map(|option| format!(" {option}"));
+        let given = given.chain(more).collect::<String>();
+        // The option names it already.
+        let service = if asked.service.is_some() { String::new() } else { commands.service_options() };
+        commands.journal(&format!("reconcile {report}{given}{service}"))
+    }
 }
 
 /// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several

@@ -15,11 +15,11 @@ use crate::call::hints;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Problem, Purpose};
 use crate::format::timestamp;
 use crate::intent::{history, state};
-use crate::report::advice::{journal_command, of_other_service};
+use crate::report::advice::of_other_service;
 use crate::rows::card_like_ids::{self, is_like_a_card};
 use crate::rows::{NO_API_KEY, Problems};
 use crate::service::Service;
-use crate::settings::{KnownKeys, Settings};
+use crate::settings::{KnownKeys, PrintedCommands, Settings};
 use crate::style::for_terminal;
 
 /// A row and its intent, whose outcome is unknown, or which gives way to a found transaction.
@@ -52,6 +52,7 @@ pub(super) struct Check<'a> {
     pub(super) ids_are_not_cards: bool,
     /// Where transactions are looked up.
     pub(super) service: Option<&'a str>,
+    pub(super) commands: &'a PrintedCommands,
 }
 
 impl Check<'_> {
@@ -111,7 +112,7 @@ impl Check<'_> {
             wrong.push(row.problem("Key", rule));
             return None;
         }
-        let mismatches = mismatches(row, intent, &said).into_iter();
+        let mismatches = mismatches(row, intent, &said, self.commands).into_iter();
         let mismatches = mismatches.filter(|(field, _)| !row.broken.contains(field));
         wrong.extend(mismatches.map(|(field, rule)| row.problem(field, rule)));
         Some(said)
@@ -270,7 +271,12 @@ const MAY_BE_EMPTY: &str = "; the id of a rejected payment may be left empty";
 
 /// What the person who wrote the row did not see, because the key has changed since, or mixed up. A key that is already as the row
 /// says has changed by that.
-fn mismatches(row: &ResolutionRow, intent: &Intent, said: &Said) -> Vec<(&'static str, String)> {
+fn mismatches(
+    row: &ResolutionRow,
+    intent: &Intent,
+    said: &Said,
+    commands: &PrintedCommands,
+) -> Vec<(&'static str, String)> {
     let is_already_so = matches!(said, Said::AlreadySo);
     let Intent { key, attempts, revision, .. } = intent;
     let mut found = Vec::new();
@@ -285,14 +291,14 @@ fn mismatches(row: &ResolutionRow, intent: &Intent, said: &Said) -> Vec<(&'stati
             "Attempt",
             format!(
                 "is {number}, and the newest is {attempts}: if the row is about attempt {number}, resolve it alone with `{}`",
-                journal_command("resolve", key, &format!(" --attempt {number}"))
+                commands.about_key("resolve", key, &format!(" --attempt {number}"))
             ),
         ),
         None if must_be_newest && *attempts > 1 => add(
             "Attempt",
             format!(
                 "is required, because the key has {attempts} attempts: see `{}`",
-                journal_command("show", key, "")
+                commands.about_key("show", key, "")
             ),
         ),
         _ => {}
