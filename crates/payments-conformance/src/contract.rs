@@ -3,7 +3,7 @@ use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
 use crate::child::Child;
-use crate::harness::Harness;
+use crate::harness::{Harness, Requirement};
 use crate::scheme::schemes;
 use crate::violation::Violation;
 use crate::{Ability, AnyStack, Verdict};
@@ -11,13 +11,8 @@ use crate::{Ability, AnyStack, Verdict};
 /// One contract: its name, why it matters for money, and which abilities it needs.
 #[derive(Default)]
 pub(crate) struct Contract {
-    pub(crate) name: &'static str,
-    pub(crate) why: &'static str,
+    requirement: Requirement,
     needs: Vec<Ability>,
-    /// The ability without which a stack breaks the contract.
-    pub(crate) tested: Option<Ability>,
-    /// What to look at if it is the first broken contract.
-    pub(crate) advice: Option<&'static str>,
     exclusive: bool,
     /// Why the contract does not apply to the stack, besides a missing ability.
     inapplicable: Option<String>,
@@ -50,7 +45,8 @@ impl Contract {
 
     /// A contract whose server is a [`Script`], which a stack without sockets can run itself.
     pub(crate) fn scripted(name: &'static str, why: &'static str) -> Self {
-        Self { name, why, ..Self::default() }
+        let requirement = Requirement { name, why, ..Requirement::default() };
+        Self { requirement, ..Self::default() }
     }
 
     /// A contract that needs a real server with TLS.
@@ -70,12 +66,15 @@ impl Contract {
 
     /// A contract that a stack without this ability breaks. The failure message says how to declare the missing ability.
     pub(crate) fn tests(self, ability: Ability) -> Self {
-        Self { tested: Some(ability), ..self.needs(ability) }
+        let mut contract = self.needs(ability);
+        contract.requirement.tested = Some(ability);
+        contract
     }
 
     /// What a stack that breaks the contract often lacks.
-    pub(crate) fn advice(self, advice: &'static str) -> Self {
-        Self { advice: Some(advice), ..self }
+    pub(crate) fn advice(mut self, advice: &'static str) -> Self {
+        self.requirement.advice = Some(advice);
+        self
     }
 
     /// Checks no other contract of the kit in this process at the same time.
@@ -99,19 +98,20 @@ impl Contract {
         stack: &dyn AnyStack,
         body: impl Fn(&Harness<'_>) -> Result<(), Violation>,
     ) -> Verdict {
+        let name = self.requirement.name;
         let abilities = stack.abilities();
-        if let Some(contract) = Child::contract().filter(|contract| contract != self.name) {
+        if let Some(contract) = Child::contract().filter(|contract| contract != name) {
             let reason = format!("this process was started for {contract}");
-            return Verdict::not_applicable(self.name, reason);
+            return Verdict::not_applicable(name, reason);
         }
         let missing = self.needs.iter().find_map(|ability| abilities.missing(*ability));
         if let Some(reason) = missing.or(self.inapplicable.as_deref()) {
-            let verdict = Verdict::not_applicable(self.name, reason.to_owned());
-            return verdict.with_deviation(abilities.deviation_of(self.name));
+            let verdict = Verdict::not_applicable(name, reason.to_owned());
+            return verdict.with_deviation(abilities.deviation_of(name));
         }
         if let Some(reason) = Child::cannot_be_started().filter(|_| self.starts_a_child) {
             // It applies to the stack in another program, so a declared deviation is not wrong.
-            return Verdict::not_applicable(self.name, reason.to_owned());
+            return Verdict::not_applicable(name, reason.to_owned());
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
@@ -120,14 +120,14 @@ impl Contract {
             } else {
                 "the stack supports neither http nor https"
             };
-            return Verdict::broken(self.name, Violation::new(reason), Vec::new());
+            return Verdict::broken(name, Violation::new(reason), Vec::new());
         }
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let figures = Mutex::new(Vec::new());
         let mut broken = None;
         for scheme in schemes {
-            let (contract, authority, figures) = (&self, Authority::new(), &figures);
+            let (contract, authority, figures) = (&self.requirement, Authority::new(), &figures);
             let harness = Harness { stack, contract, scheme, authority, figures };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
@@ -140,9 +140,9 @@ impl Contract {
             }
         }
         let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let deviation = abilities.deviation_of(self.name);
+        let deviation = abilities.deviation_of(name);
         let verdict = match (broken, deviation) {
-            (None, _) => Verdict::kept(self.name, figures),
+            (None, _) => Verdict::kept(name, figures),
             (Some(violation), Some(reason)) if violation.rule().is_some() => {
                 let violation = violation.detail(
                     "deviation",
@@ -151,9 +151,9 @@ impl Contract {
                          broke a general rule"
                     ),
                 );
-                return Verdict::broken(self.name, violation, figures);
+                return Verdict::broken(name, violation, figures);
             }
-            (Some(violation), _) => Verdict::broken(self.name, violation, figures),
+            (Some(violation), _) => Verdict::broken(name, violation, figures),
         };
         verdict.with_deviation(deviation)
     }

@@ -5,7 +5,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::authority::Authority;
 use crate::connection::Connection;
-use crate::contract::Contract;
 use crate::http2_peer::Peer;
 use crate::scheme::Scheme;
 use crate::script::{Act, Script};
@@ -14,10 +13,21 @@ use crate::test_run::TestRun;
 use crate::violation::{Rule, Violation};
 use crate::{Ability, AnyStack, Arrivals, Setup};
 
+/// What a failure message says of a contract.
+#[derive(Default)]
+pub(crate) struct Requirement {
+    pub(crate) name: &'static str,
+    pub(crate) why: &'static str,
+    /// The ability without which a stack breaks the contract.
+    pub(crate) tested: Option<Ability>,
+    /// What to look at if it is the first broken contract.
+    pub(crate) advice: Option<&'static str>,
+}
+
 /// Starts servers and test runs for one contract, stack and scheme.
 pub(crate) struct Harness<'a> {
     pub(crate) stack: &'a dyn AnyStack,
-    pub(crate) contract: &'a Contract,
+    pub(crate) contract: &'a Requirement,
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     pub(crate) figures: &'a Mutex<Vec<String>>,
@@ -198,12 +208,13 @@ impl Harness<'_> {
         arrivals: String,
         calls: String,
     ) -> Violation {
-        let Contract { name, why, tested, advice, .. } = *self.contract;
+        let Requirement { name, why, tested, advice } = *self.contract;
         let rule = violation.rule();
         let risk = rule.map_or(why, Rule::risk).to_owned();
         let distrusts = self.scheme == Scheme::Https && violation.lacks_response;
-        violation.advice =
-            advice.or(rule.and_then(Rule::advice)).or(distrusts.then_some(TRUSTS_THE_AUTHORITY));
+        let by_rule = || rule.and_then(Rule::advice);
+        let by_scheme = || distrusts.then_some(TRUSTS_THE_AUTHORITY);
+        violation.advice = advice.or_else(by_rule).or_else(by_scheme);
         let before =
             [("contract", name.to_owned()), ("the server", situation.to_owned()), ("received", arrivals)];
         let tested = tested.filter(|_| rule.is_none());
