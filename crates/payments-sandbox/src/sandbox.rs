@@ -146,13 +146,15 @@ impl Sandbox {
         self.info.switch.send_replace(true);
         let mut served = Ok(());
         while let Some(ended) = self.servers.join_next().await {
-            served = served.and(ended.flatten());
+            let ended = ended.flatten();
+            served = served.and(ended);
         }
+        let served = served.map_err(io::Error::other);
         // This clone is not the last one, so that a panic about unfired faults stays on this thread.
         let info = Arc::clone(&self.info);
         let save = move || info.data_file.as_ref().map_or(Ok(()), |file| file.save(&info.gateway));
         // After a panic of the server too: the charges before it took place.
-        spawn_blocking(save).await.map_err(io::Error::other)?.and(served.map_err(io::Error::other))
+        spawn_blocking(save).await.map_err(io::Error::other)?.and(served)
     }
 }
 
