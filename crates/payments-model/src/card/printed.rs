@@ -73,14 +73,12 @@ impl Expiry {
 
     /// The month, 1 to 12.
     pub fn month(&self) -> u8 {
-        let (tens, ones) = self.digits(0);
-        tens * 10 + ones
+        self.two_digits(0)
     }
 
     /// The year, 2000 to 2099.
     pub fn year(&self) -> u16 {
-        let (tens, ones) = self.digits(2);
-        2000 + u16::from(tens) * 10 + u16::from(ones)
+        2000 + u16::from(self.two_digits(2))
     }
 
     /// Whether the card has expired in this month. A card is valid until the end of its expiry month.
@@ -118,11 +116,8 @@ impl Expiry {
         if (1..=12).contains(&expiry.month()) { Ok(expiry) } else { Err(EXPIRY_RULE) }
     }
 
-    fn digits(&self, from: usize) -> (u8, u8) {
-        match self.0.as_str().as_bytes().get(from..) {
-            Some([tens, ones, ..]) => (tens - b'0', ones - b'0'),
-            _ => (0, 0),
-        }
+    fn two_digits(&self, from: usize) -> u8 {
+        self.0.as_str()[from..from + 2].parse().expect("an expiry is four digits")
     }
 }
 

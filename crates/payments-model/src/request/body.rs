@@ -76,7 +76,9 @@ impl Object {
 pub(super) fn secret_json(text: &str) -> SecretText {
     let mut buffer = WipedBuffer::new();
     serde_json::to_writer(&mut buffer, text).expect("a text is JSON, and memory takes any bytes");
-    SecretText::new(String::from_utf8(mem::take(&mut buffer.0)).unwrap_or_default())
+    // The error would hold the bytes, and a panic shows its error.
+    let json = String::from_utf8(mem::take(&mut buffer.0)).unwrap_or_else(|_| unreachable!("JSON is UTF-8"));
+    SecretText::new(json)
 }
 
 /// Refuses a body above a limit chosen by this SDK. The interface documents none.
