@@ -79,7 +79,9 @@ fn a_call_in_a_process_with_the_number_of_its_ancestor_ends_at_its_deadline_d51(
         command
     };
     if !in_namespace("true").output().is_ok_and(|output| output.status.success()) {
-        eprintln!("not tested: this system allows no PID namespace");
+        eprintln!(
+            "NOT COVERED: a process with the number of an ancestor; this system allows no PID namespace"
+        );
         return;
     }
     let mut inside = in_namespace(std::env::current_exe().unwrap().to_str().unwrap());
