@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::env;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -111,6 +112,36 @@ fn every_failure_kind_is_explained() {
     for kind in unsent.into_iter().chain(of_the_journal.iter().map(FailureKind::as_str)).chain(of_answers) {
         assert!(others.contains(&format!("`{kind}`")), "{kind}");
     }
+}
+
+/// Every command in the guides, in a session or in the text, has options that exist.
+#[test]
+fn commands_in_documents_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let guides = fs::read_dir(root.join("docs")).expect("it is a folder");
+    let mut documents: Vec<_> = guides.map(|guide| guide.expect("it is readable").path()).collect();
+    documents.extend(["README.md", "crates/payments-cli/README.md"].map(|path| root.join(path)));
+    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+
+    let mut script = String::new();
+    for path in documents {
+        let text =
+            fs::read_to_string(&path).expect("it is text").replace("\\\n> ", " ").replace("\\\n ", " ");
+        for start in ["`payments ", "\npayments ", "\n$ payments "] {
+            for command in text.split(start).skip(1) {
+                let command =
+                    command.split(['`', '\n', '|', '>', '#', '&', ';']).next().expect("a first piece");
+                // The help is printed if clap accepts what is before it.
+                let shown = format!("{}: payments {command}", path.display()).replace('\'', "");
+                writeln!(script, "payments {command} --help >help.txt 2>&1 || echo '{shown}'")
+                    .expect("memory");
+            }
+        }
+    }
+    assert!(script.lines().count() > 100, "{script}");
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let wrong = bash(&script, folder.path()).output().expect("bash runs").stdout;
+    assert_eq!(String::from_utf8_lossy(&wrong), "");
 }
 
 /// A script in which `payments` is the command under test.
