@@ -26,7 +26,6 @@ pub enum HistoryEvent {
         #[serde(rename = "number")]
         attempt: u32,
         /// Its random id.
-        #[serde(alias = "attempt")]
         attempt_id: AttemptId,
         /// Its request.
         request: IntentRequest,

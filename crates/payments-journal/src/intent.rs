@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use payments_core::{NextStep, OperationName};
 use payments_model::TransactionId;
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 
 use crate::ids::deserialize_kept_key;
 use crate::milliseconds;
@@ -27,7 +27,7 @@ pub struct Intent {
     pub key: IntentKey,
     /// The [service](payments_core::Client::service) for which the key was first used. The intent belongs to it: nothing in this
     /// row says anything about another service. `None` if the entry was [lost](Subject::Lost).
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "unless_empty")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub service: Option<String>,
     /// The request of the newest attempt, or of the one that the key was found processed as if the [history](Self::history) still
     /// has it.
@@ -36,15 +36,11 @@ pub struct Intent {
     /// [`Resolved`](IntentState::Resolved), as that one.
     pub state: IntentState,
     /// The newest attempt.
-    #[doc(hidden)]
-    #[serde(alias = "attempt")]
     pub attempt_id: AttemptId,
     /// The owner of that attempt.
-    #[doc(hidden)]
     pub owner: OwnerId,
     /// The rejection that the newest attempt follows, until its end is known. If that attempt was not processed, the key is
     /// rejected again, so that no plain call sends it.
-    #[doc(hidden)]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Failure>,
     /// The number of attempts, and so the number of the newest one. When the newest began, all others had provably moved nothing or
@@ -66,7 +62,6 @@ pub struct Intent {
     pub revision: u64,
     /// Its [history](Self::history) as it is stored: empty if nothing has happened but its only attempt, because the other members
     /// say how that one began and ended.
-    #[doc(hidden)]
     #[serde(rename = "history", default, skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<HistoryEvent>,
     /// How many older events its history no longer has.
@@ -127,8 +122,7 @@ impl Intent {
 
     /// Whether the ids of its transactions and of those of this service are of one kind: they have one base URL, whatever the labels
     /// of their merchants.
-    #[doc(hidden)]
-    pub fn is_at_base_url_of(&self, service: &str) -> bool {
+    pub(crate) fn is_at_base_url_of(&self, service: &str) -> bool {
         self.service.as_ref().is_none_or(|own| base_url(own) == base_url(service))
     }
 
@@ -234,11 +228,6 @@ impl Intent {
 /// The base URL of a service, without the label of a merchant.
 pub(crate) fn base_url(service: &str) -> &str {
     service.split_once('#').map_or(service, |(base_url, _)| base_url)
-}
-
-/// Journals that were written before the first release have an empty text for a service that is not known.
-fn unless_empty<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
-    Ok(Option::<String>::deserialize(deserializer)?.filter(|service| !service.is_empty()))
 }
 
 /// The name of a state, for lists and for stores.

@@ -47,9 +47,8 @@ pub enum Subject {
 impl IntentRequest {
     /// The operation; `None` if the entry was [lost](Subject::Lost) and no person has said that it was a
     /// [void](crate::Resolution::of_a_void).
-    pub fn operation(&self) -> Option<OperationName> {
-        // Journals that were written before the first release have a payment for a lost one.
-        self.operation.filter(|known| self.subject != Subject::Lost || *known == OperationName::Void)
+    pub const fn operation(&self) -> Option<OperationName> {
+        self.operation
     }
 
     /// What to search the service's records by if the outcome is unknown and there is no transaction to look up.
@@ -107,7 +106,6 @@ impl IntentRequest {
     ///
     /// A field that the record does not show contradicts nothing. Either of its amounts may be the requested one, because their
     /// relation, for example with a convenience fee, is not published.
-    #[doc(hidden)]
     pub fn contradictions(&self, record: &TransactionRecord) -> Vec<String> {
         let mut found = Vec::new();
         let mut shown: Vec<Amount> = [&record.amount, &record.base_amount]

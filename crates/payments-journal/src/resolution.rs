@@ -28,7 +28,7 @@ pub struct Resolution {
     /// How this person knows.
     pub note: Option<String>,
     /// The number of the attempt; `None` for the newest one.
-    #[serde(rename = "number", alias = "attempt", default, skip_serializing_if = "Option::is_none")]
+    #[serde(rename = "number", default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
     /// The transaction was not looked up: only this person's word stands for it.
     #[serde(default, skip_serializing_if = "Not::not")]
@@ -159,7 +159,7 @@ pub struct RecordedResolution {
     #[serde(with = "milliseconds")]
     pub at: SystemTime,
     /// The attempt that it is about.
-    #[serde(rename = "number", alias = "attempt")]
+    #[serde(rename = "number")]
     pub attempt: u32,
     /// What the person said.
     pub resolution: Resolution,

@@ -22,6 +22,7 @@ use payments_journal::{
 };
 use payments_postgres_for_tests::Server;
 use rusqlite::Connection;
+use serde_json::Value;
 use tokio_postgres::NoTls;
 
 use crate::contract::{self, PAYER, at, key, token_request};
@@ -49,6 +50,16 @@ async fn intents(store: &impl IntentStore) -> String {
     let random = intents.iter().find(|intent| intent.key == key("lost")).unwrap().attempt_id.to_string();
     let text = serde_json::to_string_pretty(&intents).unwrap();
     format!("{}\n", text.replace(&random, "random"))
+}
+
+/// The row has a member that only a later version knows: its key sends nothing, and every other one goes on.
+async fn assert_later_document_is_left_alone(store: &impl IntentStore, name: &str) {
+    let error = store.find(&key(name)).await.unwrap_err();
+    assert!(error.is_damaged() && error.to_string().contains(name), "{error}");
+    let again = begin(name, 2, token_request(10_00), SERVICE);
+    assert!(store.apply(again).await.unwrap_err().is_damaged());
+    assert!(store.apply(end(name, 1, Ending::Processed(id("txn_9")))).await.unwrap_err().is_damaged());
+    assert!(store.find(&key("processed")).await.unwrap().is_some());
 }
 
 /// A journal that was copied or restored has lost its newest entries. Then it charges.
@@ -79,6 +90,13 @@ async fn file_of_every_version_is_brought_forward_and_read() {
         assert_eq!(intents(&store).await, expected, "version {version}");
         assert_usable(store).await;
         assert_eq!(version_of(&path), current);
+        let connection = Connection::open(&path).unwrap();
+        connection.execute(LATER, []).unwrap();
+        let store = SqliteStore::open(&path).unwrap();
+        assert_later_document_is_left_alone(&store, "not_processed").await;
+        crate::sqlite::close(store);
+        let left: String = connection.query_row(LEFT, [], |row| row.get(0)).unwrap();
+        assert!(left.starts_with(r#"{"later":null,"#), "{left}");
         assert!(SqliteReader::open(&path).unwrap().is_some());
     }
 }
@@ -99,6 +117,49 @@ async fn dump_of_every_version_is_brought_forward_and_read() {
         let version =
             administrator.query_one("SELECT version FROM payments_journal.meta", &[]).await.unwrap();
         assert_eq!(version.get::<_, i32>(0), current);
+        let in_postgres = |sql: &str| sql.replace(" intent ", " payments_journal.intents ");
+        administrator.batch_execute(&in_postgres(LATER)).await.unwrap();
+        let store = PostgresStore::connect(&server.url()).await.unwrap();
+        assert_later_document_is_left_alone(&store, "not_processed").await;
+        let left = administrator.query_one(&in_postgres(LEFT), &[]).await.unwrap();
+        assert!(left.get::<_, &str>(0).starts_with(r#"{"later":null,"#));
+    }
+}
+
+/// A copy of each document for each of its objects, in which that object has a member that only a later version knows.
+fn of_a_later_version(document: &Value) -> Vec<Value> {
+    let mut objects = vec![String::new()];
+    let mut next = 0;
+    while let Some(pointer) = objects.get(next).cloned() {
+        let inner: Vec<_> = match document.pointer(&pointer).unwrap() {
+            Value::Object(members) => members.keys().cloned().collect(),
+            Value::Array(items) => (0..items.len()).map(|index| index.to_string()).collect(),
+            _ => Vec::new(),
+        };
+        objects.extend(inner.iter().map(|name| format!("{pointer}/{name}")));
+        next += 1;
+    }
+    objects.retain(|pointer| document.pointer(pointer).is_some_and(Value::is_object));
+    let with_a_member = |pointer: &String| {
+        let mut later = document.clone();
+        later.pointer_mut(pointer).unwrap()["later"] = Value::Null;
+        later
+    };
+    objects.iter().map(with_a_member).collect()
+}
+
+/// A change that copied or dropped the member could be wrong about the money.
+#[test]
+fn document_with_a_member_of_a_later_version_is_never_read() {
+    for version in 1..=current_version() {
+        let documents: Vec<Value> =
+            serde_json::from_slice(&fs::read(fixture(version, "json")).unwrap()).unwrap();
+        for document in documents {
+            serde_json::from_value::<Intent>(document.clone()).unwrap();
+            for later in of_a_later_version(&document) {
+                assert!(serde_json::from_value::<Intent>(later.clone()).is_err(), "{later}");
+            }
+        }
     }
 }
 
@@ -157,6 +218,11 @@ async fn write_fixtures() {
     let statements: String = dumped.split_inclusive('\n').filter(is_statement).collect();
     fs::write(fixture(version, "sql"), statements).unwrap();
 }
+
+/// What a later version may write, in both databases.
+const LATER: &str = "UPDATE intent SET document = replace(document, '{\"key\"', '{\"later\":null,\"key\"') \
+     WHERE key = 'not_processed'";
+const LEFT: &str = "SELECT document FROM intent WHERE key = 'not_processed'";
 
 const TEN: payments_core::model::Amount = payments_core::model::Amount::from_cents(10_00);
 const SERVICE: &str = "https://pay.example.com/api/v1/public";
