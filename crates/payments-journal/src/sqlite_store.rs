@@ -93,7 +93,7 @@ use writer::{Purpose, Writer};
 /// # What is refused
 ///
 /// These rules are chosen by this SDK. Refused are: a file that others may read or write, that belongs to another user or has
-/// a second name; a symbolic link; a directory that others may write to, unless it is sticky, as `/tmp` is, or the others are
+/// a second name, or is mounted without its directory; a symbolic link; a directory that others may write to, unless it is sticky, as `/tmp` is, or the others are
 /// the user's own group; a network file system, and FUSE, which can be one. So is a path that is written [like the address of a
 /// database or with a placeholder](Self::why_not_a_path). A refused file is left unchanged. Without Unix permissions, only the
 /// file type is checked.

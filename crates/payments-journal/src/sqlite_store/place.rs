@@ -49,6 +49,7 @@ impl Place {
         }
         // The file may be on another file system than its directory.
         safety::check_file_system(path)?;
+        safety::check_mount(path)?;
         this.identify("");
         Ok(this)
     }

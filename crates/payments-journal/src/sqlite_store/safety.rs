@@ -148,6 +148,25 @@ pub(super) fn check_file_system(_: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Refuses a file that is mounted without its directory, if the kernel tells. The log would be beside the mount, so that another
+/// container with the same file had another log, and each would treat the keys of the other as new.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+pub(super) fn check_mount(path: &Path) -> Result<(), StoreError> {
+    use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+
+    let found = statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::empty());
+    if found.is_ok_and(|found| found.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)) {
+        let why = "is mounted without its directory, so it would have another log in each container: mount its directory";
+        return Err(refused(path, why));
+    }
+    Ok(())
+}
+
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+pub(super) fn check_mount(_: &Path) -> Result<(), StoreError> {
+    Ok(())
+}
+
 /// The name of the network file system with this `statfs` magic number, or `None` for a local one.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 fn network(magic: u32) -> Option<&'static str> {

@@ -9,6 +9,7 @@ use payments_journal::{OwnerId, SqliteStore, StateName, StoreError};
 use tempfile::TempDir;
 
 use crate::contract::{begin, key};
+use crate::process::{Process, is_allowed};
 use crate::sqlite::{InAFile, beside, close};
 use crate::sqlite_damage::assert_says_nothing_of_sending;
 
@@ -65,6 +66,36 @@ fn directory_may_be_a_symbolic_link() {
     symlink("disk", directory.path().join("link")).unwrap();
     close(SqliteStore::open(directory.path().join("link/journal.db")).unwrap());
     assert!(directory.path().join("disk/journal.db").is_file());
+}
+
+/// As by `docker run --volume FILE:FILE`. Each container would have a log of its own beside it.
+#[test]
+fn file_that_is_mounted_without_its_directory_is_refused() {
+    let (place, folder) = (InAFile::closed(), tempfile::tempdir().unwrap());
+    let (path, mounted) = (place.path(), folder.path().join("journal.db"));
+    fs::write(&mounted, "").unwrap();
+    set_mode(&mounted, 0o600);
+    let from = path.parent().unwrap();
+    for (from, to, response) in [
+        (from, folder.path(), "opened"),
+        (&*path, &*mounted, "failed refused: the journal "),
+        (from, folder.path(), "opened"),
+    ] {
+        let script = format!("mount --bind {} {} && exec \"$0\" \"$@\"", from.display(), to.display());
+        let wrapper = ["unshare", "--mount", "sh", "-c", &script];
+        if !is_allowed(&wrapper) {
+            eprintln!(
+                "NOT COVERED: a file that is mounted without its directory; this user may not mount one"
+            );
+            return;
+        }
+        let mounted = folder.path().join(path.file_name().unwrap());
+        let mut process = Process::start_under(&wrapper, &mounted);
+        let said = process.ask("open");
+        assert_eq!(process.ask("close"), "closed");
+        assert!(said.starts_with(response), "{said}");
+        assert_eq!(said.contains("mount its directory"), response != "opened", "{said}");
+    }
 }
 
 #[test]
