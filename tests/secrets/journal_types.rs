@@ -102,8 +102,20 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
         }
         transcribe!(transcript, intent.state);
         transcribe!(transcript, serde_json::to_string(intent).unwrap());
-        transcribe!(transcript, payments_journal::Reopened::NotRejected((*intent).clone()));
     }
+    // The journal is closed before the outcome is written.
+    let gate = gateway.gate_after_commit(OperationName::Transaction);
+    let late = key("late");
+    let closed = async {
+        gate.arrivals(1).await;
+        client.journal().close().await;
+        gate.release();
+    };
+    let (charged, ()) = tokio::join!(client.process_card(&late, &card), closed);
+    transcribe!(transcript, charged.unwrap());
+    let error = client.journal().flush().await.unwrap_err();
+    transcribe!(transcript, error.late_ends()[0]);
+    transcribe!(transcript, error);
 }
 
 async fn changes(transcript: &Transcript, canaries: &Canaries) {

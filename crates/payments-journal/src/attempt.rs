@@ -4,7 +4,7 @@ use std::panic::AssertUnwindSafe;
 use std::time::SystemTime;
 
 use futures_util::FutureExt as _;
-use payments_core::{Client, Operation, Outcome, Success};
+use payments_core::{CallId, Client, Operation, Outcome, Success};
 use payments_model::{TokenId, TransactionId};
 
 use crate::error::Cause;
@@ -178,6 +178,11 @@ pub struct Journaled<T> {
 }
 
 impl<T> Journaled<T> {
+    /// The id of the client's call, as in its log and its [`Success`]. `None` if this call moved no money.
+    pub fn call_id(&self) -> Option<CallId> {
+        self.response.as_ref()?.call_id()
+    }
+
     /// Whether another attempt with the key was processed, and not this call. See [`response`](Self::response).
     pub fn is_from_the_journal(&self) -> bool {
         self.response.is_none()
@@ -214,17 +219,12 @@ impl PendingEnd<'_> {
         let applied = self.journal.end(self.change()).await;
         self.is_open = false;
         self.log();
-        let changed = || {
-            StoreError::in_doubt(
-                "another process changed the intent while it was being sent, so the outcome was not written",
-            )
-        };
         let (found, error) = match applied {
             Ok(Applied::Written { row, same_transaction_as }) => {
                 return (Some(row), same_transaction_as, None);
             }
-            Ok(Applied::Unchanged(found)) => (found, changed()),
-            Ok(Applied::Taken { .. }) => (None, changed()),
+            Ok(Applied::Unchanged(found)) => (found, StoreError::changed_meanwhile()),
+            Ok(Applied::Taken { .. }) => (None, StoreError::changed_meanwhile()),
             Err(error) => (None, error),
         };
         events::not_recorded(self.key, &self.ending, &error);

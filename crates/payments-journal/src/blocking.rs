@@ -71,8 +71,8 @@ use crate::error::Cause;
 use crate::store_error::forked;
 use crate::unwritten::Background;
 use crate::{
-    Begin, Error, Intent, IntentKey, MemoryStore, MovesMoney, Purged, ReconcileOptions, Reconciliation,
-    Reopened, ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName,
+    Begin, Error, Intent, IntentKey, LateEnd, MemoryStore, MovesMoney, Purged, ReconcileOptions,
+    Reconciliation, ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName,
     StoreError, Summary, events,
 };
 
@@ -162,13 +162,13 @@ as_asynchronous! {
     find(key: &IntentKey) -> Result<Option<Intent>, StoreError>;
     resolve(read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError>;
     resolve_of_service(read: &Intent, resolution: Resolution, service: &str) -> Result<Intent, ResolveError>;
-    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Reopened, StoreError>;
-    reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Reopened, StoreError>;
+    reopen(key: &IntentKey, http_statuses: &[u16], by: &str, note: Option<&str>) -> Result<Intent, ResolveError>;
+    reopen_by_name(key: &IntentKey, by: &str, note: Option<&str>) -> Result<Intent, ResolveError>;
     check_history() -> Result<(), StoreError>;
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     mark_crashed() -> Result<u64, StoreError>;
-    flush() -> Result<(), StoreError>;
+    flush() -> Result<Vec<LateEnd>, StoreError>;
     summary() -> Result<Summary, StoreError>;
     intents_of_service(service: &str) -> Result<ServiceIntents, ServiceError>;
     rename_service(read: &ServiceIntents, to: &str, by: &str) -> Result<(), ServiceError>;

@@ -262,11 +262,24 @@ impl Change {
 
     /// Whether it records the end of an attempt that may have been sent. The outcome cannot be obtained again, so the write is
     /// worth retrying. A withdrawal is not, because the journal repeats it.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn is_final_outcome(&self) -> bool {
         self.ending().is_some_and(
             |ending| !matches!(ending, Ending::NotProcessed(failure) if failure.kind == FailureKind::WITHDRAWN),
         )
+    }
+
+    /// Whether the row has the end that this records.
+    pub(crate) fn is_recorded_in(&self, found: &Intent) -> bool {
+        let Kind::End(End { attempt_id, ending, .. }) = &self.kind else { return false };
+        let Some(number) = found.number_of(attempt_id) else { return false };
+        found.history().iter().any(|event| match event {
+            HistoryEvent::Ended { attempt, ending: recorded, .. } => *attempt == number && recorded == ending,
+            HistoryEvent::Resolved(said) => {
+                let is_reported = said.attempt == number && said.resolution.is_reported;
+                is_reported && matches!(ending, Ending::Processed(id) if said.resolution.verdict.processed_as() == Some(id))
+            }
+            _ => false,
+        })
     }
 
     /// The row to write in place of `found`, or `None` if the row does not change.
@@ -437,7 +450,7 @@ impl Change {
     fn reopened(&self, found: &Intent, reopening: &Reopening) -> Result<Intent, Refusal> {
         let Reopening { http_statuses, by, note } = reopening.clone();
         let (IntentState::Rejected(failure) | IntentState::NotProcessed(failure)) = &found.state else {
-            return Err(Refusal::Known);
+            return Err(Refusal::NotRejected);
         };
         let is_rejected = matches!(found.state, IntentState::Rejected(_));
         let (may_be_reopened, kind) = match http_statuses {
@@ -448,7 +461,7 @@ impl Change {
             None => (is_rejected || failure.kind == FailureKind::REOPENED, FailureKind::REOPENED_BY_NAME),
         };
         if !may_be_reopened {
-            return Err(Refusal::Known);
+            return Err(Refusal::NotRejected);
         }
         if note.is_some() && found.count_of_notes() >= MAX_NOTES {
             return Err(Refusal::TooMany);
@@ -490,7 +503,6 @@ impl Change {
 impl Intent {
     /// Whether its key takes this request once a person has [reopened](crate::Journal::reopen) it after a rejection with one of
     /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
-    #[doc(hidden)]
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
         let reopen = Change::reopen(self.key.clone(), http_statuses, "", None, self.changed_at);
         reopen.decide(Some(self)).is_some_and(|reopened| reopened.differences(request).is_empty())

@@ -56,8 +56,7 @@ impl Failure {
         }
     }
 
-    /// A failure of which only the kind is known, for the tests of this repository. Not part of the API.
-    #[doc(hidden)]
+    /// A failure of which only the kind is known, for a test of what a program does with it.
     pub fn of_kind(kind: impl Into<Cow<'static, str>>) -> Self {
         let kind = FailureKind(kind.into());
         Self { kind, http_status: None, status_code: None, reason: None, transaction_id: None }

@@ -117,7 +117,7 @@ macro_rules! random_id {
             /// # Panics
             ///
             /// If the operating system cannot provide randomness.
-            #[doc(hidden)]
+            #[allow(clippy::new_without_default, reason = "no id is the natural one")]
             pub fn new() -> Self {
                 let mut bytes = [0; 16];
                 getrandom::fill(&mut bytes).expect("the system has randomness");
@@ -125,7 +125,6 @@ macro_rules! random_id {
             }
 
             /// An id read from a store.
-            #[doc(hidden)]
             pub fn from_kept(text: impl Into<Box<str>>) -> Self {
                 Self(text.into())
             }

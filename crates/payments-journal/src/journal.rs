@@ -19,7 +19,7 @@ use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
 use crate::service_change::check_name;
-use crate::unwritten::{Background, Unwritten};
+use crate::unwritten::{Background, LateEnd, Unwritten};
 use crate::{
     Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
     Resolution, ResolveError, StateName, Store, StoreError,
@@ -118,7 +118,7 @@ impl Journal {
     /// unknown. If two
     /// people name one transaction for two intents at the same time, one of them gets this error.
     pub async fn resolve(&self, read: &Intent, resolution: Resolution) -> Result<Intent, ResolveError> {
-        self.resolved(read, Change::resolve(read, resolution, SystemTime::now())).await
+        self.decided(Change::resolve(read, resolution, SystemTime::now())).await
     }
 
     /// As [`resolve`](Self::resolve), by a person who asked this [service](payments_core::Client::service). A key whose entry was
@@ -137,18 +137,19 @@ impl Journal {
     ) -> Result<Intent, ResolveError> {
         read.check_service(service)?;
         check_name(service).map_err(|error| ResolveError(Reason::InvalidService(error)))?;
-        self.resolved(read, Change::resolve(read, resolution, SystemTime::now()).of_service(service)).await
+        self.decided(Change::resolve(read, resolution, SystemTime::now()).of_service(service)).await
     }
 
-    async fn resolved(&self, read: &Intent, change: Change) -> Result<Intent, ResolveError> {
+    /// Makes a change that a person decides.
+    async fn decided(&self, change: Change) -> Result<Intent, ResolveError> {
         Err(ResolveError(match self.store.apply(change.clone()).await? {
             // It may have been sent in a time whose entries are lost, of which this person does not know.
             Applied::Written { row, .. } if row.is_unknown_by_loss() && change.allows_another_attempt() => {
-                Reason::Refused(Refusal::Changed(read.attempts), row.into())
+                Reason::Refused(Refusal::Changed(row.attempts), row.into())
             }
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
-            Applied::Unchanged(None) => Reason::NoSuchIntent(read.key.clone()),
+            Applied::Unchanged(None) => Reason::NoSuchIntent(change.key().clone()),
             Applied::Unchanged(Some(found)) => {
                 Reason::Refused(change.refusal(&found).unwrap_or(Refusal::Known), found.into())
             }
@@ -158,7 +159,8 @@ impl Journal {
     /// Allows a rejected intent to be sent again, by a person's decision. It becomes
     /// [`NotProcessed`](IntentState::NotProcessed) if it was rejected with one of these HTTP statuses, such as those that are not
     /// [about the payment](crate::Failure::is_about_the_payment). If later entries than its rejection were
-    /// [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown).
+    /// [lost](Self::accept_history), it becomes [`Unknown`](IntentState::Unknown), with the error that it
+    /// [became unknown](ResolveError::became_unknown).
     ///
     /// Its next call may be a [corrected request](Intent::differences): the same payment with another token or card.
     ///
@@ -166,18 +168,19 @@ impl Journal {
     ///
     /// # Errors
     ///
-    /// If a text has more than [`Resolution::MAX_TEXT_BYTES`], if there is a note and the intent has 100 notes and resolutions
-    /// already, or if the journal cannot be read or written.
+    /// If the intent is [not rejected](ResolveError::is_not_rejected), or not with one of these statuses, if a text has more than
+    /// [`Resolution::MAX_TEXT_BYTES`], if there is a note and the intent has 100 notes and resolutions already, or if the journal
+    /// cannot be read or written. Nothing was changed, but for a key that became unknown.
     pub async fn reopen(
         &self,
         key: &IntentKey,
         http_statuses: &[u16],
         by: &str,
         note: Option<&str>,
-    ) -> Result<Reopened, StoreError> {
-        check_texts(by, note)?;
+    ) -> Result<Intent, ResolveError> {
+        check_texts(by, note).map_err(StoreError::from)?;
         let change = Change::reopen(key.clone(), Some(http_statuses), by, note, SystemTime::now());
-        self.reopened(change).await
+        self.decided(change).await
     }
 
     /// As [`reopen`](Self::reopen), whatever it was rejected with, for a person who names this one key. Its next call may be a
@@ -192,22 +195,9 @@ impl Journal {
         key: &IntentKey,
         by: &str,
         note: Option<&str>,
-    ) -> Result<Reopened, StoreError> {
-        check_texts(by, note)?;
-        self.reopened(Change::reopen(key.clone(), None, by, note, SystemTime::now())).await
-    }
-
-    async fn reopened(&self, change: Change) -> Result<Reopened, StoreError> {
-        match self.store.apply(change.clone()).await? {
-            Applied::Unchanged(Some(found)) if change.refusal(&found) == Some(Refusal::TooMany) => {
-                let why = format!("{} has as many notes as the journal keeps", found.key);
-                Err(StoreError::refused(why).unchanged("leave out the note"))
-            }
-            Applied::Unchanged(Some(found)) => Ok(Reopened::NotRejected(found)),
-            Applied::Unchanged(None) | Applied::Taken { .. } => Ok(Reopened::NoSuchIntent),
-            Applied::Written { row, .. } if row.is_unresolved() => Ok(Reopened::BecameUnknown(row)),
-            Applied::Written { row, .. } => Ok(Reopened::Reopened(row)),
-        }
+    ) -> Result<Intent, ResolveError> {
+        check_texts(by, note).map_err(StoreError::from)?;
+        self.decided(Change::reopen(key.clone(), None, by, note, SystemTime::now())).await
     }
 
     /// Checks that the journal does not lack its newest entries, as far as that can be observed.
@@ -318,15 +308,42 @@ impl Journal {
     /// does this before anything new begins, and in the background as long as the tokio runtime of the charge runs, if that has a
     /// timer. Before a program ends, this is the last chance.
     ///
+    /// After `Ok` no outcome is left to write. It returns those that this call has written, which a call with the key or a person
+    /// may still have seen as unresolved, and those that were not recorded because somebody had decided about the key meanwhile.
+    ///
+    /// ```
+    /// use payments_journal::{Ending, Journal};
+    ///
+    /// /// At the end of a program, after `drain`.
+    /// async fn last_outcomes(journal: &Journal) {
+    ///     let flushed = journal.flush().await;
+    ///     let ends = flushed.as_ref().map_or_else(|error| error.late_ends(), |ends| ends);
+    ///     for end in ends.iter().filter(|end| !end.is_recorded) {
+    ///         match &end.ending {
+    ///             Ending::Processed(id) => eprintln!("{} is charged as {id}: resolve the key", end.key),
+    ///             ending => eprintln!("{} is not recorded: {ending:?}", end.key),
+    ///         }
+    ///     }
+    ///     if let Err(error) = &flushed {
+    ///         eprintln!("some outcomes are not recorded: {error:#}");
+    ///     }
+    /// }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), payments_journal::StoreError> {
+    /// # last_outcomes(&Journal::open(payments_journal::MemoryStore::new()).await?).await;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// It may be cancelled at any point: the next call writes the rest. If another call is already writing, it waits for that
     /// one.
     ///
     /// # Errors
     ///
     /// If the store still cannot be written, or does not accept one of the outcomes, for example because a newer version of this
-    /// crate has rewritten its row. The error names the key. In the second case every other outcome was written, and other keys
+    /// crate has rewritten its row. The error names the key, and [has](StoreError::late_ends) every outcome. In the second case every other outcome was written, and other keys
     /// can begin. What is not written becomes unknown the next time the journal is opened.
-    pub async fn flush(&self) -> Result<(), StoreError> {
+    pub async fn flush(&self) -> Result<Vec<LateEnd>, StoreError> {
         self.unwritten.write_all(&*self.store).await
     }
 
@@ -463,26 +480,6 @@ pub(crate) enum Begun {
     Written(Intent),
     /// The key, of which this is the row, does not allow it.
     Refused(Intent),
-}
-
-/// What has become of a key that a person wanted to have sent again: see [`Journal::reopen`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[must_use = "the key may be as it was"]
-#[allow(
-    clippy::exhaustive_enums,
-    clippy::large_enum_variant,
-    reason = "complete: done, or why not; it is used at once"
-)]
-pub enum Reopened {
-    /// The next call sends it.
-    Reopened(Intent),
-    /// It became [`Unknown`](IntentState::Unknown), because it may have been sent in a time whose entries are lost. No call sends
-    /// it.
-    BecameUnknown(Intent),
-    /// Nothing was changed: it is not rejected, or not with one of these statuses.
-    NotRejected(Intent),
-    /// The journal has no such key.
-    NoSuchIntent,
 }
 
 /// What was sent in the time whose entries a journal has lost.

@@ -176,7 +176,7 @@ pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};
 pub use intent::{Intent, IntentState, StateName};
 pub use intent_request::{IntentRequest, Subject};
-pub use journal::{Journal, Pages, Reopened, SentSince};
+pub use journal::{Journal, Pages, SentSince};
 pub use memory::MemoryStore;
 #[cfg(feature = "postgres")]
 pub use postgres_store::{PostgresOptions, PostgresStore};
@@ -192,6 +192,7 @@ pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
+pub use unwritten::LateEnd;
 
 use change::{Begin, Change, NewAttempt};
 use store::{Applied, IntentStore, Rows};

@@ -8,7 +8,7 @@ use crate::service_change::InvalidName;
 use crate::store_error::NOTHING_CHANGED;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
 
-/// Why an intent was not resolved. Resolving sends nothing. Nothing was changed, with two exceptions: it may have
+/// Why an intent was not resolved or reopened. Neither sends anything. Nothing was changed, with two exceptions: it may have
 /// [become unknown](Self::became_unknown), and if [`store_error`](Self::store_error) [is in doubt](StoreError::is_in_doubt), the
 /// resolution may have been written.
 #[derive(Debug)]
@@ -55,6 +55,11 @@ impl ResolveError {
         matches!(self.0, Reason::Refused(Refusal::Known, _))
     }
 
+    /// The intent cannot be [reopened](crate::Journal::reopen): it is not rejected, or not with one of these statuses.
+    pub fn is_not_rejected(&self) -> bool {
+        matches!(self.0, Reason::Refused(Refusal::NotRejected, _))
+    }
+
     /// The intent has changed since the person read it: it was resolved, ended or sent again. The message says how. Read it
     /// again, and let the person decide again.
     pub fn is_changed(&self) -> bool {
@@ -91,7 +96,6 @@ impl ResolveError {
     }
 
     /// Its text, which does not say that nothing was changed, for a report about several keys.
-    #[doc(hidden)]
     pub fn why(&self) -> String {
         match (&self.0, self.but()) {
             (Reason::Store(error), None) => error.why(),
@@ -157,6 +161,11 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
             format!("{key} is being sent, and its outcome is not known yet")
         }
         Refusal::Known => format!("the outcome of {key} is known: {}", known(intent)),
+        Refusal::NotRejected => {
+            let such =
+                if matches!(state, IntentState::Rejected(_)) { " with one of these statuses" } else { "" };
+            format!("{key} was not rejected{such}: {}", known(intent))
+        }
         Refusal::Reported(number) => {
             format!("attempt {number} of {key} is processed, as the service itself has reported")
         }
@@ -165,7 +174,9 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
         }
         Refusal::TooLong(error) => error.to_string(),
         Refusal::Changed(read) => format!("{key} has changed since it was read: {}", changed(*read, intent)),
-        Refusal::TooMany => format!("{key} has {} notes of persons already", intent.count_of_notes()),
+        Refusal::TooMany => format!(
+            "{key} has as many notes as the journal keeps, and takes only a found transaction or a reopening without a note"
+        ),
     }
 }
 

@@ -21,6 +21,8 @@ pub(crate) enum Refusal {
     EarlierAttempt(u32),
     /// The attempt is being sent, or what is known about it does not give way to this.
     Known,
+    /// It cannot be reopened, or not with one of these statuses.
+    NotRejected,
     /// The service has reported that this earlier attempt was processed.
     Reported(u32),
     /// Another attempt of this key was processed as the transaction.
@@ -59,7 +61,6 @@ impl Intent {
     }
 
     /// What a person has said about the attempt with this number, if that is what the journal goes by.
-    #[doc(hidden)]
     pub fn decision_about(&self, attempt: u32) -> Option<&Resolution> {
         let is_decided = attempt != self.attempts
             || match &self.state {
@@ -72,7 +73,6 @@ impl Intent {
 
     /// What a person had said before the journal made it unknown instead of believing them once more: entries that are
     /// [lost](crate::Journal::accept_history) may have charged it. Who repeats the same words has not looked at that time.
-    #[doc(hidden)]
     pub fn overtaken_decision(&self) -> Option<&Resolution> {
         let lost = self.events.iter().rfind(|event| matches!(event, HistoryEvent::Lost { .. }));
         let is_named = matches!(lost, Some(HistoryEvent::Lost { by: Some(_), .. }));
@@ -84,7 +84,6 @@ impl Intent {
     /// [processed as](Self::processed_as), which is the first, and those that its attempts were found processed as. An id of which
     /// a part was [replaced](TransactionId::is_redacted) is none: two charges may have it although the service returned different
     /// ids.
-    #[doc(hidden)]
     pub fn held_transactions(&self) -> impl Iterator<Item = &TransactionId> {
         let found = self.findings().filter_map(|(_, found)| found.verdict.processed_as());
         let mut held: Vec<&TransactionId> = Vec::new();

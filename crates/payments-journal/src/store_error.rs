@@ -2,7 +2,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::{fmt, iter};
 
-use crate::IntentKey;
+use crate::{IntentKey, LateEnd};
 
 /// Why the journal failed. It does not say whether a payment was made: an [`Error`](crate::Error) says that with its
 /// [outcome](crate::Error::outcome). Nothing is sent without the journal, but the outcome of a payment that was made may
@@ -16,6 +16,7 @@ pub struct StoreError {
     /// After that its text says that nothing was changed, and what to do, which may be empty.
     unchanged: Option<&'static str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
+    late_ends: Arc<[LateEnd]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,8 +30,7 @@ enum Kind {
     HistoryLost,
 }
 
-/// For stores, and for the tests of this repository. Not part of the API.
-#[doc(hidden)]
+/// A store makes these errors, and so does a test of what a program does after one.
 impl StoreError {
     /// The journal does not do this: its location, permissions or settings are unsafe, or the request breaks one of its
     /// rules. The change was not made. `message` says what to do.
@@ -116,6 +116,23 @@ impl StoreError {
         self.kind == Kind::HistoryLost
     }
 
+    /// Of [`Journal::flush`](crate::Journal::flush): the outcomes that it has written, and those that it has not. Any other
+    /// error has none.
+    pub fn late_ends(&self) -> &[LateEnd] {
+        &self.late_ends
+    }
+
+    pub(crate) fn with_late_ends(self, late_ends: Vec<LateEnd>) -> Self {
+        Self { late_ends: late_ends.into(), ..self }
+    }
+
+    /// The end of an attempt was not written, because the row says something else.
+    pub(crate) fn changed_meanwhile() -> Self {
+        let how =
+            "another process changed the intent while it was being sent, so the outcome was not written";
+        Self::in_doubt(how)
+    }
+
     /// The same error of a change that writes the outcome of this key.
     pub(crate) fn of_outcome(self, key: &IntentKey) -> Self {
         let message = format!("the outcome of {key} could not be written: {}", self.message).into();
@@ -138,7 +155,6 @@ impl StoreError {
     }
 
     /// Its text, which does not say that nothing was changed, for a report about several keys.
-    #[doc(hidden)]
     pub fn why(&self) -> String {
         self.text(false)
     }
@@ -157,7 +173,13 @@ impl StoreError {
     }
 
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into().into(), unchanged: None, source: None }
+        Self {
+            kind,
+            message: message.into().into(),
+            unchanged: None,
+            source: None,
+            late_ends: Arc::default(),
+        }
     }
 }
 

@@ -14,7 +14,49 @@ use pollster::block_on;
 #[cfg(feature = "tokio")]
 use tokio::{runtime::Handle, time::sleep};
 
-use crate::{Change, IntentKey, IntentStore, StoreError, events};
+use crate::{Applied, Change, Ending, Intent, IntentKey, IntentStore, StoreError, events};
+
+/// An outcome that could not be written when its charge ended, and what [`Journal::flush`](crate::Journal::flush) has made of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LateEnd {
+    /// The key of the charge.
+    pub key: IntentKey,
+    /// How it ended. If it was processed and is not recorded, keep the id: a person resolves the key with it.
+    pub ending: Ending,
+    /// Whether the journal has it now. If not and there is an [`intent`](Self::intent), somebody has decided about the key
+    /// meanwhile, and that stands. If there is none either, it is still to be written.
+    pub is_recorded: bool,
+    /// The intent after this.
+    pub intent: Option<Intent>,
+    /// Another intent that is processed as the same transaction: see
+    /// [`Journaled::same_transaction_as`](crate::Journaled::same_transaction_as).
+    pub same_transaction_as: Option<IntentKey>,
+}
+
+impl LateEnd {
+    /// One that is still to be written; `None` if nothing was sent, which nobody has to know.
+    fn waiting(change: &Change) -> Option<Self> {
+        let ending = change.ending().filter(|_| change.is_final_outcome())?.clone();
+        let key = change.key().clone();
+        Some(Self { key, ending, is_recorded: false, intent: None, same_transaction_as: None })
+    }
+
+    /// What has become of it. A row that has it already was written when the store was in doubt.
+    fn applied(change: &Change, applied: Applied) -> Option<Self> {
+        let waiting = Self::waiting(change)?;
+        Some(match applied {
+            Applied::Written { row, same_transaction_as } => {
+                Self { is_recorded: true, intent: Some(row), same_transaction_as, ..waiting }
+            }
+            Applied::Unchanged(intent) => {
+                let is_recorded = intent.as_ref().is_some_and(|intent| change.is_recorded_in(intent));
+                Self { is_recorded, intent, ..waiting }
+            }
+            Applied::Taken { .. } => waiting,
+        })
+    }
+}
 
 /// Ends of attempts that could not be written yet. They are written before anything new begins, and in the background.
 #[derive(Default)]
@@ -99,10 +141,13 @@ impl Unwritten {
         }
     }
 
-    /// Writes all ends, each once.
-    pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<(), StoreError> {
-        self.write(store, |_| true).await?;
-        self.refusal(|_| true)
+    /// Writes all ends, each once, and returns them, also with an error.
+    pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<Vec<LateEnd>, StoreError> {
+        let mut late = Vec::new();
+        let written = self.write(store, |_| true, &mut late).await;
+        let Err(error) = written.and_then(|()| self.refusal(|_| true)) else { return Ok(late) };
+        late.extend(self.ends().waiting.values().filter_map(|end| LateEnd::waiting(&end.change)));
+        Err(error.with_late_ends(late))
     }
 
     /// Writes what must be written before this key begins. An end of another key that was refused is left alone.
@@ -111,7 +156,7 @@ impl Unwritten {
         key: &IntentKey,
         store: &dyn IntentStore,
     ) -> Result<(), StoreError> {
-        self.write(store, |end| end.refusal.is_none() || end.change.key() == key).await?;
+        self.write(store, |end| end.refusal.is_none() || end.change.key() == key, &mut Vec::new()).await?;
         self.refusal(|refused| refused == key)
     }
 
@@ -130,6 +175,7 @@ impl Unwritten {
         &self,
         store: &dyn IntentStore,
         is_due: impl Fn(&UnwrittenEnd) -> bool + Send,
+        late: &mut Vec<LateEnd>,
     ) -> Result<(), StoreError> {
         let stops_before = self.ends().stops;
         let _writing = self.writing.lock().await;
@@ -154,6 +200,11 @@ impl Unwritten {
                 Ok(applied) => {
                     self.ends().waiting.remove(&number);
                     events::double_charge(&applied);
+                    let end = LateEnd::applied(&change, applied);
+                    if let Some(LateEnd { key, ending, is_recorded: false, .. }) = &end {
+                        events::not_recorded(key, ending, &StoreError::changed_meanwhile());
+                    }
+                    late.extend(end);
                 }
                 Err(error) => {
                     let mut ends = self.ends();
@@ -217,7 +268,7 @@ impl Retries {
             };
             let is_due =
                 |end: &UnwrittenEnd| end.refusal.is_none() && !unwritten.is_closed.load(Ordering::Relaxed);
-            match unwritten.write(&*store, is_due).await {
+            match unwritten.write(&*store, is_due, &mut Vec::new()).await {
                 Ok(()) => {
                     let mut ends = unwritten.ends();
                     if !ends.waiting.values().any(is_due) {

@@ -1,6 +1,6 @@
 //! `payments journal retry`.
 
-use payments_journal::{IntentState, Journal, Reopened, StateName, StoreError};
+use payments_journal::{Intent, IntentState, Journal, ResolveError, StateName, StoreError};
 use payments_model::unversioned::is_blank;
 use serde::Serialize;
 
@@ -36,7 +36,7 @@ pub(super) async fn run(
             _ => None,
         };
         let is_asked_for = statuses.is_empty() || status.is_some_and(|status| statuses.contains(&status));
-        let is_changed = is_asked_for && retried.add(&journal.reopen_by_name(key, &by, note).await?);
+        let is_changed = is_asked_for && retried.add(&found, journal.reopen_by_name(key, &by, note).await)?;
         if !is_changed {
             let state = state(&found);
             let such = if statuses.is_empty() { "" } else { " with one of these statuses" };
@@ -78,14 +78,18 @@ struct Retried {
 }
 
 impl Retried {
-    /// Returns whether the key was changed.
-    fn add(&mut self, retried: &Reopened) -> bool {
+    /// Returns whether the key of this intent was changed.
+    fn add(&mut self, read: &Intent, retried: Result<Intent, ResolveError>) -> Result<bool, StoreError> {
         match retried {
-            Reopened::Reopened(intent) => self.reopened.add(intent),
-            Reopened::BecameUnknown(intent) => self.unknown.get_or_insert_default().add(intent),
-            Reopened::NotRejected(_) | Reopened::NoSuchIntent => return false,
+            Ok(intent) => self.reopened.add(&intent),
+            Err(error) if error.became_unknown() => self.unknown.get_or_insert_default().add(read),
+            Err(error) if error.is_not_rejected() || error.is_no_such_intent() => return Ok(false),
+            Err(error) => {
+                let store = error.store_error().cloned();
+                return Err(store.unwrap_or_else(|| StoreError::refused(error.why())));
+            }
         }
-        true
+        Ok(true)
     }
 }
 
@@ -111,15 +115,13 @@ async fn reopen_all(
                     retried.of_another_service.get_or_insert_default().add(intent);
                     continue;
                 }
-                match journal.reopen(&intent.key, statuses, by, note).await {
-                    Ok(reopened) => {
-                        retried.add(&reopened);
-                    }
+                let reopened = journal.reopen(&intent.key, statuses, by, note).await;
+                match retried.add(intent, reopened) {
                     Err(error) if error.is_refused() => {
                         refused.add(intent);
                         first.get_or_insert(error);
                     }
-                    Err(error) => return Err(error),
+                    retried => drop(retried?),
                 }
             }
         }

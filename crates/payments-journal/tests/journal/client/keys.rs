@@ -8,7 +8,7 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{FailureKind, IntentKey, MemoryStore, Reopened, StateName};
+use payments_journal::{FailureKind, IntentKey, MemoryStore, StateName};
 
 use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
@@ -49,19 +49,21 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     assert_eq!((second.outcome(), second.kind()), (Outcome::Rejected, first.kind()));
     assert_eq!(world.gateway.ledger().entries().len(), 0);
 
+    let refused = world.client.journal().reopen(&key(), &[401, 403], "ada", None).await.unwrap_err();
+    assert!(refused.is_not_rejected(), "it was 429");
     assert_eq!(
-        world.client.journal().reopen(&key(), &[401, 403], "ada", None).await.unwrap(),
-        Reopened::NotRejected(world.intent().await),
-        "it was 429"
+        refused.to_string(),
+        "invoice-17 was not rejected with one of these statuses: it is rejected; nothing was changed"
     );
     assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
     let other = IntentKey::new("invoice-18").unwrap();
-    let reopened = world.client.journal().reopen(&other, &[429], "ada", None).await.unwrap();
-    assert_eq!(reopened, Reopened::NoSuchIntent);
+    assert!(
+        world.client.journal().reopen(&other, &[429], "ada", None).await.unwrap_err().is_no_such_intent()
+    );
     let reopened = world.client.journal().reopen(&key(), &[429], "ada", None).await.unwrap();
     let now = world.intent().await;
     assert_eq!(now.state.name(), StateName::NotProcessed);
-    assert_eq!(reopened, Reopened::Reopened(now));
+    assert_eq!(reopened, now);
     world.pay().await.unwrap();
     assert_eq!(world.intent().await.attempts, 2);
 }

@@ -2,7 +2,7 @@ use http::StatusCode;
 use payments_core::model::{Card, CardTransaction, ConvenienceFee, TransactionId, TransactionType};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
-use payments_journal::{IntentKey, IntentState, Reopened, Resolution, StateName, Verdict};
+use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
 
 use super::tested::{JournaledClient, build, client_of};
 use super::world::World;
@@ -256,8 +256,8 @@ async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
     assert_eq!(world.intent().await.resolutions().next().unwrap().resolution, resolution);
     // Statuses are of rejections by the service.
     let statuses: Vec<_> = (400..500).collect();
-    let reopened = world.client.journal().reopen(&key(), &statuses, "ada", None).await.unwrap();
-    assert_eq!(reopened, Reopened::NotRejected(world.intent().await));
+    let refused = world.client.journal().reopen(&key(), &statuses, "ada", None).await.unwrap_err();
+    assert!(refused.is_not_rejected(), "{refused}");
     let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap();
     assert!(!again.is_from_the_journal());
 }

@@ -3,16 +3,18 @@
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome};
-use payments_journal::{IntentKey, StateName, StoreError};
+use payments_fake::Fault;
+use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{Ending, IntentKey, LateEnd, Resolution, StateName, StoreError};
 use tokio::runtime;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{Result, TEN_FIFTY, payment_of};
+use crate::client::support::{Result, TEN_FIFTY, key, payment_of};
 use crate::client::world::World;
 
 /// A payment was made whose outcome could not be written, and the next change is held.
@@ -28,7 +30,7 @@ async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (W
 }
 
 /// Settles in a task.
-fn settle(world: &World) -> JoinHandle<std::result::Result<(), StoreError>> {
+fn settle(world: &World) -> JoinHandle<std::result::Result<Vec<LateEnd>, StoreError>> {
     let journal = world.client.journal().clone();
     tokio::spawn(async move { journal.flush().await })
 }
@@ -65,6 +67,60 @@ async fn settle_waits_for_another_settle() {
     }
     assert_eq!(world.intent().await.state.name(), StateName::Processed);
     first.await.unwrap().unwrap();
+}
+
+/// A program that ends must know which charges nobody else will hear of.
+#[tokio::test]
+async fn flush_returns_every_late_end_and_what_became_of_it() {
+    let (world, store) = charged_at_once(3, [Step::Made, Step::Damaged, Step::ReplyLost]).await;
+    let error = world.client.journal().flush().await.unwrap_err();
+    let ends = error.late_ends();
+    let is_recorded: Vec<_> = ends.iter().map(|end| (end.is_recorded, end.intent.is_some())).collect();
+    assert_eq!(is_recorded, [(true, true), (false, false), (false, false)], "{ends:?}");
+    for end in ends {
+        let row = world.client.journal().find(&end.key).await.unwrap().unwrap();
+        let Ending::Processed(id) = &end.ending else { panic!("{end:?}") };
+        assert_eq!(end.intent.as_ref(), Some(&row).filter(|_| end.is_recorded));
+        assert!(world.gateway.ledger().entries().iter().any(|entry| entry.transaction_id() == id));
+    }
+    // The store was in doubt about one of them, and had written it.
+    let waiting: Vec<_> = ends[1..].iter().map(|end| end.key.clone()).collect();
+    let flushed = world.client.journal().flush().await.unwrap();
+    assert!(flushed.iter().all(|end| end.is_recorded && end.intent.is_some()), "{flushed:?}");
+    assert_eq!(flushed.iter().map(|end| &end.key).collect::<Vec<_>>(), waiting.iter().collect::<Vec<_>>());
+    assert_eq!(world.client.journal().flush().await.unwrap(), []);
+    assert!(store.script.lock().unwrap().is_empty());
+}
+
+/// Its begin may have been written, so it is withdrawn. There is no charge that anybody must know of.
+#[tokio::test]
+async fn flush_returns_no_end_of_what_was_never_sent() {
+    let store = ScriptedStore::new([Step::RequestLost, Step::Refused, Step::Refused]);
+    let world = World::over(store.clone()).await;
+    world.pay().await.unwrap_err();
+    let error = world.client.journal().flush().await.unwrap_err();
+    assert!(error.is_unavailable() && error.late_ends().is_empty(), "{error:?}");
+    assert_eq!(world.client.journal().flush().await.unwrap(), []);
+    assert_eq!(world.sent(), 0);
+}
+
+/// What was decided stands, and the caller hears of it.
+#[tokio::test]
+async fn late_end_that_a_person_has_overtaken_is_not_called_recorded() {
+    let store = ScriptedStore::new([Step::Made, Step::Refused]);
+    let world = World::over(store.clone()).await;
+    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    assert!(world.pay().await.unwrap_err().write_error().is_some());
+    let crash = Change::orphan(key(), world.intent().await.attempt_id, SystemTime::now());
+    store.apply(crash).await.unwrap();
+    let said = world.resolve(Resolution::rejected(None, "ada").note("declined")).await.unwrap();
+    let flushed = world.client.journal().flush().await.unwrap();
+    let [LateEnd { ending: Ending::Unknown(_), is_recorded: false, intent: Some(found), .. }] = &*flushed
+    else {
+        panic!("{flushed:?}")
+    };
+    assert_eq!(found, &said);
+    assert_eq!(world.intent().await, said);
 }
 
 /// A dead database takes long to fail. Calls that wait meanwhile do not start that wait again.
