@@ -63,8 +63,8 @@ use session::{History, Session, read};
 ///
 /// **A failover to a standby that does not have every commit loses keys, as an old backup does, and a lost key would be sent
 /// again.** So each begin observes the server's timeline, which a promotion changes, the id of the table, which a restored dump
-/// changes, and the identifier of the server's cluster, which is another one if the dump was restored into another server. If one
-/// of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
+/// changes, and the identifiers of the server's cluster and of the database, of which one is another if the dump was restored into
+/// another server, or if the database was made from an older copy as its template. If one of them is not the one that the journal knows, nothing begins ([`StoreError::is_history_lost`]) until a person
 /// [accepts](Journal::accept_history) it. If the server only fails over to synchronous standbys,
 /// [say so in advance](PostgresOptions::fails_over_without_loss). A user who may not execute `pg_walfile_name` and
 /// `pg_current_wal_lsn` observes no timeline, and the log has a warning; one who may not execute `pg_control_system` observes no

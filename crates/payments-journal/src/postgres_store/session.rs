@@ -349,7 +349,7 @@ impl History {
         let is_hidden = was_in.is_some() && is_in.is_none();
         match (was, is) {
             _ if !is_same_table => Some("its table was restored from a dump".to_owned()),
-            _ if is_another => Some("it was restored into another server".to_owned()),
+            _ if is_another => Some("it was restored into another server or database".to_owned()),
             (Some(was), Some(is)) if was == is && !is_hidden => None,
             (Some(was), is) if self.accepts_timelines && !is_hidden => {
                 if is_first() {

@@ -194,9 +194,11 @@ pub(super) const LOCK_TEXT: &str = "
 const TIMELINE: &str = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)";
 
 /// Its cluster has an identifier, made by `initdb`, which a standby shares. A dump that is restored into a new server may find the
-/// timeline and the table's number of the server before it, but never this.
+/// timeline and the table's number of the server before it, but never this. A database that is made from another one as its
+/// template has the same table's number, but another number of its own, which stays if it is renamed.
 const TIMELINE_AND_CLUSTER: &str = "substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) || ' ' || \
-     (SELECT system_identifier FROM pg_control_system())";
+     (SELECT system_identifier FROM pg_control_system()) || '/' || \
+     (SELECT oid FROM pg_database WHERE datname = current_database())";
 
 const MAY_ASK_FOR_CLUSTER: &str = "SELECT has_function_privilege('pg_control_system()', 'EXECUTE')";
 

@@ -102,6 +102,31 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
     assert_eq!(numbers[0], numbers[1], "nothing but the server differs");
 }
 
+/// A nightly copy in the same server is put in place of the database. Its tables have the same numbers.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn database_made_from_another_as_its_template_begins_nothing_d49() {
+    // It has `template0`.
+    let Some(server) = Server::of_a_new_cluster() else { return };
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "kept").await.unwrap());
+    store.close().await;
+    let address = server.url();
+    let address = address.strip_suffix("/postgres").unwrap();
+    let url = |database: &str| format!("{address}/{database}");
+    sql(&server.url(), "CREATE DATABASE elsewhere TEMPLATE template0").await;
+    sql(&url("elsewhere"), "CREATE DATABASE night TEMPLATE postgres").await;
+    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    assert!(begins(&store, "charged").await.unwrap());
+    store.close().await;
+    let swap = "ALTER DATABASE postgres RENAME TO morning; ALTER DATABASE night RENAME TO postgres";
+    sql(&url("elsewhere"), swap).await;
+    let restored = PostgresStore::connect(&server.url()).await.unwrap();
+    assert_lost(&restored, "charged", "another server or database").await;
+    // The database itself may have any name.
+    let renamed = PostgresStore::connect(&url("morning")).await.unwrap();
+    assert!(begins(&renamed, "new").await.unwrap());
+}
+
 /// What the journal knows of its server.
 async fn recorded_timeline(server: &Server) -> String {
     let administrator = administrator(&server.url()).await;
