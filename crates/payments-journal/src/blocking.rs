@@ -71,7 +71,7 @@ use crate::error::Cause;
 use crate::store_error::forked;
 use crate::unwritten::Background;
 use crate::{
-    Begin, Error, Intent, IntentKey, LateEnd, MemoryStore, MovesMoney, Purged, ReconcileOptions,
+    Begin, Error, FlushError, Intent, IntentKey, LateEnd, MemoryStore, MovesMoney, Purged, ReconcileOptions,
     Reconciliation, ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName,
     StoreError, Summary, events,
 };
@@ -168,7 +168,7 @@ as_asynchronous! {
     accept_history(lost: SentSince<'_>, by: &str) -> Result<u64, StoreError>;
     purge_older_than(age: Duration) -> Result<Purged, StoreError>;
     mark_crashed() -> Result<u64, StoreError>;
-    flush() -> Result<Vec<LateEnd>, StoreError>;
+    flush() -> Result<Vec<LateEnd>, FlushError>;
     summary() -> Result<Summary, StoreError>;
     intents_of_service(service: &str) -> Result<ServiceIntents, ServiceError>;
     rename_service(read: &ServiceIntents, to: &str, by: &str) -> Result<(), ServiceError>;

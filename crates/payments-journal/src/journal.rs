@@ -19,7 +19,7 @@ use crate::read_only::ReadOnly;
 use crate::resolve_error::Reason;
 use crate::resolving::{Refusal, check_texts};
 use crate::service_change::check_name;
-use crate::unwritten::{Background, LateEnd, Unwritten};
+use crate::unwritten::{Background, FlushError, LateEnd, Unwritten};
 use crate::{
     Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
     Resolution, ResolveError, StateName, Store, StoreError,
@@ -317,7 +317,7 @@ impl Journal {
     /// /// At the end of a program, after `drain`.
     /// async fn last_outcomes(journal: &Journal) {
     ///     let flushed = journal.flush().await;
-    ///     let ends = flushed.as_ref().map_or_else(|error| error.late_ends(), |ends| ends);
+    ///     let ends = flushed.as_ref().map_or_else(|error| error.late_ends(), |ends| ends.as_slice());
     ///     for end in ends.iter().filter(|end| !end.is_recorded) {
     ///         match &end.ending {
     ///             Ending::Processed(id) => eprintln!("{} is charged as {id}: resolve the key", end.key),
@@ -341,9 +341,9 @@ impl Journal {
     /// # Errors
     ///
     /// If the store still cannot be written, or does not accept one of the outcomes, for example because a newer version of this
-    /// crate has rewritten its row. The error names the key, and [has](StoreError::late_ends) every outcome. In the second case every other outcome was written, and other keys
+    /// crate has rewritten its row. The error names the key, and [has](FlushError::late_ends) every outcome. In the second case every other outcome was written, and other keys
     /// can begin. What is not written becomes unknown the next time the journal is opened.
-    pub async fn flush(&self) -> Result<Vec<LateEnd>, StoreError> {
+    pub async fn flush(&self) -> Result<Vec<LateEnd>, FlushError> {
         self.unwritten.write_all(&*self.store).await
     }
 

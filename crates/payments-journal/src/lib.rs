@@ -192,7 +192,7 @@ pub use sqlite_store::{SqliteOptions, SqliteReader, SqliteStore};
 pub use store::{Purged, Store};
 pub use store_error::StoreError;
 pub use summary::{StateSummary, Summary};
-pub use unwritten::LateEnd;
+pub use unwritten::{FlushError, LateEnd};
 
 use change::{Begin, Change, NewAttempt};
 use store::{Applied, IntentStore, Rows};

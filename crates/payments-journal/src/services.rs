@@ -105,7 +105,7 @@ impl Journal {
     async fn change_service(&self, change: ServiceChange) -> Result<(), ServiceError> {
         // Every intent that is still `sending` after this is being sent.
         self.mark_crashed().await?;
-        self.flush().await?;
+        self.flush().await.map_err(StoreError::from)?;
         self.store().change_service(change).await?.map_or(Ok(()), Err)
     }
 }

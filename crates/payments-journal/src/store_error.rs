@@ -2,7 +2,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::{fmt, iter};
 
-use crate::{IntentKey, LateEnd};
+use crate::IntentKey;
 
 /// Why the journal failed. It does not say whether a payment was made: an [`Error`](crate::Error) says that with its
 /// [outcome](crate::Error::outcome). Nothing is sent without the journal, but the outcome of a payment that was made may
@@ -16,7 +16,6 @@ pub struct StoreError {
     /// After that its text says that nothing was changed, and what to do, which may be empty.
     unchanged: Option<&'static str>,
     source: Option<Arc<dyn Error + Send + Sync>>,
-    late_ends: Arc<[LateEnd]>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,16 +115,6 @@ impl StoreError {
         self.kind == Kind::HistoryLost
     }
 
-    /// Of [`Journal::flush`](crate::Journal::flush): the outcomes that it has written, and those that it has not. Any other
-    /// error has none.
-    pub fn late_ends(&self) -> &[LateEnd] {
-        &self.late_ends
-    }
-
-    pub(crate) fn with_late_ends(self, late_ends: Vec<LateEnd>) -> Self {
-        Self { late_ends: late_ends.into(), ..self }
-    }
-
     /// The end of an attempt was not written, because the row says something else.
     pub(crate) fn changed_meanwhile() -> Self {
         let how =
@@ -173,13 +162,7 @@ impl StoreError {
     }
 
     fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            message: message.into().into(),
-            unchanged: None,
-            source: None,
-            late_ends: Arc::default(),
-        }
+        Self { kind, message: message.into().into(), unchanged: None, source: None }
     }
 }
 

@@ -1,7 +1,10 @@
 //! Outcomes that could not be written, which are kept and written later.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
 use std::future::{Future, ready};
+use std::ops::Deref;
 #[cfg(feature = "tokio")]
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -55,6 +58,52 @@ impl LateEnd {
             }
             Applied::Taken { .. } => waiting,
         })
+    }
+}
+
+/// Why [`Journal::flush`](crate::Journal::flush) has not written every outcome. It derefs to the [`StoreError`].
+#[derive(Clone, Debug)]
+pub struct FlushError {
+    late_ends: Vec<LateEnd>,
+    error: StoreError,
+}
+
+impl FlushError {
+    /// The outcomes that it has written, and those that it has not.
+    pub fn late_ends(&self) -> &[LateEnd] {
+        &self.late_ends
+    }
+}
+
+impl Deref for FlushError {
+    type Target = StoreError;
+
+    fn deref(&self) -> &StoreError {
+        &self.error
+    }
+}
+
+impl From<StoreError> for FlushError {
+    fn from(error: StoreError) -> Self {
+        Self { late_ends: Vec::new(), error }
+    }
+}
+
+impl From<FlushError> for StoreError {
+    fn from(error: FlushError) -> Self {
+        error.error
+    }
+}
+
+impl fmt::Display for FlushError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.error, f)
+    }
+}
+
+impl Error for FlushError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.error.source()
     }
 }
 
@@ -142,12 +191,12 @@ impl Unwritten {
     }
 
     /// Writes all ends, each once, and returns them, also with an error.
-    pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<Vec<LateEnd>, StoreError> {
+    pub(crate) async fn write_all(&self, store: &dyn IntentStore) -> Result<Vec<LateEnd>, FlushError> {
         let mut late = Vec::new();
         let written = self.write(store, |_| true, &mut late).await;
         let Err(error) = written.and_then(|()| self.refusal(|_| true)) else { return Ok(late) };
         late.extend(self.ends().waiting.values().filter_map(|end| LateEnd::waiting(&end.change)));
-        Err(error.with_late_ends(late))
+        Err(FlushError { late_ends: late, error })
     }
 
     /// Writes what must be written before this key begins. An end of another key that was refused is left alone.

@@ -9,7 +9,7 @@ use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
-use payments_journal::{Ending, IntentKey, LateEnd, Resolution, StateName, StoreError};
+use payments_journal::{Ending, FlushError, IntentKey, LateEnd, Resolution, StateName, StoreError};
 use tokio::runtime;
 use tokio::task::{JoinHandle, JoinSet};
 
@@ -30,7 +30,7 @@ async fn charged_and_unwritten_then(steps: impl IntoIterator<Item = Step>) -> (W
 }
 
 /// Settles in a task.
-fn settle(world: &World) -> JoinHandle<std::result::Result<Vec<LateEnd>, StoreError>> {
+fn settle(world: &World) -> JoinHandle<std::result::Result<Vec<LateEnd>, FlushError>> {
     let journal = world.client.journal().clone();
     tokio::spawn(async move { journal.flush().await })
 }
