@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::{env, fmt};
 
 use payments_journal::IntentKey;
-use payments_model::unversioned::is_blank;
 use payments_model::TransactionId;
+use payments_model::unversioned::is_blank;
 
 use super::api_key::KnownKeys;
 use super::called_service;
