@@ -210,11 +210,11 @@ fn a_clear_response_is_not_retried_d12() {
 #[test]
 fn a_lookup_is_retried_exactly_if_waiting_may_help_d12_d56() {
     use TransportErrorKind as Kind;
+    type Failure = Box<dyn Fn() -> Step>;
     const AGAIN: &str = "it is safe to run it again";
     const FIX: &str = "fix the cause, then run it again";
     const WAIT: &str = "wait, then run it again";
     let failed = r#"{"status":"failed","status_code":404,"msg":"Transaction not found"}"#;
-    type Failure = Box<dyn Fn() -> Step>;
     let not_processed =
         |kind| -> Failure { Box::new(move || Step::Fail(TransportError::not_processed(kind))) };
     let expired: Failure = Box::new(|| Step::Fail(TransportError::not_processed(Kind::Tls).permanent()));
