@@ -152,10 +152,12 @@ impl Cause {
     /// Written by hand from the outcome table, independent of the code that it checks.
     pub fn endings(self, operation: OperationName) -> Endings {
         match (operation, self) {
-            // A void is processed or refused, and a fault after the commit does not fire for one that is refused.
-            (OperationName::Void, Self::Gateway(Symptom::Drip | Symptom::Delay, Moment::AfterCommit)) => {
-                Endings { must: &[Ending::Succeeded, Ending::Unknown], may: &[] }
-            }
+            // A void is processed or refused, and a fault or a gate after the commit is not for one that is refused.
+            (
+                OperationName::Void,
+                Self::Gateway(Symptom::Drip | Symptom::Delay, Moment::AfterCommit)
+                | Self::Held(Moment::AfterCommit),
+            ) => Endings { must: &[Ending::Succeeded, Ending::Unknown], may: &[] },
             _ if operation.moves_money() => self.endings_of_a_payment(),
             _ => self.endings_of_a_lookup(),
         }

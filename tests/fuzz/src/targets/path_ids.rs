@@ -1,4 +1,5 @@
 use payments_core::model::{CustomerId, TransactionId};
+use payments_model::unversioned::is_blank;
 use payments_core::{ApiKey, Endpoint, ErrorKind, GetCustomer, GetTransaction, Operation};
 
 /// An identifier as a caller writes it, and the same identifier from a response, which becomes one segment of a path.
@@ -59,7 +60,7 @@ fn has_dots(id: &str) -> bool {
 
 /// Whether an id may be written down: it is not blank, not too long, and has no control characters.
 fn is_storable(id: &str) -> bool {
-    !id.trim().is_empty() && id.chars().count() <= 256 && !id.chars().any(char::is_control)
+    !is_blank(id) && id.chars().count() <= 256 && !id.chars().any(char::is_control)
 }
 
 const BASE_URL: &str = "https://pay.example.com/api/v1/public";
