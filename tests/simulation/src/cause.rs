@@ -210,9 +210,10 @@ impl Cause {
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
             Self::Wire(fault) => match fault {
-                WireFault::TlsFailed | WireFault::HangsAfterSending | WireFault::HangsBeforeSending => {
-                    &[NotProcessed]
-                }
+                WireFault::TlsFailed
+                | WireFault::HangsAfterSending
+                | WireFault::HangsBeforeSending
+                | WireFault::Oversized => &[NotProcessed],
                 WireFault::OtherHttpStatus(400 | 409) => &[Rejected],
                 _ => &[Succeeded, Rejected, NotProcessed],
             },
