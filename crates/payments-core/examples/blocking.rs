@@ -10,7 +10,7 @@ use payments_core::{Operation, TransportError, TransportErrorKind};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sandbox = payments_sandbox::BlockingSandbox::start()?;
-    let endpoint = sandbox.endpoint(); // Endpoint::new(base_url, ApiKey::new(key)?)? for the real service
+    let endpoint = sandbox.endpoint(); // the real service needs TLS: use a transport
 
     let amount = Amount::from_cents(10_50);
     let payment = TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build()?;
@@ -25,6 +25,10 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Sends one request over one connection. Without proof that nothing was sent, the error is `unknown`.
 fn send(request: &http::Request<Bytes>) -> Result<http::Response<Bytes>, TransportError> {
+    if request.uri().scheme_str() != Some("http") {
+        // Without TLS it would show the card and the API key to everybody on the way.
+        return Err(TransportError::not_processed(TransportErrorKind::Configuration));
+    }
     let host = request.uri().authority().expect("an operation's URL is absolute").as_str();
     let mut socket = TcpStream::connect(host)
         .map_err(|error| TransportError::not_processed(TransportErrorKind::Connect).with_source(error))?;

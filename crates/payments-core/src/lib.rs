@@ -88,7 +88,7 @@
 //!
 //! # A payment over a bare socket
 //!
-//! Operations need no client and no transport. This example has no deadlines; [`blocking::Client`] has them.
+//! Operations need no client and no transport. This example has neither TLS nor deadlines.
 //!
 //! ```
 #![doc = include_str!("../examples/blocking.rs")]
