@@ -158,6 +158,10 @@ fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
         return paid(id, true);
     }
     let (status, body) = match error.outcome() {
+        // Nothing was sent now, and an earlier request may have paid.
+        _ if error.is_store() => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "unknown", "next": "repeat the same request"}))
+        }
         Outcome::Unknown if error.is_in_progress() => (
             StatusCode::CONFLICT,
             json!({"order": "in progress", "next": "repeat the same request after a moment"}),

@@ -184,6 +184,8 @@ fn columns_beside_an_unknown_status_are_named() {
     let columns = "--column id=Nummer,amount=Betrag,reference=Referenz,time=Tag --output text";
     let text = workspace.reconcile(report("Abgelehnt"), columns).exits(0).stdout;
     has(&text, ["NO STATUS, so every row counts as charged\n  not read: Zustand\n  does one of these say"]);
+    let json = workspace.reconcile(report("Abgelehnt"), &columns.replace("text", "json")).exits(0).json();
+    assert_eq!(json["unread_columns"], serde_json::json!(["Zustand"]));
     let status = "--column status=Zustand --charged-status Gebucht --declined-status Abgelehnt";
     let text = workspace.reconcile(report("Abgelehnt"), &format!("{columns} {status}")).exits(0).stdout;
     has(&text, ["invoice-21  10.50  rejected: line 2"]);

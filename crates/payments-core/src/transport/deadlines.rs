@@ -66,7 +66,8 @@ pub async fn before<T>(limit: impl Future<Output = ()>, work: impl Future<Output
     .await
 }
 
-/// How much longer a call lasts if the timer of its `deadline` fires at `now`: `None`, unless that is clearly late.
+/// How much longer a call lasts if the timer of its `deadline` fires at `now`: `None`, unless that is clearly late. Ask once for each
+/// call: when this time is over too, the call ends.
 ///
 /// Then this process was stopped, by Ctrl-Z, `docker pause` or a debugger. Responses may have arrived meanwhile, and when the process
 /// continues, its timers fire before its HTTP stack has read them. Without a short grace, answered payments would be unknown.

@@ -36,6 +36,18 @@ fn order_is_paid_once_and_a_retry_gets_the_recorded_result() {
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
 }
 
+/// The customer would wait for a payment that nobody has sent, and no list has it.
+#[test]
+fn journal_that_cannot_be_used_is_no_unknown_payment() {
+    let shop = Shop::open();
+    let instance = shop.start();
+    assert_eq!(instance.pay("17", "tok_approved").0, 200);
+    fs::rename(shop.journal(), format!("{}.moved", shop.journal())).unwrap();
+    let refused = instance.pay("18", "tok_approved");
+    assert_eq!((refused.0, &refused.1["next"]), (503, &json!("repeat the same request")), "{refused:?}");
+    assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
 /// In a wrong folder or database every order would be charged again.
 #[test]
 fn created_journal_is_announced_once() {

@@ -42,7 +42,8 @@ pub(super) struct Document<'a> {
     unnamed_statuses: &'a BTreeMap<String, u64>,
     #[serde(skip)]
     missing_statuses: &'a [String],
-    #[serde(skip)]
+    /// The columns that were not read, if none has a status: every row counts as charged then.
+    #[serde(rename = "unread_columns", skip_serializing_if = "<[_]>::is_empty")]
     unread: &'a [String],
     /// The file of `--out`.
     out: Option<String>,
