@@ -124,24 +124,26 @@ impl Contract {
         }
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
-        let figures = Mutex::new(Vec::new());
+        let deviation = abilities.deviation_of(name);
+        let (figures, covered) = (Mutex::new(Vec::new()), Mutex::new(None));
         let mut broken = None;
         for scheme in schemes {
             let (contract, authority, figures) = (&self.requirement, Authority::new(), &figures);
-            let harness = Harness { stack, contract, scheme, authority, figures };
+            let covered = deviation.map(|_| &covered);
+            let harness = Harness { stack, contract, scheme, authority, figures, covered };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
                 let (received, calls) = ("nothing".to_owned(), "no call was made".to_owned());
                 Err(harness.in_situation(Violation::panicked(&*panic), "was not reached", received, calls))
             });
-            if let Err(violation) = kept {
+            if let Err(violation) = harness.unless_covered(kept) {
                 broken = Some(violation);
                 break;
             }
         }
         let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let deviation = abilities.deviation_of(name);
-        let verdict = match (broken, deviation) {
+        let covered = covered.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let verdict = match (broken.or(covered), deviation) {
             (None, _) => Verdict::kept(name, figures),
             (Some(violation), Some(reason)) if violation.rule().is_some() => {
                 let violation = violation.detail(

@@ -31,6 +31,8 @@ pub(crate) struct Harness<'a> {
     pub(crate) scheme: Scheme,
     pub(crate) authority: Authority,
     pub(crate) figures: &'a Mutex<Vec<String>>,
+    /// The first violation that the declared deviation covers. `None` without a deviation.
+    pub(crate) covered: Option<&'a Mutex<Option<Violation>>>,
 }
 
 impl Harness<'_> {
@@ -151,8 +153,26 @@ impl Harness<'_> {
         }
     }
 
+    /// Keeps a violation that the declared deviation covers, so that the check goes on: a later situation may break a general
+    /// rule.
+    pub(crate) fn unless_covered(&self, kept: Result<(), Violation>) -> Result<(), Violation> {
+        match (kept, self.covered) {
+            (Err(violation), Some(covered)) if violation.rule().is_none() => {
+                covered.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(violation);
+                Ok(())
+            }
+            (kept, _) => kept,
+        }
+    }
+
     /// Adds a measured value to the report.
     pub(crate) fn figure(&self, text: impl AsRef<str>) {
+        let is_covered =
+            |covered: &Mutex<Option<_>>| covered.lock().unwrap_or_else(PoisonError::into_inner).is_some();
+        // A situation that broke off has measured nothing.
+        if self.covered.is_some_and(is_covered) {
+            return;
+        }
         let figure = format!("{}: {}", self.scheme, text.as_ref());
         self.figures.lock().unwrap_or_else(PoisonError::into_inner).push(figure);
     }
@@ -195,10 +215,10 @@ impl Harness<'_> {
             (Err(first), Err(later)) if later.rank() > first.rank() => Err(later),
             (kept, finished) => kept.and(finished),
         };
-        outcome.map_err(|violation| {
+        self.unless_covered(outcome.map_err(|violation| {
             let calls = log.about(&violation.to_string(), arrivals);
             self.in_situation(violation, situation, arrivals.to_string(), calls)
-        })
+        }))
     }
 
     pub(crate) fn in_situation(

@@ -1,5 +1,7 @@
 //! What does a declared deviation cover, and what does it not cover?
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::support::{Flaw, Plain, PlainStack};
 use payments_conformance::{Abilities, Ability, Setup, Stack, Verdict, check_only};
 use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
@@ -64,6 +66,23 @@ fn a_deviation_does_not_cover_an_exposed_secret() {
 }
 
 #[test]
+fn a_deviation_does_not_cover_what_follows_it() {
+    let contract = "garbage_is_unknown";
+    // It makes ten transports for each scheme.
+    for (mild, scheme) in [(1, "over http:"), (10, "over https:")] {
+        for (grave, found) in [
+            (Flaw::PrintsTheBody, "shows the card number"),
+            (Flaw::ReportsGarbageAsNotProcessed, "but the server read it"),
+        ] {
+            let stack = Worsening { mild, grave, contract, made: AtomicUsize::new(0) };
+            let verdict = verdict(&stack, contract);
+            let first = verdict.story().unwrap_or_default().lines().next().unwrap_or_default();
+            assert!(verdict.is_broken() && first.contains(scheme) && first.contains(found), "{verdict}");
+        }
+    }
+}
+
+#[test]
 fn a_deviation_does_not_cover_a_panic() {
     must_not_cover(Flaw::ClockOverflows, "the_longest_deadline_is_no_overflow", "a panic occurred");
 }
@@ -100,6 +119,28 @@ fn a_check_without_a_contract_is_broken() {
     let text = report.to_string();
     assert!(text.contains("the filter accepts no contract's name"), "{text}");
     assert!(text.contains("payments_conformance::contracts"), "{text}");
+}
+
+/// Its first transports break only the contract that it deviates from, and all later ones a general rule.
+struct Worsening {
+    mild: usize,
+    grave: Flaw,
+    contract: &'static str,
+    made: AtomicUsize,
+}
+
+impl Stack for Worsening {
+    type Transport = Plain;
+
+    fn transport(&self, setup: &Setup) -> Plain {
+        let is_mild = self.made.fetch_add(1, Ordering::SeqCst) < self.mild;
+        let flaw = if is_mild { Flaw::ReturnsGarbageAsResponse } else { self.grave };
+        PlainStack(Some(flaw)).transport(setup)
+    }
+
+    fn abilities(&self) -> Abilities {
+        PlainStack(None).abilities().deviation(self.contract, "we can live with it")
+    }
 }
 
 /// A transport that never returns.
