@@ -123,6 +123,14 @@ impl Arrivals {
         unfinished.map(|connection| connection.beginning.clone()).collect()
     }
 
+    /// How many requests were cut off before their ids.
+    pub(crate) fn nameless(&self) -> usize {
+        // A request begins with a letter, a TLS handshake does not.
+        let is_nameless =
+            |bytes: &Vec<u8>| bytes.first().is_some_and(u8::is_ascii_alphabetic) && id_in(bytes).is_none();
+        self.unfinished().iter().filter(|bytes| is_nameless(bytes)).count()
+    }
+
     /// How many bytes of incomplete requests have arrived.
     pub(crate) fn unfinished_bytes(&self) -> usize {
         self.lock().iter().map(|connection| connection.unfinished).sum()

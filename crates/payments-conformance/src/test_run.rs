@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::future::Future;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -237,17 +238,20 @@ impl<'a> TestRun<'a> {
             );
             return Err(Violation::general(found, Rule::SendsOnce));
         }
-        let only = only_sender(&calls, &arrivals.unfinished());
-        let false_claim = calls.iter().find(|call| {
-            call.delivery == Some(Delivery::NotProcessed)
-                && (transmissions.contains_key(&call.id) || only == Some(call.id.as_str()))
-                && !arrivals.was_refused(&call.id)
-        });
+        let claims = || {
+            let not_processed = calls.iter().filter(|call| call.delivery == Some(Delivery::NotProcessed));
+            not_processed.filter(|call| !arrivals.was_refused(&call.id))
+        };
+        let attributed = claims().find(|call| transmissions.contains_key(&call.id));
+        let has_surplus = surplus(&calls, &transmissions, arrivals.nameless());
+        let false_claim = attributed.or_else(|| claims().next().filter(|_| has_surplus));
         match false_claim {
             None => Ok(()),
             Some(call) => {
+                let is_certain = attributed.is_some() || claims().count() == 1;
+                let what = if is_certain { "it" } else { "a part of it, or of another call reported so" };
                 let found = format!(
-                    "{}; but the server read it. Report Unknown: NotProcessed is correct only if not one byte of the \
+                    "{}; but the server read {what}. Report Unknown: NotProcessed is correct only if not one byte of the \
                      request was written to a connection",
                     call.summary.as_deref().unwrap_or(&call.id)
                 );
@@ -272,13 +276,12 @@ impl<'a> TestRun<'a> {
     }
 }
 
-/// The call that sent an incomplete request. A request cut off before its id can be attributed only if there was a single
-/// call.
-fn only_sender<'a>(calls: &'a [CallRecord], unfinished: &[Vec<u8>]) -> Option<&'a str> {
-    let [call] = calls else { return None };
-    // A request begins with a letter, a TLS handshake does not.
-    let is_request = |bytes: &[u8]| bytes.first().is_some_and(u8::is_ascii_alphabetic);
-    unfinished.iter().any(|bytes| is_request(bytes)).then_some(call.id.as_str())
+/// Whether more requests were cut off before their ids than there are calls that may have sent one.
+fn surplus(calls: &[CallRecord], transmissions: &HashMap<String, Vec<usize>>, nameless: usize) -> bool {
+    let may_have_sent = |call: &&CallRecord| {
+        call.delivery != Some(Delivery::NotProcessed) && !transmissions.contains_key(&call.id)
+    };
+    nameless > calls.iter().filter(may_have_sent).count()
 }
 
 /// How long a run with a failed or dropped call watches for what is sent in the background. Many contracts do so;
@@ -296,14 +299,38 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_single_byte_belongs_to_the_only_call() {
-        let call =
-            |id: &str| CallRecord { id: id.to_owned(), delivery: None, has_response: false, summary: None };
-        let (one, two) = ([call("charge-00001")], [call("charge-00001"), call("charge-00002")]);
-        let beginning = [b"P".to_vec()];
-        assert_eq!(only_sender(&one, &beginning), Some("charge-00001"));
-        assert_eq!(only_sender(&two, &beginning), None, "it may belong to either");
-        assert_eq!(only_sender(&one, &[]), None);
-        assert_eq!(only_sender(&one, &[b"\x16\x03\x01".to_vec()]), None, "that is a TLS handshake");
+    fn a_cut_request_belongs_to_a_call_that_may_have_sent_it() {
+        let call = |id: &str, delivery| CallRecord {
+            id: id.to_owned(),
+            delivery,
+            has_response: false,
+            summary: None,
+        };
+        let unsent = |id| call(id, Some(Delivery::NotProcessed));
+        let lost = |id| call(id, Some(Delivery::Unknown));
+        let arrived = HashMap::from([("arrived".to_owned(), vec![1])]);
+        for (calls, nameless, expected) in [
+            (vec![unsent("one")], 0, false),
+            (vec![unsent("one")], 1, true),
+            (vec![unsent("one"), unsent("two")], 1, true),
+            (vec![unsent("one"), lost("arrived")], 1, true),
+            (vec![unsent("one"), lost("two")], 1, false),
+            (vec![unsent("one"), lost("two")], 2, true),
+            (vec![unsent("one"), call("dropped", None)], 1, false),
+        ] {
+            let found = surplus(&calls, &arrived, nameless);
+            let ids: Vec<_> = calls.iter().map(|call| &call.id).collect();
+            assert_eq!(found, expected, "{nameless} of {ids:?}");
+        }
+        for (beginning, expected) in [
+            ("P", 1),
+            ("", 0),
+            ("\x16\x03\x01 is a TLS handshake", 0),
+            ("POST / HTTP/1.1\r\nx-conformance-id: one\r\n", 0),
+        ] {
+            let arrivals = Arrivals::default();
+            arrivals.set_unfinished(arrivals.open(), beginning.as_bytes());
+            assert_eq!(arrivals.nameless(), expected, "{beginning:?}");
+        }
     }
 }

@@ -367,6 +367,8 @@ flaws! {
     ],
     /// Takes a total deadline of zero for none, so a request leaves on an open connection.
     TakesZeroForNoDeadline always_breaks [a_deadline_of_zero_ends_the_call],
+    /// Looks at the clock only after the first byte of the request.
+    BeginsAfterDeadline always_breaks [a_deadline_of_zero_ends_the_call],
     /// Ignores a drop while it connects.
     ConnectsAfterDrop breaks over tls [a_call_dropped_while_connecting_sends_nothing],
     /// Reports a gateway's HTML error page as not processed.

@@ -173,6 +173,9 @@ impl Exchange {
             return canceled();
         }
         if self.time_left().is_none() {
+            if self.has(Flaw::BeginsAfterDeadline) {
+                drop(stream.wire.write_all(b"P"));
+            }
             return Err(TransportError::not_processed(Kind::Timeout).into());
         }
         let reused = stream.reused;
