@@ -52,7 +52,6 @@ impl Workspace {
     /// The paths of the member's sources that users compile: `src` without the files that contain only tests.
     pub(super) fn product_sources(&self, member: &Member) -> Vec<&str> {
         let prefix = format!("{}/src/", member.folder);
-        let is_test = |path: &str| path.split('/').any(|part| part == "tests" || part.ends_with("tests.rs"));
         let sources = self.files.iter().filter(|path| path.starts_with(&prefix) && has_extension(path, "rs"));
         sources.map(String::as_str).filter(|path| !is_test(&path[prefix.len()..])).collect()
     }
@@ -88,4 +87,22 @@ pub(super) fn print(program: &str, arguments: &str) -> String {
 /// The lines of a text that satisfy the condition, counted from one.
 pub(super) fn lines_with(text: &str, condition: impl Fn(&str) -> bool) -> Vec<usize> {
     text.lines().zip(1..).filter(|(line, _)| condition(line)).map(|(_, number)| number).collect()
+}
+
+/// Whether a path in `src` contains only tests.
+fn is_test(path: &str) -> bool {
+    path.split('/').any(|part| ["tests", "tests.rs"].contains(&part))
+}
+
+#[test]
+fn only_a_module_called_tests_is_no_product() {
+    for (path, expected) in [
+        ("a/tests.rs", true),
+        ("tests.rs", true),
+        ("tests/b.rs", true),
+        ("contract_tests.rs", false),
+        ("a/tests_of_b.rs", false),
+    ] {
+        assert_eq!(is_test(path), expected, "{path}");
+    }
 }
