@@ -4,6 +4,7 @@
 use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
+use semver::Version;
 use xshell::Cmd;
 
 use crate::workspace::{Workspace, cargo};
@@ -119,12 +120,13 @@ fn compatible_version(workspace: &Workspace) -> anyhow::Result<()> {
         "this clone is shallow, and the last release may be older than its history: git fetch --unshallow"
     );
     let check = tool(workspace, "semver-checks")?;
-    let tags = workspace.git("tag --list v* --merged HEAD --sort=-version:refname")?;
-    let own = format!("v{}", workspace.version);
-    let Some(last) = tags.lines().find(|tag| *tag != own) else {
+    let tags = workspace.git("tag --list v* --merged HEAD")?;
+    let versions = tags.lines().filter_map(|tag| Version::parse(tag.strip_prefix('v')?).ok());
+    let Some(last) = versions.filter(|last| last.pre.is_empty() && *last < workspace.version).max() else {
         println!("this is the first release: there is nothing to compare with");
         return Ok(());
     };
+    let last = &format!("v{last}");
     let old = workspace.crates_at(last).flat_map(|member| ["--package", &member.name]);
     let check = check.args(["--color", "never", "--baseline-rev", last]).args(old);
     check.run().with_context(|| {
