@@ -88,8 +88,8 @@ impl Abilities {
 
     /// Declares that the stack breaks the contract with this name, and why that is acceptable.
     ///
-    /// The contract is still checked. If it is broken, its test passes and the report shows the reason. If it is kept or
-    /// does not apply, its test fails, so that outdated declarations are found. You accept the risk to money that the
+    /// The contract is still checked. If it is broken, its test passes and the report shows the reason. If it is kept, or
+    /// does not apply because of a missing ability, its test fails, so that outdated declarations are found. You accept the risk to money that the
     /// contract's documentation describes: mention it in the stack's own documentation.
     ///
     /// A deviation covers the contract's own requirement, not the [general rules](crate::contracts). A request sent

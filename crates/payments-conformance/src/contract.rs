@@ -14,8 +14,8 @@ pub(crate) struct Contract {
     requirement: Requirement,
     needs: Vec<Ability>,
     exclusive: bool,
-    /// Why the contract does not apply to the stack, besides a missing ability.
-    inapplicable: Option<String>,
+    /// Why the contract does not apply here, besides a missing ability.
+    inapplicable: Option<&'static str>,
     /// Whether it starts another process.
     starts_a_child: bool,
 }
@@ -82,9 +82,9 @@ impl Contract {
         Self { exclusive: true, ..self }
     }
 
-    /// A contract that does not apply to the stack if there is a reason.
-    pub(crate) fn unless(self, reason: Option<&str>) -> Self {
-        Self { inapplicable: reason.map(str::to_owned), ..self }
+    /// A contract that does not apply here if there is a reason.
+    pub(crate) fn unless(self, reason: Option<&'static str>) -> Self {
+        Self { inapplicable: reason, ..self }
     }
 
     /// A contract that starts its own test again, as a child process.
@@ -105,12 +105,15 @@ impl Contract {
             return Verdict::not_applicable(name, reason);
         }
         let missing = self.needs.iter().find_map(|ability| abilities.missing(*ability));
-        if let Some(reason) = missing.or(self.inapplicable.as_deref()) {
+        // A child process connects to the server of its parent.
+        let missing = missing.or_else(|| abilities.missing(Ability::Sockets).filter(|_| self.starts_a_child));
+        if let Some(reason) = missing {
             let verdict = Verdict::not_applicable(name, reason.to_owned());
             return verdict.with_deviation(abilities.deviation_of(name));
         }
-        if let Some(reason) = Child::cannot_be_started().filter(|_| self.starts_a_child) {
-            // It applies to the stack in another program, so a declared deviation is not wrong.
+        // It applies to the stack in another program or system, so a declared deviation is not wrong.
+        let no_child = Child::cannot_be_started().filter(|_| self.starts_a_child);
+        if let Some(reason) = self.inapplicable.or(no_child) {
             return Verdict::not_applicable(name, reason.to_owned());
         }
         let schemes = schemes(&abilities, &self.needs);

@@ -113,6 +113,13 @@ fn a_deviation_from_a_contract_that_does_not_apply_is_broken() {
 }
 
 #[test]
+fn a_deviation_from_what_this_system_cannot_check_is_no_contradiction() {
+    let contract = "silence_is_waited_out_to_the_deadline";
+    let verdict = verdict(&Deviating(Flaw::NeverReuses, contract), contract);
+    assert!(verdict.is_not_applicable(), "{verdict}");
+}
+
+#[test]
 fn a_check_without_a_contract_is_broken() {
     let report = check_only(&Hanging, |name| name == "redirects_are_followed");
     assert!(!report.is_clean() && report.broken().count() == 1, "{report}");
