@@ -101,8 +101,7 @@ impl<'a> Attempt<'a> {
 
     pub(crate) fn finish<D: ResponseData, E: CallError>(mut self, result: &Result<Success<D>, E>) {
         self.is_open = false;
-        // A subscriber that panics must not keep the outcome from the observer and the caller.
-        catch_panic(|| span::end_attempt(&self.span, result));
+        span::end_attempt(&self.span, result);
         let Some((observer, started, latency)) = self.observed() else { return };
         let started = &started;
         let event = match result {

@@ -5,9 +5,9 @@
 
 #[cfg(feature = "tracing")]
 use tracing::field::Empty;
-#[cfg(feature = "tracing")]
-pub(super) use tracing::{Span, error_span};
 
+#[cfg(feature = "tracing")]
+pub(super) use self::with_tracing::{Span, error_span};
 #[cfg(not(feature = "tracing"))]
 pub(super) use self::without_tracing::{Span, error_span};
 use crate::error::{CallError, Error, Outcome};
@@ -35,7 +35,7 @@ pub(crate) fn of_call(facts: &Facts<'_>, reference: Option<&str>, id: CallId) ->
 pub(crate) fn of_attempt(call: &Span, operation: OperationName, endpoint: &Endpoint, attempt: u32) -> Span {
     let span = error_span!(
         target: "payments",
-        parent: call,
+        parent: call.id(),
         "attempt",
         "otel.kind" = "client",
         "otel.name" = Empty,
@@ -108,6 +108,59 @@ pub(crate) fn drop_attempt(call: &Span, attempt: &Span, operation: OperationName
 
 fn error_type(error: &impl CallError) -> String {
     AttemptFailure::of(error).error_type(error.failed_call().http_status())
+}
+
+/// A panic of the subscriber must not lose the outcome of a payment. Without its span, a call has a disabled one.
+#[cfg(feature = "tracing")]
+mod with_tracing {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use tracing::field::Value;
+    use tracing::{Id, Span as TracingSpan};
+
+    fn caught<T>(call: impl FnOnce() -> T) -> Option<T> {
+        catch_unwind(AssertUnwindSafe(call)).ok()
+    }
+
+    struct CaughtDrop<T>(Option<T>);
+
+    impl<T> Drop for CaughtDrop<T> {
+        fn drop(&mut self) {
+            caught(|| drop(self.0.take()));
+        }
+    }
+
+    pub(crate) struct Span(CaughtDrop<TracingSpan>);
+
+    impl Span {
+        pub(crate) fn new(make: impl FnOnce() -> TracingSpan) -> Self {
+            Self(CaughtDrop(caught(make)))
+        }
+
+        pub(crate) fn id(&self) -> Option<Id> {
+            self.0.0.as_ref()?.id()
+        }
+
+        pub(crate) fn is_disabled(&self) -> bool {
+            self.0.0.as_ref().is_none_or(TracingSpan::is_disabled)
+        }
+
+        pub(crate) fn in_scope<T>(&self, of: impl FnOnce() -> T) -> T {
+            let _entered = CaughtDrop(self.0.0.as_ref().and_then(|span| caught(|| span.enter())));
+            of()
+        }
+
+        pub(crate) fn record(&self, field: &'static str, value: impl Value) {
+            caught(|| self.0.0.as_ref().map(|span| span.record(field, value)));
+        }
+    }
+
+    macro_rules! error_span {
+        ($($field:tt)*) => {
+            Span::new(|| tracing::error_span!($($field)*))
+        };
+    }
+    pub(crate) use error_span;
 }
 
 /// A span of no size, which is disabled.

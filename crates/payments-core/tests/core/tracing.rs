@@ -3,15 +3,19 @@
 #![cfg(feature = "tracing")]
 use std::fmt::{Debug, Write};
 use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
-use payments_core::{OperationName, TracingObserver};
+use payments_core::{AttemptAbandoned, AttemptFinished, Observer, OperationName, TracingObserver};
 use payments_fake::{FakeGateway, Fault, block_on};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::Interest;
 use tracing::{Event, Metadata, Subscriber, subscriber};
+use tracing_subscriber::layer::{self, Layer, SubscriberExt as _};
 
 /// Records every event as a line.
 #[derive(Clone, Default)]
@@ -134,4 +138,98 @@ fn a_dropped_payment_is_an_error_d22() {
         "{lines:#?}"
     );
     assert!(lines[1].contains("started_at=") && lines[1].contains("amount=10.50"), "{lines:#?}");
+}
+
+/// Panics at one callback.
+struct Panicking {
+    at: &'static str,
+    panics: Arc<AtomicU32>,
+}
+
+impl Panicking {
+    fn reached(&self, callback: &str) {
+        if callback == self.at {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            panic!("{callback}");
+        }
+    }
+}
+
+impl<S: Subscriber> Layer<S> for Panicking {
+    fn register_callsite(&self, _: &'static Metadata<'static>) -> Interest {
+        Interest::sometimes()
+    }
+
+    fn enabled(&self, _: &Metadata<'_>, _: layer::Context<'_, S>) -> bool {
+        self.reached("enabled");
+        true
+    }
+
+    fn on_new_span(&self, _: &Attributes<'_>, _: &Id, _: layer::Context<'_, S>) {
+        self.reached("on_new_span");
+    }
+
+    fn on_record(&self, _: &Id, _: &Record<'_>, _: layer::Context<'_, S>) {
+        self.reached("on_record");
+    }
+
+    fn on_event(&self, _: &Event<'_>, _: layer::Context<'_, S>) {
+        self.reached("on_event");
+    }
+
+    fn on_enter(&self, _: &Id, _: layer::Context<'_, S>) {
+        self.reached("on_enter");
+    }
+
+    fn on_exit(&self, _: &Id, _: layer::Context<'_, S>) {
+        self.reached("on_exit");
+    }
+
+    fn on_close(&self, _: Id, _: layer::Context<'_, S>) {
+        self.reached("on_close");
+    }
+}
+
+/// Counts the attempts that finished and those that were abandoned.
+#[derive(Clone, Default)]
+struct Ends([Arc<AtomicU32>; 2]);
+
+impl Observer for Ends {
+    fn attempt_finished(&self, _: &AttemptFinished<'_>) {
+        self.0[0].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn attempt_abandoned(&self, _: &AttemptAbandoned<'_>) {
+        self.0[1].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_layer_that_panics_does_not_lose_the_outcome() {
+    for at in ["enabled", "on_new_span", "on_record", "on_event", "on_enter", "on_exit", "on_close"] {
+        let (panics, ends, gateway) = (Arc::default(), Ends::default(), FakeGateway::new());
+        let layer = Panicking { at, panics: Arc::clone(&panics) };
+        let client = gateway.client_builder().observer((TracingObserver::new(), ends.clone())).build();
+        let ends = || ends.0.each_ref().map(|count| count.load(Ordering::Relaxed));
+        subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+            let charged = catch_unwind(AssertUnwindSafe(|| block_on(client.process_token(&payment()))));
+            assert!(charged.expect(at).is_ok(), "{at}");
+            assert_eq!(ends(), [1, 0], "{at}");
+            assert!(panics.swap(0, Ordering::Relaxed) > 0, "{at} is not reached");
+
+            let gate = gateway.gate(OperationName::TokenTransaction);
+            // A second panic during the unwinding would abort the process.
+            let dropped = catch_unwind(AssertUnwindSafe(|| {
+                let payment = payment();
+                let mut call = Box::pin(client.process_token(&payment));
+                assert!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+                panic!("on purpose");
+            }));
+            let panic = dropped.expect_err("it panics");
+            assert_eq!(panic.downcast_ref(), Some(&"on purpose"), "{at}");
+            assert_eq!(ends(), [1, 1], "{at}");
+            assert!(panics.load(Ordering::Relaxed) > 0, "{at} is not reached");
+            gate.release();
+        });
+    }
 }
