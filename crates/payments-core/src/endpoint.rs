@@ -1,9 +1,9 @@
 //! The address of the service and its API key.
 
 use std::borrow::Cow;
-use std::fmt;
 use std::net::Ipv6Addr;
 use std::sync::Arc;
+use std::{fmt, iter, mem};
 
 use bytes::Bytes;
 use http::uri::{InvalidUri, PathAndQuery};
@@ -26,6 +26,8 @@ pub struct Endpoint {
 #[derive(Clone)]
 struct Inner {
     api_key: ApiKey,
+    /// Earlier keys that somebody has put into the base URL.
+    keys_in_url: Vec<ApiKey>,
     base_url: String,
     /// The base URL, parsed.
     base: Uri,
@@ -71,8 +73,10 @@ impl Endpoint {
             .into());
         }
         let service = service(&server, path_prefix(&base), &api_key);
+        let keys_in_url = Vec::new();
         let base_url = base_url.into_owned();
-        let endpoint = Self { inner: Arc::new(Inner { api_key, base_url, base, server, service }) };
+        let endpoint =
+            Self { inner: Arc::new(Inner { api_key, keys_in_url, base_url, base, server, service }) };
         // The longest without an id: a URL can be too long.
         endpoint.uri(OperationName::TokenTransaction, "")?;
         Ok(endpoint)
@@ -102,7 +106,14 @@ impl Endpoint {
 
     /// The same address with another key of the same merchant.
     pub(crate) fn with_api_key(&self, api_key: ApiKey) -> Self {
-        Self { inner: Arc::new(Inner { api_key, ..Inner::clone(&self.inner) }) }
+        let mut inner = Inner::clone(&self.inner);
+        let earlier = mem::replace(&mut inner.api_key, api_key);
+        if contains_long_secret(&inner.base_url, &[earlier.expose()])
+            && !inner.keys_in_url.iter().any(|key| key.0 == earlier.0)
+        {
+            inner.keys_in_url.push(earlier);
+        }
+        Self { inner: Arc::new(inner) }
     }
 
     /// The same address for the merchant with this label, as in [`Client::for_merchant`](crate::Client::for_merchant).
@@ -125,14 +136,15 @@ impl Endpoint {
         if !(1..=64).contains(&label.len()) || !label.bytes().all(is_in_labels) {
             return Err(ConfigurationError::MerchantLabel.into());
         }
-        let keys = [api_key.expose(), self.inner.api_key.expose()];
-        if contains_long_secret(label, &keys) {
+        let mut endpoint = self.with_api_key(api_key);
+        let earlier = iter::once(self.inner.api_key.expose());
+        if contains_long_secret(label, &endpoint.keys().chain(earlier).collect::<Vec<_>>()) {
             return Err(ConfigurationError::MerchantLabelIsKey.into());
         }
         // A base URL has no `#`, so this is never the service of another base URL.
         let address = self.inner.service.split('#').next().unwrap_or_default();
-        let service = format!("{address}#{label}");
-        Ok(Self { inner: Arc::new(Inner { api_key, service, ..Inner::clone(&self.inner) }) })
+        Arc::make_mut(&mut endpoint.inner).service = format!("{address}#{label}");
+        Ok(endpoint)
     }
 
     /// The server, checked.
@@ -142,13 +154,22 @@ impl Endpoint {
 
     /// The path of the operation's requests, with a placeholder for an id, for spans and metrics.
     pub(crate) fn url_template(&self, operation: OperationName) -> String {
-        let prefix = without_key(path_prefix(&self.inner.base), &self.inner.api_key);
+        let prefix = self.without_keys(path_prefix(&self.inner.base));
         [&*prefix, operation.path_template()].concat()
     }
 
     /// The host of the server, for spans and metrics.
     pub(crate) fn shown_host(&self) -> Cow<'_, str> {
-        without_key(self.server().host(), &self.inner.api_key)
+        self.without_keys(self.server().host())
+    }
+
+    fn without_keys<'a>(&self, part: &'a str) -> Cow<'a, str> {
+        redact(part, &self.keys().collect::<Vec<_>>())
+    }
+
+    /// The key, and those that the base URL may show.
+    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+        iter::once(&self.inner.api_key).chain(&self.inner.keys_in_url).map(ApiKey::expose)
     }
 
     pub(crate) fn api_key(&self) -> &ApiKey {
@@ -168,8 +189,8 @@ impl Endpoint {
 
 impl fmt::Debug for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { api_key, base_url, base: _, server: _, service: _ } = &*self.inner;
-        let base_url = without_key(base_url, api_key);
+        let Inner { api_key, keys_in_url: _, base_url, base: _, server: _, service: _ } = &*self.inner;
+        let base_url = self.without_keys(base_url);
         f.debug_struct("Endpoint").field("base_url", &base_url).field("api_key", api_key).finish()
     }
 }

@@ -241,7 +241,8 @@ impl Client {
         });
         let (request, caller_headers) = built.map_err(|cause| call.exchange.failed(cause))?;
         let (server, operation) = (Ok(self.endpoint.server().clone()), call.exchange.facts.operation);
-        let request = TransportRequest { request, server, operation, deadlines, response_cap };
+        let endpoint = Some(self.endpoint.clone());
+        let request = TransportRequest { request, server, operation, deadlines, response_cap, endpoint };
         attempt.start(caller_headers);
         let mut sending = transport.send_boxed(request);
         let in_span = poll_fn(|context| attempt.span.in_scope(|| sending.as_mut().poll(context)));

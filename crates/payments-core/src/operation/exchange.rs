@@ -21,7 +21,7 @@ pub(crate) struct Exchange<'a> {
 
 impl<'a> Exchange<'a> {
     pub(crate) fn new(request: Request<'a>, endpoint: &'a Endpoint, call_id: Option<CallId>) -> Self {
-        let secrets = request.secrets(endpoint.api_key().expose());
+        let secrets = request.secrets(endpoint.keys());
         Self { request, endpoint, facts: request.facts(), secrets, call_id }
     }
 
@@ -72,6 +72,7 @@ impl<'a> Exchange<'a> {
             let meaning = received.meaning(false);
             FailedResponse::boxed(received, meaning)
         });
+        error.redact_source(&|text| self.secrets.redact(text));
         self.failed(Cause::Transport(error, response))
     }
 

@@ -72,16 +72,16 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// The secrets of a call with this key.
-    pub(super) fn secrets(self, api_key: &'a str) -> Secrets<'a> {
+    /// The secrets of a call with these keys.
+    pub(super) fn secrets(self, api_keys: impl Iterator<Item = &'a str>) -> Secrets<'a> {
         match self {
             Self::Card(payment) => {
                 let others = vec![payment.cvv().expose_secret(), payment.expiry().expose_secret()];
-                Secrets::new(api_key, Some(payment.card_number()), others, None)
+                Secrets::new(api_keys, Some(payment.card_number()), others, None)
             }
-            Self::Ach(payment) => Secrets::new(api_key, None, payment.secrets(), None),
-            Self::Token(payment) => Secrets::new(api_key, None, Vec::new(), Some(payment.token_id())),
-            _ => Secrets::new(api_key, None, Vec::new(), None),
+            Self::Ach(payment) => Secrets::new(api_keys, None, payment.secrets(), None),
+            Self::Token(payment) => Secrets::new(api_keys, None, Vec::new(), Some(payment.token_id())),
+            _ => Secrets::new(api_keys, None, Vec::new(), None),
         }
     }
 }

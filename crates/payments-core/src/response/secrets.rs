@@ -11,7 +11,7 @@ use payments_model::{CardNumber, TokenId, mask};
 /// copy.
 #[derive(Default)]
 pub(crate) struct Secrets<'a> {
-    /// The API key, the card number, the other secrets of the request, and its token.
+    /// The API keys, the card number, the other secrets of the request, and its token.
     all: Vec<&'a str>,
     /// How many of them, from the first, are replaced in the ids of a success.
     replaced_in_ids: usize,
@@ -21,7 +21,7 @@ pub(crate) struct Secrets<'a> {
 
 impl<'a> Secrets<'a> {
     pub(crate) fn new(
-        api_key: &'a str,
+        api_keys: impl Iterator<Item = &'a str>,
         card_number: Option<&'a CardNumber>,
         others: Vec<&'a str>,
         token: Option<&'a TokenId>,
@@ -32,7 +32,7 @@ impl<'a> Secrets<'a> {
             token.len() >= MIN_DISTINCTIVE_BYTES || has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic)
         };
         let mut all = Vec::with_capacity(others.len() + 3);
-        all.push(api_key);
+        all.extend(api_keys);
         all.extend(card_number.map(CardNumber::expose_secret));
         let replaced_in_ids = all.len();
         all.extend(others);
@@ -59,6 +59,11 @@ impl<'a> Secrets<'a> {
     /// count.
     pub(crate) fn are_in(&self, text: &str) -> bool {
         contains_long_secret(text, &self.all[..self.hidden_in_ids])
+    }
+
+    /// The text without the secrets that [are in](Self::are_in) it.
+    pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        redact(text, &self.all[..self.hidden_in_ids])
     }
 
     /// Returns the text [masked](mask), on one line and cut to this length.

@@ -1,10 +1,11 @@
+use std::borrow::Cow;
 use std::error::Error as StdError;
 use std::fmt;
 
 use http::StatusCode;
 use thiserror::Error;
 
-use super::evidence::ClientCertificateAlert;
+use super::evidence::{ClientCertificateAlert, causes};
 use super::response::TransportResponse;
 
 /// How far a request provably got. It alone decides the outcome that the caller sees.
@@ -192,6 +193,23 @@ impl TransportError {
     pub(crate) fn take_partial(&mut self) -> Option<Box<TransportResponse>> {
         self.partial.take()
     }
+
+    /// Replaces the texts of the underlying errors if one of them shows what `redact` removes, such as a key in the name of the host.
+    pub(crate) fn redact_source(&mut self, redact: &dyn Fn(&str) -> Cow<'_, str>) {
+        let Some(source) = self.source.take() else { return };
+        let is_shown = causes(&*source)
+            .map(ToString::to_string)
+            .chain([format!("{source:?}")])
+            .any(|text| matches!(redact(&text), Cow::Owned(_)));
+        self.source = Some(match source.downcast::<Alert>() {
+            Ok(alert) if is_shown => {
+                Box::new(Alert { source: Redacted::boxed(&*alert.source, redact), ..*alert })
+            }
+            Ok(alert) => alert,
+            Err(source) if is_shown => Redacted::boxed(&*source, redact),
+            Err(source) => source,
+        });
+    }
 }
 
 /// The number of this alert (RFC 8446, section 6).
@@ -203,6 +221,24 @@ const INTERNAL_ERROR: u8 = 80;
 struct Alert {
     alert: ClientCertificateAlert,
     source: Box<dyn StdError + Send + Sync>,
+}
+
+/// The text of an underlying error, and of its causes.
+#[derive(Debug, Error)]
+#[error("{text}")]
+struct Redacted {
+    text: String,
+    source: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+impl Redacted {
+    fn boxed(
+        error: &(dyn StdError + 'static),
+        redact: &dyn Fn(&str) -> Cow<'_, str>,
+    ) -> Box<dyn StdError + Send + Sync> {
+        let source = error.source().map(|source| Self::boxed(source, redact));
+        Box::new(Self { text: redact(&error.to_string()).into_owned(), source })
+    }
 }
 
 /// The end of the message: how far the request got, unless the kind implies it.

@@ -2,12 +2,13 @@ use std::fmt;
 
 use bytes::Bytes;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderValue, Method, Uri};
+use http::{HeaderMap, Method, Uri};
 use payments_model::unversioned::redact;
 
 use super::deadlines::Deadlines;
 use super::error::{TransportError, TransportErrorKind};
 use super::server_address::{InvalidServerAddress, ServerAddress};
+use crate::Endpoint;
 use crate::operation::OperationName;
 
 /// One request, ready to be sent once, with its deadlines and its response cap.
@@ -20,6 +21,8 @@ pub struct TransportRequest {
     pub(crate) operation: OperationName,
     pub(crate) deadlines: Deadlines,
     pub(crate) response_cap: usize,
+    /// Of a client: it knows the keys that the URI may show.
+    pub(crate) endpoint: Option<Endpoint>,
 }
 
 impl TransportRequest {
@@ -34,7 +37,7 @@ impl TransportRequest {
         response_cap: usize,
     ) -> Self {
         let server = ServerAddress::of(request.uri());
-        Self { request, server, operation, deadlines, response_cap }
+        Self { request, server, operation, deadlines, response_cap, endpoint: None }
     }
 
     /// The HTTP method, `POST` or `GET`.
@@ -94,12 +97,12 @@ impl TransportRequest {
 
 impl fmt::Debug for TransportRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { request, server: _, operation, deadlines, response_cap } = self;
-        let api_key = request.headers().get(AUTHORIZATION).map(HeaderValue::to_str);
-        let api_key = api_key.and_then(Result::ok).unwrap_or_default();
+        let Self { request, server: _, operation, deadlines, response_cap, endpoint } = self;
+        let api_key = request.headers().get(AUTHORIZATION).and_then(|key| key.to_str().ok());
+        let keys: Vec<_> = endpoint.iter().flat_map(Endpoint::keys).chain(api_key).collect();
         f.debug_struct("TransportRequest")
             .field("method", request.method())
-            .field("uri", &format_args!("{}", redact(&request.uri().to_string(), &[api_key])))
+            .field("uri", &format_args!("{}", redact(&request.uri().to_string(), &keys)))
             .field("operation", operation)
             .field("deadlines", deadlines)
             .field("response_cap", response_cap)

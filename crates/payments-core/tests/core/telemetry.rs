@@ -2,8 +2,12 @@
 
 #![cfg(all(feature = "tracing", feature = "opentelemetry"))]
 use std::collections::BTreeMap;
+use std::error::Error as _;
+use std::fmt::Write as _;
 use std::future::Future;
+use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 use std::task::{Context, Waker};
 
 use http::StatusCode;
@@ -17,10 +21,13 @@ use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMete
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracerProvider, SpanData};
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType,
+    Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
 use payments_core::unversioned::MeterObserver;
-use payments_core::{ApiKey, Client, Endpoint, OperationName};
+use payments_core::{
+    ApiKey, Client, Endpoint, OperationName, Transport, TransportError, TransportErrorKind, TransportRequest,
+    TransportResponse,
+};
 use payments_fake::{FakeGateway, Fault, block_on};
 use tracing_subscriber::layer::SubscriberExt as _;
 
@@ -178,6 +185,52 @@ fn no_span_or_metric_has_a_key_of_the_base_url_d25_d62() {
         "{shown}"
     );
     assert!(!shown.contains("canary"), "{shown}");
+}
+
+/// Answers a payment with an error that repeats the address, and does not reach the server with a void.
+#[derive(Clone, Default)]
+struct Repeating(Arc<Mutex<String>>);
+
+impl Transport for Repeating {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        write!(self.0.lock().unwrap(), "{request:?}").unwrap();
+        let server = request.server()?;
+        if request.operation() == OperationName::Void {
+            let source = io::Error::other(format!("no connection to {server}"));
+            return Err(TransportError::not_processed(TransportErrorKind::Connect).with_source(source));
+        }
+        let body = format!(r#"{{"message":"bad request error: no route for {}"}}"#, request.uri());
+        let response = http::Response::builder().status(400).body(body.into());
+        Ok(response.expect("a valid response").into())
+    }
+}
+
+#[test]
+fn an_earlier_key_of_the_base_url_is_in_no_text_d25_d62() {
+    let key = |text| ApiKey::new(text).unwrap();
+    for at in ["https://pay.example.com/sk_canary_7Qz/v1", "https://sk_canary_7Qz.example.com/v1"] {
+        let shown = Repeating::default();
+        let spans = recorded(|gateway| {
+            let endpoint = Endpoint::new(at, key("sk_canary_7Qz")).unwrap();
+            let first = Client::builder(endpoint, shown.clone(), gateway.clock().clone()).build();
+            let rotated = first.with_api_key(key("second_key_1"));
+            let merchant = rotated.for_merchant("books", key("third_key_1")).unwrap();
+            for client in [first, rotated, merchant] {
+                let refused = block_on(client.process_token(&payment("a"))).unwrap_err();
+                assert!(refused.reason().unwrap().contains("[redacted]"), "{refused}");
+                let void = Void::new("txn_1".parse().unwrap());
+                let unreached = block_on(client.void(&void)).unwrap_err();
+                let call = refused.failed_call();
+                let texts = (call.reason(), call.body_snippet(), unreached.source());
+                let mut shown = shown.0.lock().unwrap();
+                write!(shown, "{client:?} {refused:#} {refused:?} {unreached:#} {unreached:?} {texts:?}")
+                    .unwrap();
+            }
+        });
+        let shown = format!("{spans:?} {}", shown.0.lock().unwrap());
+        assert!(shown.contains("no connection to"), "{shown}");
+        assert!(!shown.contains("canary"), "{at}: {shown}");
+    }
 }
 
 #[test]
