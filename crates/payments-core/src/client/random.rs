@@ -1,5 +1,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 
+use crate::transport::ProcessId;
+
 /// A source of random numbers. They vary the pauses between a lookup's attempts, so that many clients do not retry at once, and
 /// become the [ids of calls](crate::CallId).
 pub trait RandomSource: Send + Sync + 'static {
@@ -13,7 +15,8 @@ pub(crate) struct SystemRandom;
 
 impl RandomSource for SystemRandom {
     fn next(&self) -> u64 {
-        RandomState::new().hash_one(0_u8)
+        // A forked process has a copy of its parent's keys.
+        RandomState::new().hash_one(ProcessId::current().to_bits())
     }
 }
 

@@ -92,6 +92,19 @@ fn parent_and_child_each_get_their_own_responses_d51() {
     }
 }
 
+#[test]
+fn parent_and_children_have_their_own_call_ids() {
+    let client = Server::start().client(UreqTransport::builder());
+    let call_id = || {
+        let found = client.transaction(&"txn_1".parse().unwrap()).unwrap();
+        found.call_id().unwrap().to_string()
+    };
+    call_id();
+    let children = [Child::start(call_id), Child::start(call_id)].map(Child::wait);
+    assert_ne!(children[0], children[1]);
+    assert!(!children.contains(&call_id()));
+}
+
 /// A server that serves lookups, and remembers what each connection received, and whether it ended.
 struct Server {
     address: SocketAddr,
