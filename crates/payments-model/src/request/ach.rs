@@ -7,11 +7,12 @@ use serde_json::value::RawValue;
 use zeroize::Zeroizing;
 
 use super::body::{Body, Object, check_size, secret_json};
-use super::check::{Check, REPEATED};
+use super::check::{Check, PADDED, REPEATED};
 use super::draft::{CardDraft, PaymentDraft};
 use super::members::from_json;
 use super::payment::{Payment, payment_accessors, payment_setters};
 use super::{Billing, ConvenienceFee, Payer, RequestMembers, Shipping, SuggestedMode, TransactionType};
+use crate::id::{is_blank, shows_nothing};
 use crate::json::{Json, MAX_DEPTH};
 use crate::secret::SecretText;
 use crate::violation::printable_field_name;
@@ -136,10 +137,14 @@ fn check_account(given: Vec<(String, SecretText)>, check: &mut Check) -> Vec<Acc
     let mut seen = HashSet::new();
     let mut account = Vec::with_capacity(given.len());
     for (name, json) in given {
-        let rule = if name.trim().is_empty() {
+        let rule = if is_blank(&name) {
             "must have a name that is not blank"
         } else if is_of_interface(&name) {
             "must have another name: this one belongs to a field of the interface"
+        } else if is_of_interface(
+            &name.replace(|letter: char| shows_nothing(letter) || letter.is_control(), ""),
+        ) {
+            PADDED
         } else if !seen.insert(name.clone()) {
             REPEATED
         } else if let Some(secrets) = secrets_in(&json) {
@@ -179,7 +184,7 @@ impl<'a> AchTransactionBuilder<'a> {
     /// Adds one account field. Its value is sent verbatim as a JSON string.
     ///
     /// [`build`](Self::build) refuses a name that is blank, is used twice, or is the name of a field of the interface. It
-    /// ignores case, because some services do and would read `amount` as `Amount`.
+    /// ignores case, white space and invisible characters, because some services do and would read `amount` as `Amount`.
     pub fn account_field(mut self, name: impl Into<String>, text: impl AsRef<str>) -> Self {
         self.account.push((name.into(), secret_json(text.as_ref())));
         self

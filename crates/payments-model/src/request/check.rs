@@ -47,7 +47,7 @@ impl Check {
         self.0.extend(members.iter().map(|(name, _)| {
             let trimmed = name.trim();
             let rule = if trimmed != name && known.iter().any(|names| names.contains(&trimmed)) {
-                "has white space around the name of a field: remove it"
+                PADDED
             } else {
                 "is not a field of this request: fix the name or remove the field"
             };
@@ -61,6 +61,7 @@ impl Check {
     }
 }
 
+pub(super) const PADDED: Rule = "has white space around the name of a field: remove it";
 pub(super) const REPEATED: Rule = "must appear only once";
 
 /// The rule for required texts, and for the reference that a person searches by.

@@ -612,9 +612,26 @@ fn account_fields_must_not_collide_with_the_interface_d39() {
                 [format!("{name}: must have another name: this one belongs to a field of the interface")]
             );
         }
+        // Whoever writes one means the field, which would otherwise have its default.
+        for name in [
+            format!("{} ", row.name),
+            format!("\t{}", row.name.to_lowercase()),
+            format!("{}\u{200b}", row.name),
+            format!("{}\u{a0}{}", &row.name[..2], &row.name[2..]),
+            format!("{}\0", row.name),
+        ] {
+            let expected = [format!("{name:?}: has white space around the name of a field: remove it")];
+            assert_eq!(violations(ach().account_field(&*name, "1").build()), expected);
+            let mut document =
+                serde_json::from_slice::<Value>(ach().build().unwrap().to_json().as_ref()).unwrap();
+            document[&name] = json!("1");
+            assert_eq!(violations(AchTransaction::from_json(document.to_string().as_bytes())), expected);
+        }
     }
     assert_eq!(fields(ach().account_field("Konto", "1").account_field("Konto", "1").build()), ["Konto"]);
-    assert_eq!(fields(ach().account_field(" ", "1").build()), ["\" \""]);
+    for blank in [" ", "\u{200b}"] {
+        assert_eq!(fields(ach().account_field(blank, "1").build()), [format!("{blank:?}")]);
+    }
 
     let document = with(card_document(), "SuggestedMode", json!("ACH"));
     assert_eq!(fields(AchTransaction::from_json(&document)), ["CardNumber", "Cvv", "ExpiryDate"]);
