@@ -181,15 +181,15 @@ impl Change {
 
     /// Whether it allows a rejected key to be sent again, now or by the next call after its rejection, so that it matters whether the
     /// row was last written before a person accepted that later entries are lost: see
-    /// [`decide_after_loss`](Self::decide_after_loss). A person who decides about it anew does: that row would be written after
-    /// the loss, and what they say is about an attempt from before it.
+    /// [`decide_after_loss`](Self::decide_after_loss). A person who decides about it anew does, whatever they say: that row would
+    /// be written after the loss, and what they say is about an attempt from before it.
     pub fn needs_later_entries(&self, found: &Intent) -> bool {
         let is_rejected = match &found.state {
             IntentState::Rejected(_) => true,
             IntentState::NotProcessed(failure) => failure.is_reopened(),
             _ => false,
         };
-        is_rejected && self.allows_another_attempt()
+        is_rejected && (self.allows_another_attempt() || self.resolution().is_some())
     }
 
     /// Whether a call may send the key after this.
@@ -318,19 +318,25 @@ impl Change {
     }
 
     /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
-    /// again in that time: what [needs them](Self::needs_later_entries) makes it unknown and does not begin.
+    /// again in that time: what [needs them](Self::needs_later_entries) makes it unknown and does not begin. A transaction that a
+    /// person has found is recorded, with the loss, so that the key becomes unknown if they take it back.
     pub fn decide_after_loss(
         &self,
         found: Option<&Intent>,
         lost_since: Option<SystemTime>,
     ) -> Option<Intent> {
-        let written = self.decide(found)?;
-        match (found, lost_since) {
-            (Some(found), Some(since)) if self.needs_later_entries(found) => {
-                Some(self.unknown(found, since, None).with_short_history())
+        let mut written = self.decide(found)?;
+        if let (Some(found), Some(since)) = (found, lost_since)
+            && self.needs_later_entries(found)
+        {
+            let unknown = self.unknown(found, since, None);
+            if self.allows_another_attempt() {
+                written = unknown;
+            } else {
+                written.events.extend(unknown.events.last().cloned());
             }
-            _ => Some(written),
         }
+        Some(written.with_short_history())
     }
 
     /// The row of a new attempt, if it may begin.
@@ -436,6 +442,11 @@ impl Change {
         }
         if let Some(refusal) = found.refusal_of(&said.resolution) {
             return Err(refusal);
+        }
+        if let Some(since) = found.lost_when_found()
+            && self.allows_another_attempt()
+        {
+            return Ok(self.unknown(found, since, None));
         }
         let mut resolved = self.changed(found, None);
         resolved.resolve(&said.resolution, self.at);

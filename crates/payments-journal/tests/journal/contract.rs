@@ -74,6 +74,7 @@ macro_rules! tests {
             one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
             rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
+            found_transaction_does_not_hide_that_later_entries_are_lost_d49
             summary_has_exact_sums_of_every_state
             service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47
             forgotten_service_leaves_no_key_d47
@@ -1196,4 +1197,56 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     assert_eq!(state(apply(&other, again("named")).await), Some(StateName::Sending));
     reject("later").await;
     assert_eq!(state(apply(&other, again("later")).await), Some(StateName::Sending));
+}
+
+/// A person names a wrong transaction and takes it back. Neither is about the lost time.
+pub(crate) async fn found_transaction_does_not_hide_that_later_entries_are_lost_d49<P: Place>(place: P) {
+    let (store, other) = (place.open().await, place.open().await);
+    let state = |applied: Applied| applied.written().map(|written| written.state);
+    let unknown = Some(IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+    let found = |id: &str| Resolution::processed(transaction(id), "ada");
+    let decisions = [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")];
+    let rejections = ["by the service", "by a person", "reopened"];
+    let mut keys = Vec::new();
+    for (number, rejection) in rejections.iter().enumerate() {
+        for (taken_back, decision) in decisions.iter().enumerate() {
+            let text = format!("{number}-{taken_back}");
+            if *rejection == "by a person" {
+                self::unknown(&text, token_request(1), &store).await;
+                resolve(&store, &text, Resolution::rejected(None, "grace")).await;
+            } else {
+                charged(&store, &text, Ending::Rejected(failure("rejected"))).await;
+            }
+            if *rejection == "reopened" {
+                apply(&store, Change::reopen(key(&text), None, "ada", None, at(5))).await;
+            }
+            keys.push((text, decision.clone()));
+        }
+    }
+    // Nothing is lost yet.
+    charged(&store, "before", Ending::Rejected(failure("rejected"))).await;
+    resolve(&store, "before", found("txn_before")).await;
+    store.accept_history("ada", Some(0), at(3)).await.unwrap();
+    for (text, decision) in keys {
+        for round in ["", "-again"] {
+            let id = format!("txn_{text}{round}");
+            let written = resolve(&other, &text, found(&id)).await.written().unwrap();
+            assert_eq!(written.processed_as(), Some(&transaction(&id)));
+        }
+        assert_eq!(state(resolve(&other, &text, decision.clone()).await), unknown, "{text}");
+        assert_eq!(state(apply(&other, begin_again(&text, &other, 10_50)).await), None, "{text}");
+        // Now the person knows of the loss, and may be wrong again.
+        resolve(&other, &text, found("txn_wrong")).await;
+        let decided = resolve(&other, &text, decision).await.written().unwrap();
+        let begun = apply(&other, begin_again(&text, &other, 10_50)).await;
+        assert_eq!(state(begun), Some(IntentState::Sending), "{decided:?}");
+        assert!(
+            decided
+                .history()
+                .iter()
+                .any(|it| matches!(it, HistoryEvent::Lost { since, .. } if *since == at(3)))
+        );
+    }
+    let decided = resolve(&other, "before", Resolution::not_processed("ada")).await;
+    assert_eq!(state(decided).map(|state| state.name()), Some(StateName::Resolved));
 }
