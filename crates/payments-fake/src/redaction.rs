@@ -64,7 +64,7 @@ impl<'a> Redaction<'a> {
         let shown = headers.iter().map(|(name, value)| {
             let shown = match self.text(&lossy(value)) {
                 _ if value.is_sensitive() || has_secret_name(name) => Ok(REDACTED),
-                Cow::Owned(shown) if !self.is_random_id(value) => HeaderValue::try_from(shown),
+                Cow::Owned(shown) if !self.is_random_id(name, value) => HeaderValue::try_from(shown),
                 _ => HeaderValue::from_bytes(value.as_bytes()),
             };
             (self.header_name(name), shown.unwrap_or(REDACTED))
@@ -76,13 +76,14 @@ impl<'a> Redaction<'a> {
         redacted
     }
 
-    /// Whether the value has the form of a random identifier, such as a `traceparent`. One in some hundred contains digits that
-    /// look like a card number, and a test compares it with the identifier that was sent.
-    fn is_random_id(&self, value: &HeaderValue) -> bool {
+    /// Whether the value has the form of a random identifier, such as a `traceparent`, under a name of one. One in some hundred
+    /// contains digits that look like a card number, and a test compares it with the identifier that was sent.
+    fn is_random_id(&self, name: &HeaderName, value: &HeaderValue) -> bool {
         let Ok(id) = value.to_str() else { return false };
         let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
         let lengths: Vec<_> = id.split('-').map(str::len).collect();
-        RANDOM_IDS.contains(&&*lengths)
+        ID_HEADERS.contains(&name.as_str())
+            && RANDOM_IDS.contains(&&*lengths)
             && id.bytes().all(|byte| is_hex(byte) || byte == b'-')
             && id.bytes().any(|byte| byte.is_ascii_lowercase())
             && !self.keys.iter().any(|key| id.contains(key))
@@ -169,6 +170,10 @@ const REDACTED_JSON: &str = r#""[redacted]""#;
 /// How many hexadecimal digits stand between the dashes of a `traceparent`, of a UUID and of a trace's or a call's identifier.
 const RANDOM_IDS: [&[usize]; 4] = [&[2, 32, 16, 2], &[8, 4, 4, 4, 12], &[32], &[16]];
 
+/// Headers with a random identifier. Under another name, digits that look like a card number may be one.
+const ID_HEADERS: [&str; 6] =
+    ["traceparent", "x-request-id", "request-id", "x-correlation-id", "x-b3-traceid", "x-b3-spanid"];
+
 /// For a name that cannot be shown.
 const REDACTED_NAME: HeaderName = HeaderName::from_static("redacted");
 
@@ -234,25 +239,29 @@ mod tests {
     #[test]
     fn a_random_id_keeps_digits_that_look_like_a_card_number() {
         let redaction = Redaction::of(&[], Some(&KEY));
-        let shown = |value| {
-            let sent = HeaderMap::from_iter([(
-                HeaderName::from_static("traceparent"),
-                HeaderValue::from_static(value),
-            )]);
-            redaction.headers(&sent)["traceparent"].to_str().unwrap().to_owned()
+        let shown = |name, value| {
+            let sent =
+                HeaderMap::from_iter([(HeaderName::from_static(name), HeaderValue::from_static(value))]);
+            redaction.headers(&sent)[name].to_str().unwrap().to_owned()
         };
-        for id in [
-            "00-2b770e962a6e2423008948863ebf383b-5596bb807342c7ee-01",
-            "a4242424-2424-4242-8242-42424242424b",
-            "2b770e962a6e2423008948863ebf383b",
-            "a4242424242424ab",
+        for (name, id) in [
+            ("traceparent", "00-2b770e962a6e2423008948863ebf383b-5596bb807342c7ee-01"),
+            ("x-request-id", "a4242424-2424-4242-8242-42424242424b"),
+            ("request-id", "2b770e962a6e2423008948863ebf383b"),
+            ("x-correlation-id", "2b770e962a6e2423008948863ebf383b"),
+            ("x-b3-traceid", "2b770e962a6e2423008948863ebf383b"),
+            ("x-b3-spanid", "a378282246310005"),
         ] {
-            assert_eq!(shown(id), id);
+            assert_eq!(shown(name, id), id);
+            // Under any other name it may be a card number.
+            assert_ne!(shown("x-order", id), id);
         }
-        for (number, masked) in
-            [("4242424242424242", "************4242"), ("a4242424242424242b", "a************4242b")]
-        {
-            assert_eq!(shown(number), masked);
+        for (name, number, masked) in [
+            ("x-request-id", "4242424242424242", "************4242"),
+            ("x-request-id", "a4242424242424242b", "a************4242b"),
+            ("x-order", "a378282246310005", "a***********0005"),
+        ] {
+            assert_eq!(shown(name, number), masked);
         }
         let key = HeaderValue::from_static("0e962a6e2423008948863ebf");
         let sent = HeaderMap::from_iter([(
