@@ -29,7 +29,7 @@ use crate::{RecordedRequest, Reply, block_on};
 /// | stalled, or a response after the deadline | `Timeout`, unknown |
 /// | truncated | `BodyTruncated`, answered, with the part that arrived |
 /// | dripping beyond the deadline | `Timeout`, answered, with the part that arrived |
-/// | a body over the cap, whole or truncated | `BodyTooLarge`, answered, with the part within the cap |
+/// | a body over the cap, whole, truncated or dripping | `BodyTooLarge`, answered, with the part within the cap |
 #[derive(Clone)]
 pub struct FakeTransport {
     peer: Peer,
@@ -93,7 +93,11 @@ impl FakeTransport {
                 *partial = Some(cut(&response, 0));
                 for start in (0..sent).step_by(bytes.get()) {
                     self.timer.sleep(every).await;
-                    *partial = Some(cut(&response, sent.min(start.saturating_add(bytes.get()))));
+                    let arrived = sent.min(start.saturating_add(bytes.get()));
+                    if arrived > cap {
+                        return Ok(response);
+                    }
+                    *partial = Some(cut(&response, arrived));
                 }
                 if complete { Ok(response) } else { pending().await }
             }
@@ -125,9 +129,7 @@ impl Transport for FakeTransport {
             }
             (Some(Ok(response)), _) => Ok(response.into()),
             (Some(Err(error)), _) => Err(error),
-            (None, Some(partial)) => {
-                Err(TransportError::answered(TransportErrorKind::Timeout, cut(&partial, cap)))
-            }
+            (None, Some(partial)) => Err(TransportError::answered(TransportErrorKind::Timeout, partial)),
             (None, None) => Err(TransportError::unknown(TransportErrorKind::Timeout)),
         }
     }

@@ -236,6 +236,15 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
         let error = block_on(client.process_card(&sale())).unwrap_err();
         assert_eq!(error.failed_call().transport_error().map(TransportError::kind), Some(kind));
     }
+    // So is a dripping one, as soon as the piece has arrived that exceeds it.
+    for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
+        gateway.arm(on_payments().at(phase).drip(40, PAUSE));
+        let begun = gateway.clock().elapsed();
+        let error = block_on(client.process_card(&sale())).unwrap_err();
+        let reported = error.failed_call().transport_error().map(TransportError::kind);
+        assert_eq!((error.outcome(), reported), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
+        assert_eq!(gateway.clock().elapsed(), begun + PAUSE * 3, "{phase:?}");
+    }
 }
 
 const UNFIRED: &str = "armed faults that never fired, so the test did not test them:\n  \
