@@ -21,7 +21,7 @@ use crate::randomness::Randomness;
 use crate::redaction::Redaction;
 use crate::request::{Action, ParsedRequest};
 use crate::settings::Settings;
-use crate::store::{Effect, INVALID_TRANSACTION_ID, Store};
+use crate::store::{Effect, INVALID_TRANSACTION_ID, LateEffect, Store};
 use crate::test_values::{self, TestEffect, TestField, TestValue};
 use crate::transaction::COUNTRY_ID;
 use crate::{
@@ -56,6 +56,7 @@ pub(crate) fn decide(
     request: &ParsedRequest,
     settings: &Settings,
     stores: &[Store],
+    late: &[LateEffect],
     randomness: &mut Randomness,
 ) -> Decision {
     let redaction = Redaction::of(&settings.api_keys, request.api_key.as_ref());
@@ -69,7 +70,7 @@ pub(crate) fn decide(
         return Decision::refused(&refusal, &redaction);
     };
     let (store, choices) = (&stores[tenant], &settings.choices);
-    let mut decider = Decider { now, choices, redaction, tenant, store, randomness };
+    let mut decider = Decider { now, choices, redaction, tenant, store, late, randomness };
     match action {
         Action::Transaction(payment, account) => decider.transaction(payment, *account),
         Action::TokenTransaction(payment) => decider.token(payment),
@@ -88,6 +89,7 @@ struct Decider<'a> {
     redaction: Redaction<'a>,
     tenant: usize,
     store: &'a Store,
+    late: &'a [LateEffect],
     randomness: &'a mut Randomness,
 }
 
@@ -204,7 +206,9 @@ impl Decider<'_> {
             (stored.gateway_customer_id.as_str(), stored.card.clone(), approval)
         } else {
             let row = TestValue::find(TestField::TokenId, id.as_str())?;
-            let mut charges = self.store.transactions.values().filter(|entry| entry.is_charge_of(id));
+            let late = self.late.iter().filter_map(|late| late.payment_of(self.tenant));
+            let payments = self.store.transactions.values().map(|entry| &**entry).chain(late);
+            let mut charges = payments.filter(|entry| entry.is_charge_of(id));
             let approval = match row.effect {
                 TestEffect::Removed => return None,
                 TestEffect::Declines => Err(row.result),

@@ -25,7 +25,7 @@ use crate::recorded_request::{Done, OpenRecord, RecordedRequest, RequestLog};
 use crate::redaction::Redaction;
 use crate::request::ParsedRequest;
 use crate::settings::Settings;
-use crate::store::{Effect, Store};
+use crate::store::{LateEffect, Store};
 use crate::{Fault, Fixtures, Reply, RequestEffect};
 
 /// What every handle of a gateway, its transports, its tenants and its servers share.
@@ -96,7 +96,8 @@ impl GatewayCore {
         let mut state = self.state();
         // Kept only if the request is processed now: one that never arrives or has to wait draws no numbers.
         let mut randomness = state.randomness.clone();
-        let decision = decision::decide(now, &request, &self.settings, &state.stores, &mut randomness);
+        let decision =
+            decision::decide(now, &request, &self.settings, &state.stores, &state.late, &mut randomness);
         let fault = request.operation.and_then(|operation| {
             let is_refused =
                 operation.moves_money() && matches!(decision.consequence, Consequence::Refuse(_));
@@ -126,8 +127,8 @@ impl GatewayCore {
         if state.epoch != epoch {
             return (Reply::Closed, record);
         }
-        let GatewayState { stores, randomness, .. } = &mut *state;
-        let decision = decision::decide(now, &request, &self.settings, stores, randomness);
+        let GatewayState { stores, late, randomness, .. } = &mut *state;
+        let decision = decision::decide(now, &request, &self.settings, stores, late, randomness);
         (state.apply(now, decision, &record, None), record)
     }
 
@@ -206,13 +207,6 @@ pub(crate) struct GatewayState {
     late: Vec<LateEffect>,
     /// The number of resets.
     pub(crate) epoch: u64,
-}
-
-/// An effect that a fault holds back.
-struct LateEffect {
-    record: OpenRecord,
-    tenant: usize,
-    effect: Effect,
 }
 
 impl GatewayState {

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use payments_model::{CustomerId, CustomerRecord, TokenId, TransactionId};
 
 use crate::fixtures::FixturesDocument;
-use crate::recorded_request::Done;
+use crate::recorded_request::{Done, OpenRecord};
 use crate::{LedgerEntry, RequestEffect, StoredToken};
 
 /// The records of one tenant, each list in the order of its commits. It changes only by committing an [`Effect`] and by
@@ -34,6 +34,23 @@ pub(crate) enum Effect {
         /// The void's own entry, if it has one.
         entry: Option<Box<LedgerEntry>>,
     },
+}
+
+/// An effect that a fault holds back.
+pub(crate) struct LateEffect {
+    pub(crate) record: OpenRecord,
+    pub(crate) tenant: usize,
+    pub(crate) effect: Effect,
+}
+
+impl LateEffect {
+    /// The entry of a payment of this tenant.
+    pub(crate) fn payment_of(&self, tenant: usize) -> Option<&LedgerEntry> {
+        match &self.effect {
+            Effect::Payment { entry, .. } if self.tenant == tenant => Some(entry),
+            _ => None,
+        }
+    }
 }
 
 impl Effect {

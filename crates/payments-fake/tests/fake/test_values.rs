@@ -5,7 +5,7 @@ use payments_core::model::{
     AchTransaction, ConvenienceFee, Payer, TokenTransaction, TransactionId, TransactionRecord,
     TransactionType,
 };
-use payments_core::{Error, Outcome, Success};
+use payments_core::{Error, OperationName, Outcome, Success};
 use payments_fake::test_values::{
     DECLINED, DECLINED_AS_TOKEN, INVALID_POSTAL_CODE, TEST_VALUES, TestEffect, TestField, TestValue, VISA,
 };
@@ -113,6 +113,23 @@ fn one_token_approves_twice_and_then_declines() {
     gateway.ledger().assert_charged_total(payments_core::model::Amount::from_cents(21_00));
 }
 
+#[test]
+fn a_charge_that_is_late_counts_as_one_of_two() {
+    for late in 0..=3 {
+        let gateway = FakeGateway::new();
+        if late > 0 {
+            gateway.arm(Fault::on(OperationName::TokenTransaction).late().close().times(late));
+        }
+        for _ in 0..3 {
+            let _ = charge_token(&gateway, "tok_then_declined");
+        }
+        gateway.deliver_late();
+        let ledger = gateway.ledger();
+        let approved = ledger.entries().iter().filter(|entry| entry.state == EntryState::Approved);
+        assert_eq!(approved.count(), 2, "{late} late");
+    }
+}
+
 /// Pays with a card and asks for a token.
 fn pay_for_a_token(gateway: &FakeGateway, number: &str) -> Result<Success<TransactionRecord>, Error> {
     block_on(gateway.client().process_card(&card(number).payment_tokenization(true).build().unwrap()))
@@ -170,7 +187,7 @@ fn a_decline_shape_is_parsed_from_its_name() {
 
 #[test]
 fn precedence_is_fault_then_card_then_postal_code_then_approval() {
-    let gateway = armed(Fault::on(payments_core::OperationName::Transaction).before_commit().garbage());
+    let gateway = armed(Fault::on(OperationName::Transaction).before_commit().garbage());
     let reason = |number, postal_code| {
         let payer = Payer { postal_code, ..PAYER };
         let payment = payment(number, TransactionType::Sale, payer).build().unwrap();
