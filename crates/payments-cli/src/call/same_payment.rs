@@ -186,6 +186,14 @@ impl EarlierCharges {
         Self { service: service.into(), intents: HashMap::new(), by_name: HashMap::new() }
     }
 
+    pub(crate) fn service(&self) -> &str {
+        &self.service
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.intents.is_empty()
+    }
+
     /// Adds a charge, or what has become of it.
     pub(crate) fn add(&mut self, intent: Intent) {
         if !intent.is_of(&self.service) {
@@ -203,12 +211,26 @@ impl EarlierCharges {
 
     /// Why a payment with this key is not sent, if one of them is the same, and what to do about it.
     pub(crate) fn same_as(&self, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
-        if self.intents.is_empty() {
+        self.find(key, payment, |other| why_not_sent(other, &self.service, key, payment))
+    }
+
+    /// The same, only if the outcome of that charge is open: two rows of a file may have keys that are much alike.
+    pub(crate) fn open_as(&self, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
+        self.find(key, payment, |other| open(other, payment).filter(|_| other.key != *key))
+    }
+
+    fn find<T>(
+        &self,
+        key: &IntentKey,
+        payment: &IntentRequest,
+        found: impl Fn(&Intent) -> Option<T>,
+    ) -> Option<T> {
+        if self.is_empty() {
             return None;
         }
         let names = names(key, payment);
         let mut others = names.iter().filter_map(|name| self.by_name.get(name)).flatten();
-        others.find_map(|other| why_not_sent(&self.intents[other], &self.service, key, payment))
+        others.find_map(|other| found(&self.intents[other]))
     }
 
     /// The keys that may be charged later, or whose charge may turn out to have moved no money.

@@ -344,3 +344,26 @@ fn call_with_another_spelling_of_a_lost_key_is_refused_d49() {
     has(message(&error), ["which may have been sent in a lost time, is in the journal under the key Inv-7"]);
     assert_eq!(workspace.requests(), 1);
 }
+
+/// Whether the other key is in the file says nothing about what became of its charge.
+#[test]
+fn open_payment_of_a_row_is_not_sent_in_another_row_d43() {
+    let workspace = Workspace::open();
+    let row = |key: &str, reference: &str| format!("{key},tok_approved,5.00,false,{reference}\n");
+    let open = "unknown under the key a, and may have been processed";
+    workspace.rows(row("a", "rent") + &row("b", "Rent") + &row("c", "water"));
+    workspace.arm(Fault::response_lost(TOKENS));
+    let ended = workspace.bills("--concurrency 1");
+    ended.stops(5, "unknown", "same_payment");
+    has(ended.json()["stopped"].to_string(), ["line 3: b was not sent, because", open]);
+    for option in ["--dry-run", ""] {
+        let error = workspace.bills(option).failed(2);
+        assert_eq!((&error["violation_count"], &error["violations"][0]["line"]), (&json!(1), &json!(3)));
+        has(error["violations"].to_string(), [open]);
+    }
+    assert_eq!(workspace.requests(), 1);
+    // Two payments, as the references say.
+    workspace.rows(row("a", "rent") + &row("b", "rent 2") + &row("c", "water"));
+    workspace.bills("").ends(5, "unknown");
+    assert_eq!(workspace.requests(), 3);
+}

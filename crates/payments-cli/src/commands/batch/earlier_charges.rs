@@ -27,8 +27,8 @@ pub(super) struct RowHashes {
 }
 
 /// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
-/// the key, under that, or of which the same payment is open under any key; unless that key is in the file itself. And the rows of
-/// which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
+/// the key, under that, or of which the same payment is open under any key. Keys of the file itself count only if they are open. And the
+/// rows of which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
 /// were sent again are added to `watched`.
 pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     pages: &mut Pages<'static>,
@@ -45,14 +45,22 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
         hashes.sort();
     }
     let mut processed = HashMap::new();
+    let mut open_in_file = EarlierCharges::of_service(service);
     // Only what is nearly certainly a problem counts, or others would use up the limit.
     let mut is_charge = |intent: &Intent| {
-        if !intent.is_of(service) || keys.have(&intent.key) {
+        let is_in_file = keys.have(&intent.key);
+        if !intent.is_of(service) || is_in_file && !intent.is_unresolved() {
             return false;
         }
         let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
         let mut common = marks_of_intent(intent);
         common.retain(|mark| marks.have(mark));
+        if is_in_file {
+            if common.iter().any(|(of, ..)| *of == MarkOf::Reference) {
+                open_in_file.add(intent.clone());
+            }
+            return false;
+        }
         if intent.moved_nothing() {
             if payment.is_some() || !common.is_empty() {
                 watched.add(intent.clone());
@@ -74,7 +82,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
         found.extend(intents.into_iter().filter(&mut is_charge));
     }
     let is_cut = found.len() >= MOST_KEPT;
-    if found.is_empty() && processed.is_empty() {
+    if found.is_empty() && processed.is_empty() && open_in_file.is_empty() {
         return Ok((problems, repeats));
     }
     let mut charged = EarlierCharges::of_service(service);
@@ -82,7 +90,9 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
         charged.add(intent);
     }
     for row in again() {
-        if let Some([what, advice]) = charged.same_as(&row.key, &IntentRequest::from(&row.payment)) {
+        let request = IntentRequest::from(&row.payment);
+        let same = charged.same_as(&row.key, &request);
+        if let Some([what, advice]) = same.or_else(|| open_in_file.open_as(&row.key, &request)) {
             problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
         } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
             repeats.add_processed(&row, key);

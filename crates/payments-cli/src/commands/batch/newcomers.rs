@@ -1,8 +1,10 @@
 //! Charges that others make with the journal while a run goes on: the same payment may be among them in another spelling.
 
+use std::collections::BTreeSet;
+use std::mem;
 use std::time::Duration;
 
-use payments_journal::{IntentRequest, Journal, Pages, StoreError};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StoreError};
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
@@ -10,15 +12,21 @@ use super::hashes::Hashes;
 use crate::call::admission::find_all;
 use crate::call::same_payment::EarlierCharges;
 
-/// The charges of other keys than the file's that were not made when the file was checked.
+/// The charges that were not made when the file was checked.
 pub(super) struct Newcomers {
     journal: Journal,
     /// The intents that were not compared with the file.
     pages: Pages<'static>,
     /// Of the file.
     keys: Hashes,
-    /// New charges, and keys that the check has met and that moved no money until then.
+    /// New charges of other keys, and keys that the check has met and that moved no money until then.
     charges: EarlierCharges,
+    /// Charges of the file's keys whose outcomes have become unknown.
+    unknown_in_file: EarlierCharges,
+    /// The file's keys that have just ended as unknown in this run.
+    just_ended: Vec<IntentKey>,
+    /// The file's keys that were being sent, by whichever run.
+    sending_in_file: BTreeSet<IntentKey>,
     look_at: Instant,
 }
 
@@ -36,11 +44,29 @@ impl Newcomers {
         charges: EarlierCharges,
     ) -> Self {
         keys.sort();
-        Self { journal, pages, keys, charges, look_at: Instant::now() }
+        let unknown_in_file = EarlierCharges::of_service(charges.service());
+        Self {
+            journal,
+            pages,
+            keys,
+            charges,
+            unknown_in_file,
+            just_ended: Vec::new(),
+            sending_in_file: BTreeSet::new(),
+            look_at: Instant::now(),
+        }
+    }
+
+    /// A row of the file has become unknown: no other row that may be the same payment is sent any more.
+    pub(super) fn became_unknown(&mut self, row: &BillingRow) {
+        self.just_ended.push(row.key.clone());
     }
 
     /// Reads what is new, unless it has just done so.
     pub(super) async fn look(&mut self) -> Result<(), StoreError> {
+        for intent in find_all(&self.journal, mem::take(&mut self.just_ended)).await?.into_iter().flatten() {
+            self.add_of_file(intent);
+        }
         let begun = Instant::now();
         if begun < self.look_at {
             return Ok(());
@@ -48,9 +74,17 @@ impl Newcomers {
         for intent in find_all(&self.journal, self.charges.undecided()).await?.into_iter().flatten() {
             self.charges.add(intent);
         }
+        let sending = mem::take(&mut self.sending_in_file);
+        for intent in find_all(&self.journal, sending).await?.into_iter().flatten() {
+            self.add_of_file(intent);
+        }
         while let Some(intents) = self.pages.next().await? {
-            for intent in intents.into_iter().filter(|intent| !self.keys.have(&intent.key)) {
-                self.charges.add(intent);
+            for intent in intents {
+                if self.keys.have(&intent.key) {
+                    self.add_of_file(intent);
+                } else {
+                    self.charges.add(intent);
+                }
             }
         }
         let now = Instant::now();
@@ -58,8 +92,18 @@ impl Newcomers {
         Ok(())
     }
 
+    fn add_of_file(&mut self, intent: Intent) {
+        match intent.state {
+            IntentState::Unknown(_) => self.unknown_in_file.add(intent),
+            IntentState::Sending => _ = self.sending_in_file.insert(intent.key),
+            _ => {}
+        }
+    }
+
     /// Why the row is not sent, if one of them is the same payment, and what to do about it.
     pub(super) fn same_as(&self, row: &BillingRow) -> Option<[String; 2]> {
-        self.charges.same_as(&row.key, &IntentRequest::from(&row.payment))
+        let request = IntentRequest::from(&row.payment);
+        let same = self.charges.same_as(&row.key, &request);
+        same.or_else(|| self.unknown_in_file.open_as(&row.key, &request))
     }
 }

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use payments_core::Outcome;
 use payments_journal::JournaledClient;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until, timeout};
@@ -231,6 +232,11 @@ impl<'a> Run<'a> {
             RowGoesOn::TryAgain => self.queue.try_again(ended),
             RowGoesOn::Count => {
                 self.queue.one_has_ended();
+                if let Some(newcomers) = &mut self.newcomers
+                    && ended.charged.as_ref().is_err_and(|error| error.outcome() == Outcome::Unknown)
+                {
+                    newcomers.became_unknown(&ended.row);
+                }
                 return self.count(&ended);
             }
         }

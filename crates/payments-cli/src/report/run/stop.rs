@@ -27,7 +27,8 @@ pub(crate) enum Stop {
     Throttled { outcome: Outcome, asked: Option<Duration>, left: Duration },
     /// The journal failed; with its message.
     Journal(String),
-    /// Another process has meanwhile charged the payment of a row in another spelling; with the row, and what to do.
+    /// Another process has meanwhile charged the payment of a row in another spelling, or it became unknown in another row; with the
+    /// row, and what to do.
     SamePayment(String),
     /// Another process has meanwhile used the key of a row for another request or at another service; with the kind and the row.
     KeyTaken { kind: &'static str, why: String },
