@@ -68,18 +68,26 @@ impl PrintedCommands {
 
     /// A command of this journal about this key.
     pub(crate) fn about_key(&self, command: &str, key: &IntentKey, options: &str) -> String {
-        let key = shell_word(key.as_str());
+        let word = shell_word(key.as_str());
         // What follows `--` is no option.
-        if key.starts_with('-') {
-            format!("{} -- {key}", self.journal(&format!("{command}{options}")))
+        if key.as_str().starts_with('-') {
+            format!("{} -- {word}", self.journal(&format!("{command}{options}")))
         } else {
-            self.journal(&format!("{command} {key}{options}"))
+            self.journal(&format!("{command} {word}{options}"))
         }
     }
 
     /// `journal retry` with these options.
     pub(crate) fn retry(&self, options: &str) -> String {
-        format!("{}{}{}", self.journal(&format!("retry {options}")), self.0.service, by_option())
+        // Without an option it would reopen the keys of all services, unless it names one key, or a variable the merchant.
+        let of_variables = Service::of(&self.0.service_by_variables);
+        let is_named =
+            !self.0.service.is_empty() || of_variables.merchant.is_some() || options.contains("--key");
+        let service = match of_variables.base_url {
+            base_url if !is_named && !base_url.is_empty() => option("base-url", base_url),
+            _ => self.0.service.clone(),
+        };
+        format!("{}{service}{}", self.journal(&format!("retry {options}")), by_option())
     }
 
     /// The command that looks up a transaction. The id must be one that can be looked up.

@@ -128,12 +128,15 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     workspace.tokens(&tokens);
     workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS).times(2));
     let run = || workspace.bills("--concurrency 1 --output text");
+    let url = workspace.sandbox.base_url();
     has(
         run().exits(4).stdout,
         [
             "FINISHED, some were rejected (exit code 4)",
             "  rejected for a reason other than the payment itself:\n    HTTP 429: 2 rows, 3.02\n",
-            "run `payments journal retry --status 429` so that the same command sends them again",
+            &format!(
+                "run `payments journal retry --status 429 --base-url {url}` so that the same command sends them again"
+            ),
         ],
     );
     // One more row, which gets a 401: from now on both statuses are listed.
@@ -143,7 +146,11 @@ fn refusals_unrelated_to_the_payment_are_listed_by_status() {
     let ended = run().exits(6);
     has(
         &ended.stdout,
-        ["HTTP 401: 1 row, 6.01\n", "HTTP 429: 2 rows, 3.02\n", "payments journal retry --status 401,429`"],
+        [
+            "HTTP 401: 1 row, 6.01\n",
+            "HTTP 429: 2 rows, 3.02\n",
+            &format!("payments journal retry --status 401,429 --base-url {url}`"),
+        ],
     );
     ended.hides(["--status 401`"]);
     let ended = workspace.bills("");
@@ -177,7 +184,8 @@ fn refusals_of_every_row_stop_the_run_before_the_file_is_burnt_d10() {
         has(&text, [format!("HTTP {code}: 3 rows, 6.03")]);
         // With this one the service declines payments too.
         let is_never_a_decline = code != "400";
-        let advice = format!("`payments journal retry --status {code}`");
+        let url = &proxy.base_url;
+        let advice = format!("`payments journal retry --status {code} --base-url {url}`");
         assert_eq!(text.contains(&advice), is_never_a_decline, "{text}");
         assert_eq!(text.contains("`payments journal retry --key KEY`"), !is_never_a_decline, "{text}");
         workspace.journals(format!("retry --status {code}")).exits(0);

@@ -4,6 +4,7 @@
 
 use std::time::SystemTime;
 
+use http::StatusCode;
 use payments_fake::{FakeGateway, Fault};
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::json;
@@ -113,7 +114,7 @@ fn spelling_of_the_base_url_makes_no_other_service_d47() {
 #[test]
 fn retry_by_status_takes_only_the_keys_of_its_service_d47() {
     let (workspace, other) = (Workspace::open(), sandbox());
-    let refusal = || Fault::on(TOKENS).before_commit().status(http::StatusCode::TOO_MANY_REQUESTS);
+    let refusal = || Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
     workspace.arm(refusal());
     other.gateway().arm(refusal());
     workspace.charge("here").failed(4);
@@ -487,4 +488,19 @@ fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
     }
     gate.release();
     first.end().processed();
+}
+
+/// The base URL in a variable alone may be there for other commands, so `retry` does not take it from there.
+#[test]
+fn printed_retry_names_the_service_of_the_run_d47() {
+    let workspace = Workspace::open();
+    let url = workspace.sandbox.base_url();
+    workspace.good(1);
+    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::FORBIDDEN));
+    let ended = workspace.bills("");
+    ended.stops(4, "rejected", "forbidden");
+    has(
+        ended.json()["stopped"].to_string(),
+        [format!("`payments journal retry --status 403 --base-url {url}`")],
+    );
 }
