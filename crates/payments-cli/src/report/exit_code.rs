@@ -55,7 +55,7 @@ impl ExitCode {
         match run.outcome() {
             RunOutcome::DryRun => Self::Processed,
             RunOutcome::Unknown => Self::Unknown,
-            _ if !run.second_charges.is_empty() => Self::SecondCharge,
+            _ if !run.second_charges.is_empty() || run.same_transaction_count > 0 => Self::SecondCharge,
             RunOutcome::Unauthorized => Self::Unauthorized,
             RunOutcome::Unfinished => Self::NotProcessed,
             RunOutcome::Rejected => Self::Rejected,
@@ -124,6 +124,10 @@ mod tests {
         expects(4, "rejected", &|it| (it.tallies.total, it.tallies.rejected) = (one(), one()));
         let rejected = expects(3, "unfinished", &|it| it.tallies.total.add(Amount::from_cents(1)));
         let unfinished = expects(6, "rejected", &|it| it.stop = Some(Stop::Unauthorized(Outcome::Rejected)));
+        let mut same_transaction = Summary { same_transaction_count: 1, ..unfinished.clone() };
+        assert_eq!(ended(&same_transaction), (8, json!("rejected")));
+        same_transaction.tallies.unknown.add(Amount::from_cents(1));
+        assert_eq!(ended(&same_transaction), (5, json!("unknown")));
         let second_charge = expects(8, "rejected", &|it| it.second_charges = vec!["POSSIBLE".to_owned()]);
         for change in [
             (|it| it.tallies.unknown.add(Amount::from_cents(1))) as fn(&mut Summary),

@@ -27,12 +27,14 @@ pub(crate) struct Summary {
     pub(crate) tallies: Tallies,
     /// Rows whose outcome could not be recorded in the journal. They are also counted under that outcome.
     pub(crate) not_recorded: Tally,
-    /// The first rows whose outcome is unknown, or not recorded in the journal, in the order of the file.
+    /// The first rows whose outcome is unknown, and all that are not recorded in the journal, in the order of the file.
     pub(crate) unresolved: Vec<UnresolvedRow>,
     /// The first rejected rows, for people. Programs read the file of `--results`, or an export.
     pub(crate) rejected: Vec<RejectedRow>,
     /// The first rows for which the service returned a transaction that another key already has.
     pub(crate) same_transaction: Vec<DuplicateTransaction>,
+    /// How many there are.
+    pub(crate) same_transaction_count: u64,
     /// The warnings about keys of which several attempts may have been charged.
     pub(crate) second_charges: Vec<String>,
     /// Why the file of `--results` is incomplete.
@@ -87,11 +89,10 @@ impl Summary {
         is_first
     }
 
-    /// Lists a row that a person must look at, if there is room for it.
-    pub(crate) fn list_unresolved(&mut self, row: UnresolvedRow) {
-        let is_unknown = |row: &UnresolvedRow| row.outcome == Some(Outcome::Unknown);
-        let is_same_list = |listed: &&UnresolvedRow| is_unknown(listed) == is_unknown(&row);
-        if self.unresolved.iter().filter(is_same_list).count() < MOST_LISTED {
+    /// Lists an unknown row, if there is room for it. One that is not recorded is always listed: nothing else has its transaction.
+    pub(crate) fn list_unknown(&mut self, row: UnresolvedRow) {
+        let is_unknown = |listed: &&UnresolvedRow| listed.outcome == Some(Outcome::Unknown);
+        if self.unresolved.iter().filter(is_unknown).count() < MOST_LISTED {
             self.unresolved.push(row);
         }
     }
@@ -161,6 +162,8 @@ impl Serialize for Summary {
         document.serialize_entry("not_recorded", &self.not_recorded)?;
         document.serialize_entry("unresolved", &self.unresolved)?;
         document.serialize_entry("same_transaction", &self.same_transaction)?;
+        let same_transaction_count = Some(self.same_transaction_count).filter(|count| *count > 0);
+        entry(&mut document, "same_transaction_count", same_transaction_count)?;
         let second_charges = Some(&self.second_charges).filter(|texts| !texts.is_empty());
         entry(&mut document, "second_charges", second_charges)?;
         document.serialize_entry("results_incomplete", &self.incomplete_results)?;
@@ -232,7 +235,7 @@ impl fmt::Display for RejectedRow {
     }
 }
 
-/// Chosen by this command: how many rows are listed with a known outcome, how many without one, and how many that were rejected.
+/// Chosen by this command: how many rows are listed without a known outcome, and how many that were rejected.
 /// `payments journal list --unresolved` lists them all.
 pub(crate) const MOST_LISTED: usize = 100;
 

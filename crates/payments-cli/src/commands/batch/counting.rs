@@ -67,9 +67,14 @@ impl<'a> Counting<'a> {
                 Ok(journaled) => Some(&journaled.transaction_id),
                 Err(error) => error.transaction_id(),
             };
-            self.summary.list_unresolved(row.unresolved(id, outcome, "not_recorded"));
+            self.summary.unresolved.push(row.unresolved(id, outcome, "not_recorded"));
         } else if let Some(error) = error.filter(|_| outcome == Some(Unknown)) {
-            self.summary.list_unresolved(row.unresolved(error.transaction_id(), outcome, error.kind()));
+            let unresolved = row.unresolved(error.transaction_id(), outcome, error.kind());
+            if not_recorded.is_some() {
+                self.summary.unresolved.push(unresolved);
+            } else {
+                self.summary.list_unknown(unresolved);
+            }
         }
         if outcome == Some(Rejected)
             && let Some(failure) = error.and_then(rejection)
@@ -140,7 +145,7 @@ impl<'a> Counting<'a> {
     pub(super) fn count_in_flight_as_unknown(&mut self) {
         for row in mem::take(&mut self.in_flight).into_values() {
             self.summary.tallies.unknown.add(row.payment.amount());
-            self.summary.list_unresolved(row.unresolved(None, Some(Unknown), "in_flight"));
+            self.summary.list_unknown(row.unresolved(None, Some(Unknown), "in_flight"));
         }
     }
 
@@ -152,15 +157,16 @@ impl<'a> Counting<'a> {
 
     fn list_duplicates(&mut self, row: &BillingRow, journaled: &Journaled<TransactionReceipt>) {
         self.summary.second_charges.extend(journaled.second_charge.as_deref().and_then(second_charge));
-        if let Some(other) = &journaled.same_transaction_as
-            && self.summary.same_transaction.len() < MOST_LISTED
-        {
-            self.summary.same_transaction.push(DuplicateTransaction {
+        if let Some(other) = &journaled.same_transaction_as {
+            self.summary.same_transaction_count += 1;
+            let duplicate = DuplicateTransaction {
                 line: row.line,
                 key: row.key.clone(),
                 transaction_id: journaled.transaction_id.to_string(),
                 same_transaction_as: other.clone(),
-            });
+            };
+            let list = &mut self.summary.same_transaction;
+            list.extend((list.len() < MOST_LISTED).then_some(duplicate));
         }
     }
 }

@@ -360,7 +360,7 @@ impl Inspection<'_> {
             }
             IntentState::Unknown(failure) => {
                 let (id, kind) = (failure.transaction_id.as_ref(), failure.kind.as_str());
-                summary.list_unresolved(row.unresolved(id, Some(Outcome::Unknown), kind));
+                summary.list_unknown(row.unresolved(id, Some(Outcome::Unknown), kind));
                 &mut summary.tallies.earlier.unknown
             }
             // A row that another process is sending may have ended by the time its turn comes.

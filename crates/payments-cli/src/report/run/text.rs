@@ -28,12 +28,14 @@ impl Summary {
         text.extend(self.rejected_by_status().iter().map(|it| line(it)));
         text += &self.unresolved_rows(style);
         text.extend(self.second_charges.iter().map(|it| line(it)));
-        if !self.same_transaction.is_empty() {
+        if self.same_transaction_count > 0 {
             let heading =
                 "the service returned one transaction for two keys: compare them with the service's records";
             text += &line(heading);
         }
         text.extend(self.same_transaction.iter().map(|it| line(&format!("  {it}"))));
+        let rest = self.same_transaction_count.saturating_sub(self.same_transaction.len() as u64);
+        text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
         if self.phase != Phase::DryRun {
             text += &self.what_is_left();
         }
@@ -226,6 +228,13 @@ mod tests {
 
     use super::super::{ListedRow, Tally};
     use super::*;
+
+    #[test]
+    fn list_of_transactions_that_two_keys_have_is_cut_with_its_count() {
+        let summary = Summary { same_transaction_count: 101, ..Summary::default() };
+        let text = summary.lines(Style::Plain);
+        assert!(text.contains("one transaction for two keys") && text.contains("  and 101 more\n"), "{text}");
+    }
 
     #[test]
     fn rows_that_were_rejected_for_one_reason_are_one_line() {
