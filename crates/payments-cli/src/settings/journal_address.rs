@@ -8,6 +8,7 @@ use payments_journal::SqliteStore;
 use payments_model::mask;
 use zeroize::Zeroizing;
 
+use super::api_key::KnownKeys;
 use super::source::{Source, chosen, password_in, seen_in_arguments};
 use crate::args::journal_place::PlaceOptions;
 use crate::failure::{Failure, Purpose};
@@ -41,9 +42,19 @@ impl JournalAddress {
         let Some((text, source)) = chosen(options.journal.clone(), "--journal", JOURNAL) else {
             return Ok(None);
         };
+        let witness = chosen(options.witness.clone(), "--witness", WITNESS);
+        // It would be shown, and become the name of a file.
+        let keys = KnownKeys::in_environment();
+        let texts =
+            [Some((Path::new(&text), source)), witness.as_ref().map(|(path, source)| (&**path, *source))];
+        if let Some((_, source)) =
+            texts.into_iter().flatten().find(|(text, _)| keys.is_in(&text.to_string_lossy()))
+        {
+            return Err(Failure::usage(format!("the place of {source} contains an API key; {nothing_done}")));
+        }
         let database = Database::read(text)
             .map_err(|why| Failure::usage(format!("the journal of {source} {why}; {nothing_done}")))?;
-        let Some((witness, of_witness)) = chosen(options.witness.clone(), "--witness", WITNESS) else {
+        let Some((witness, of_witness)) = witness else {
             return Ok(Some(Self { database, source, witness: None }));
         };
         let is_of_variable = matches!(of_witness, Source::Variable(_));

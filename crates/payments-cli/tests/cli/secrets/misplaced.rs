@@ -5,7 +5,7 @@
 use payments_canary::Canaries;
 
 use super::card_payment;
-use crate::support::{CREATE, GET, payments};
+use crate::support::{CREATE, GET, TOKEN_PAYMENT, payments};
 
 /// `{}` stands for a secret, and `~` for a space. None of these command lines opens a connection. `--ca-cert` is not included: its path is not
 /// mistaken for a key's, and the error must name a mistyped path.
@@ -105,6 +105,39 @@ fn s5_secrets_in_settings_are_not_repeated() {
     let ended = payments(GET).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
     shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
     canaries.assert_absent("the output for wrong settings", shown.as_bytes());
+}
+
+/// It would be shown, and become the name of a file.
+#[test]
+fn s5_place_of_a_journal_that_holds_the_api_key_is_refused() {
+    let canaries = Canaries::set(0);
+    let folder = tempfile::tempdir().unwrap();
+    let charge = "token-transaction create --file - --key k";
+    for (line, name) in [
+        ("journal list --journal {}", ""),
+        ("journal list --journal {}.db", ""),
+        ("journal list", "PAYMENTS_JOURNAL"),
+        ("journal list --journal a.db --witness {}", ""),
+        ("journal list --journal a.db", "PAYMENTS_JOURNAL_WITNESS"),
+        ("batch run rows.csv --journal {}", ""),
+        (&*format!("{charge} --journal {{}}"), ""),
+        (charge, "PAYMENTS_JOURNAL"),
+    ] {
+        for shape in ["json", "text"] {
+            let mut run = payments(&*line.replace("{}", canaries.key())).with(["--output", shape]);
+            if !name.is_empty() {
+                let place = folder.path().join(canaries.key());
+                run = run.env(name, place.to_str().unwrap());
+            }
+            let run = run.at("http://127.0.0.1:1").env("PAYMENTS_API_KEY", canaries.key());
+            let ended = run.in_folder(folder.path()).stdin(TOKEN_PAYMENT).end();
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            assert_eq!(ended.code, Some(2), "{line}: {shown}");
+            assert!(shown.contains("contains an API key; nothing was"), "{line}: {shown}");
+            canaries.assert_absent("the output for such a place", shown.as_bytes());
+        }
+    }
+    assert_eq!(folder.path().read_dir().unwrap().count(), 0);
 }
 
 /// Requests that are cut off, or have a secret in another field.
