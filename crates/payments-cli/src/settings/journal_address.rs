@@ -123,6 +123,29 @@ impl Database {
         path::absolute(&text).map(Self::File).map_err(|_| "is empty, or not a path")
     }
 
+    /// How a command names it: the whole place, unless a part of it may be a secret.
+    pub(super) fn in_a_command(&self) -> Option<String> {
+        match self {
+            Self::File(path) => files::shown_name(path),
+            Self::Server(url) => {
+                let parameters = url.split_once('?').map_or("", |(_, parameters)| parameters);
+                let is_plain = |text: &str| {
+                    text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._~%/:,[]".contains(&byte))
+                };
+                // What is percent-encoded in a name may be a password's.
+                let is_shown = |it: &str| {
+                    let (name, value) = it.split_once('=').unwrap_or((it, ""));
+                    name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') && is_plain(value)
+                };
+                let is_whole = !self.may_hold_a_password()
+                    && !parameters.contains("password")
+                    && !without_secrets(url).ends_with('…')
+                    && (parameters.is_empty() || parameters.split('&').all(is_shown));
+                is_whole.then(|| mask(url, &[]).into_owned())
+            }
+        }
+    }
+
     /// Whether there is a colon before the at sign, or a password parameter.
     fn may_hold_a_password(&self) -> bool {
         let Self::Server(url) = self else { return false };
@@ -189,6 +212,28 @@ mod tests {
         assert!(read("./a=b.db").to_string().ends_with("/a=b.db"));
         assert!(Database::read("".into()).is_err());
         assert!(Database::read("mysql://host/db".into()).err().unwrap().contains("postgres://"));
+    }
+
+    #[test]
+    fn command_names_the_same_journal_or_none() {
+        for url in [
+            "postgres://ada@db.example.com/books",
+            "postgresql:///books?host=/run/postgresql&port=5433",
+            "postgres://db.example.com/books?sslmode=verify-full&sslrootcert=/etc/ca.pem",
+        ] {
+            assert_eq!(read(url).in_a_command().as_deref(), Some(url));
+        }
+        for url in [
+            "postgres://ada:hunter2@db.example.com/books",
+            "postgres://db.example.com/books?password=hunter2",
+            "postgres://db.example.com/books?pass%77ord=hunter2",
+            "postgres://db.example.com/books?sslpassword=hunter2",
+            "postgres://ada:hunter2",
+            "postgres://db.example.com/books?host=a@hunter2",
+            "a 4111 1111 1111 1111.db",
+        ] {
+            assert_eq!(read(url).in_a_command(), None, "{url}");
+        }
     }
 
     #[test]

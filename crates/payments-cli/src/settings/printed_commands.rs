@@ -47,9 +47,14 @@ impl PrintedCommands {
             let Some(value) = value else { continue };
             match name.as_str() {
                 "journal" => {
-                    let read = Database::read(value.into()).ok();
-                    journal.extend(read.map(|database| option(name, &database.to_string())));
+                    let shown =
+                        Database::read(value.into()).ok().and_then(|database| database.in_a_command());
+                    // The person names it again.
+                    let shown =
+                        shown.map_or_else(|| " --journal PLACE".to_owned(), |shown| option(name, &shown));
+                    journal += &keys.mask(&shown);
                 }
+                "witness" if keys.is_in(value) => {}
                 "witness" => journal.extend(shown_name(Path::new(value)).map(|shown| option(name, &shown))),
                 "base-url" | "merchant" => service += &keys.mask(&option(name, value)),
                 "api-key-file" | "ca-cert" if is_file(value) => files += &keys.mask(&option(name, value)),
@@ -155,6 +160,7 @@ mod tests {
         let command = |key| commands.about_key("resolve", &IntentKey::new(key).unwrap(), " --attempt 2");
         assert_eq!(command("invoice-17"), "payments journal resolve invoice-17 --attempt 2");
         assert_eq!(command("a$b;c"), "payments journal resolve 'a$b;c' --attempt 2");
+        assert_eq!(command("-a$b"), "payments journal resolve --attempt 2 -- '-a$b'");
         assert_eq!(command("--by"), "payments journal resolve --attempt 2 -- --by");
     }
 }

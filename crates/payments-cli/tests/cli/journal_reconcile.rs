@@ -551,7 +551,7 @@ fn password_of_an_option_is_not_in_the_command_to_paste() {
                    --within 36h --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards";
     let expected = format!(
         "say which is which with payments journal reconcile {report} --zone -05:30 --within 36h \
-         --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards --column time=HEADING --column status=HEADING --journal postgres://127.0.0.1:9/billing"
+         --service https://pay.example.com --charged-status 'Settled,In full' --ids-are-not-cards --column time=HEADING --column status=HEADING --journal PLACE"
     );
     for output in ["json", "text"] {
         let ended =
