@@ -1,7 +1,6 @@
 use payments_core::model::unversioned::is_blank;
 use payments_core::model::{CustomerId, TransactionId};
 use payments_core::{ApiKey, Endpoint, ErrorKind, GetCustomer, GetTransaction, Operation};
-use payments_model::unversioned::is_blank;
 
 /// An identifier as a caller writes it, and the same identifier from a response, which becomes one segment of a path.
 pub(crate) fn read_path_id(data: &[u8]) {
