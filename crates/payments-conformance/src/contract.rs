@@ -112,9 +112,10 @@ impl Contract {
             return verdict.with_deviation(abilities.deviation_of(name));
         }
         // It applies to the stack in another program or system, so a declared deviation is not wrong.
+        let not_applicable_here = |reason: &str| Verdict::not_applicable(name, reason.to_owned());
         let no_child = Child::cannot_be_started().filter(|_| self.starts_a_child);
         if let Some(reason) = self.inapplicable.or(no_child) {
-            return Verdict::not_applicable(name, reason.to_owned());
+            return not_applicable_here(reason);
         }
         let schemes = schemes(&abilities, &self.needs);
         if schemes.is_empty() {
@@ -128,12 +129,12 @@ impl Contract {
         let _write_guard = self.exclusive.then(|| PROCESS.write().unwrap_or_else(PoisonError::into_inner));
         let _read_guard = (!self.exclusive).then(|| PROCESS.read().unwrap_or_else(PoisonError::into_inner));
         let deviation = abilities.deviation_of(name);
-        let (figures, covered) = (Mutex::new(Vec::new()), Mutex::new(None));
+        let (figures, covered, unchecked) = (Mutex::new(Vec::new()), Mutex::new(None), Mutex::new(None));
         let mut broken = None;
         for scheme in schemes {
             let (contract, authority, figures) = (&self.requirement, Authority::new(), &figures);
-            let covered = deviation.map(|_| &covered);
-            let harness = Harness { stack, contract, scheme, authority, figures, covered };
+            let (covered, unchecked) = (deviation.map(|_| &covered), &unchecked);
+            let harness = Harness { stack, contract, scheme, authority, figures, covered, unchecked };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
                 let (received, calls) = ("nothing".to_owned(), "no call was made".to_owned());
@@ -146,7 +147,12 @@ impl Contract {
         }
         let figures = figures.into_inner().unwrap_or_else(PoisonError::into_inner);
         let covered = covered.into_inner().unwrap_or_else(PoisonError::into_inner);
-        let verdict = match (broken.or(covered), deviation) {
+        let broken = broken.or(covered);
+        let unchecked = unchecked.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if let Some(reason) = unchecked.filter(|_| broken.is_none()) {
+            return not_applicable_here(reason);
+        }
+        let verdict = match (broken, deviation) {
             (None, _) => Verdict::kept(name, figures),
             (Some(violation), Some(reason)) if violation.rule().is_some() => {
                 let violation = violation.detail(

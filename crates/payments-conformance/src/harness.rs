@@ -33,6 +33,8 @@ pub(crate) struct Harness<'a> {
     pub(crate) figures: &'a Mutex<Vec<String>>,
     /// The first violation that the declared deviation covers. `None` without a deviation.
     pub(crate) covered: Option<&'a Mutex<Option<Violation>>>,
+    /// Why this system cannot check the whole contract.
+    pub(crate) unchecked: &'a Mutex<Option<&'static str>>,
 }
 
 impl Harness<'_> {
@@ -163,6 +165,11 @@ impl Harness<'_> {
             }
             (kept, _) => kept,
         }
+    }
+
+    /// Says that this system cannot check the whole contract. If nothing is broken, the contract is not applicable.
+    pub(crate) fn not_checked(&self, reason: &'static str) {
+        *self.unchecked.lock().unwrap_or_else(PoisonError::into_inner) = Some(reason);
     }
 
     /// Adds a measured value to the report.

@@ -163,7 +163,10 @@ fn flooded(
 }
 
 fn memory_grew_little(harness: &Harness<'_>, before: Option<usize>) -> Result<(), Violation> {
-    let (Some(before), Some(after)) = (before, peak_memory()) else { return Ok(()) };
+    let (Some(before), Some(after)) = (before, peak_memory()) else {
+        harness.not_checked("this system does not report how much memory a process has used");
+        return Ok(());
+    };
     let grown = after.saturating_sub(before).div_ceil(1024);
     ensure!(
         grown <= MOST_GROWN,
@@ -195,3 +198,31 @@ const MOST_GROWN: usize = 256;
 
 const UNBOUNDED_MEMORY: &str = "a broken or malicious server could exhaust the memory of the process and stop all its \
      payments, including those that were charged but not yet recorded";
+
+#[cfg(test)]
+mod tests {
+    use payments_core::{Transport, TransportError, TransportRequest, TransportResponse};
+
+    use super::*;
+
+    struct Unused;
+
+    impl Transport for Unused {
+        async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
+            unreachable!("the server is never asked")
+        }
+    }
+
+    #[test]
+    fn memory_that_cannot_be_measured_is_not_kept() {
+        let (name, stack) = (own_name!(), crate::stack(|_| Unused));
+        let check = |then: fn() -> Result<(), Violation>| {
+            Contract::new(name, UNBOUNDED_MEMORY)
+                .check(&stack, |harness| memory_grew_little(harness, None).and_then(|()| then()))
+        };
+        let verdict = check(|| Ok(()));
+        assert!(verdict.is_not_applicable(), "{verdict}");
+        let verdict = check(|| Err(Violation::new("the call had no response")));
+        assert!(verdict.is_broken(), "{verdict}");
+    }
+}

@@ -1,5 +1,6 @@
 //! What does a stack created from a function do, and what does a report say outside of a test?
 
+use std::net::{TcpListener, ToSocketAddrs as _};
 use std::panic::resume_unwind;
 use std::process::Command;
 use std::{env, thread};
@@ -24,6 +25,16 @@ fn a_function_stack_runs_futures_with_its_block_on() {
     assert!(!check_only(&without, wanted).is_clean());
     let report = check_only(&with, wanted);
     assert!(report.is_clean() && report.verdicts()[0].is_kept(), "{report}");
+}
+
+#[test]
+fn a_contract_about_two_addresses_is_kept_only_where_there_are_two() {
+    let contract = "the_next_address_is_not_tried_after_the_request";
+    let report = check_only(&PlainStack(None), |name| name == contract);
+    let verdict = &report.verdicts()[0];
+    let has_two = TcpListener::bind("[::1]:0").is_ok()
+        && ("localhost", 1).to_socket_addrs().unwrap().any(|address| address.is_ipv6());
+    assert_eq!((verdict.is_kept(), verdict.is_not_applicable()), (has_two, !has_two), "{report}");
 }
 
 #[test]
