@@ -134,6 +134,17 @@ impl Attempt {
         }
     }
 
+    /// The connection is open, and nothing was written.
+    ///
+    /// # Errors
+    ///
+    /// If the connect deadline has passed: this process was stopped meanwhile. Nothing is written.
+    pub(crate) fn connected(&self) -> io::Result<()> {
+        self.check_deadline_of_write()?;
+        self.set_progress(Progress::Unsent);
+        Ok(())
+    }
+
     /// Called before each write of the request. From then on, the server may have read it.
     ///
     /// # Errors
@@ -243,6 +254,8 @@ mod tests {
             for progress in [Progress::Resolving, Progress::Connecting, Progress::Handshaking] {
                 attempt.set_progress(progress);
                 attempt.check_deadline().expect_err("the connect deadline has passed");
+                attempt.connected().expect_err("the process was stopped while it connected");
+                assert_eq!((delivery(attempt), attempt.is_expired()), (Delivery::NotProcessed, true));
             }
             attempt.set_progress(Progress::Unsent);
             attempt

@@ -40,7 +40,7 @@ impl Connector for Opener {
         } else {
             None
         };
-        attempt.set_progress(Progress::Unsent);
+        attempt.connected()?;
         let buffers =
             LazyBuffers::new(details.config.input_buffer_size(), details.config.output_buffer_size());
         Ok(Some(Connection { socket, tls, buffers, is_discarded: Arc::default() }))
