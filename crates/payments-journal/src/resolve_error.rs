@@ -18,11 +18,12 @@ pub struct ResolveError(pub(crate) Reason);
 pub(crate) enum Reason {
     #[error(transparent)]
     Store(StoreError),
-    #[error("the journal has no intent {0}")]
+    #[error("the journal has no intent {}", .0.masked())]
     NoSuchIntent(IntentKey),
     #[error(
-        "the journal no longer has the request of attempt {1} of {0}, because it keeps the newest events only, so a lookup proves \
-         nothing about it: compare the transaction yourself, and resolve it without a lookup"
+        "the journal no longer has the request of attempt {} of {}, because it keeps the newest events only, so a lookup proves \
+         nothing about it: compare the transaction yourself, and resolve it without a lookup",
+        .1, .0.masked()
     )]
     RequestDropped(IntentKey, u32),
     #[error("{}", refused(.0, .1))]
@@ -30,13 +31,14 @@ pub(crate) enum Reason {
     #[error("the resolution names no processed transaction to look up")]
     NothingToLookUp,
     #[error(
-        "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-         check the base URL, the merchant and the API key"
+        "{} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
+         check the base URL, the merchant and the API key",
+        .key.masked()
     )]
     OtherService { key: IntentKey, recorded: String, called: String },
     #[error("{}", .0.about("the service"))]
     InvalidService(InvalidName),
-    #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]
+    #[error("transaction {} already belongs to {}", .id.as_str().escape_debug(), .by.masked())]
     Taken { id: TransactionId, by: IntentKey },
     #[error("the transaction could not be looked up: {0}")]
     LookUp(payments_core::LookupError),
@@ -151,6 +153,7 @@ fn changed(read_attempts: u32, found: &Intent) -> String {
 
 fn refused(refusal: &Refusal, intent: &Intent) -> String {
     let Intent { key, attempts, state, .. } = intent;
+    let key = key.masked();
     match refusal {
         Refusal::NoSuchAttempt(number) => format!("the journal has no attempt {number} of {key}"),
         Refusal::EarlierAttempt(number) => format!(
