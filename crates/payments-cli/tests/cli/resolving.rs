@@ -3,7 +3,7 @@
 
 use http::StatusCode;
 use payments_core::OperationName;
-use payments_fake::Fault;
+use payments_fake::{Fault, block_on};
 use serde_json::{Value, json};
 
 use crate::support::{
@@ -500,4 +500,24 @@ fn typed_id_that_looks_like_a_card_number_is_refused_d52() {
     // An id that the journal has is accepted as it is.
     let again = "resolve k --processed 4242424242424242 --unverified --replace rejected";
     workspace.journals(again).exits(0);
+}
+
+/// The journal's write follows the lookup, and may be done when the signal arrives.
+#[test]
+fn interrupted_resolution_may_be_done() {
+    let workspace = Workspace::open();
+    let id = workspace.lose_response("k");
+    for (output, expected) in [
+        ("text", "MAY BE DONE: look at it before you run it again (exit code 3)"),
+        ("json", "SIGINT; k may have been resolved or not"),
+    ] {
+        let gate = workspace.sandbox.gateway().gate(OperationName::GetTransaction);
+        let line = format!("journal resolve k --processed {id} --note found --output {output}");
+        let running = workspace.run(line).start();
+        block_on(gate.arrived());
+        running.signal("INT");
+        let ended = running.end().exits(3);
+        has(ended.shown(), [expected]);
+        gate.release();
+    }
 }

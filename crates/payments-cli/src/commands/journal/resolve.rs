@@ -1,5 +1,7 @@
 //! `payments journal resolve`.
 
+use std::cell::Cell;
+
 use payments_core::ErrorKind;
 use payments_journal::{
     Intent, IntentKey, IntentState, Journal, JournaledClient, Resolution, ResolveError, Verdict,
@@ -15,7 +17,7 @@ use super::{CommandError, code_of, resolve_file, show};
 use crate::args::ClientOptions;
 use crate::args::journal::{ResolutionOptions, ResolveArguments};
 use crate::call::{Prepared, hints};
-use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose};
+use crate::failure::{Abandoned, Done, FailedOutcome, Failure, Purpose};
 use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::cannot_start;
@@ -256,16 +258,26 @@ async fn look_up_and_resolve(
     let Prepared { settings, client, call: () } = prepared;
     settings.require_one_key()?;
     let said = said.without(&settings.keys)?;
+    let may_be_written = Cell::new(false);
     let resolving = async {
         let (journal, read) = read(place, key).await?;
         let resolution = said.about(&read)?;
         let client = JournaledClient::new(client.build(), journal);
+        may_be_written.set(true);
         let resolved = client.look_up_and_resolve(&read, resolution).await;
         let (intent, record) = resolved.map_err(|error| failure_with_hints(&error, &settings))?;
         Ok((intent, Some(record)))
     };
     let resolved = interrupt.or_signal(resolving).await.unwrap_or_else(|signal| {
-        Err(Abandoned::Signal(signal).harmless("; it is safe to run it again").into())
+        Err(if may_be_written.get() {
+            let mut interrupted =
+                Abandoned::Signal(signal).harmless(&format!("; {key} may have been resolved or not"));
+            interrupted.advice.done = Done::InDoubt;
+            interrupted
+        } else {
+            Abandoned::Signal(signal).harmless("; it is safe to run it again")
+        }
+        .into())
     });
     resolved.map_err(|error: CommandError| error.without(&settings.keys))
 }
