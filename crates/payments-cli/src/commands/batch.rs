@@ -8,6 +8,7 @@ mod hashes;
 mod inspection;
 mod newcomers;
 mod progress;
+mod recent_pages;
 mod repeats;
 mod results;
 mod row_queue;
@@ -31,6 +32,7 @@ use self::counting::Counting;
 use self::inspection::{Inspected, KnownIntents, Rules, inspect};
 use self::newcomers::Newcomers;
 use self::progress::Progress;
+use self::recent_pages::RecentPages;
 use self::results::Results;
 use self::run::Run;
 use self::throttle::Throttle;
@@ -134,7 +136,7 @@ async fn charge_file(
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Abandoned::Signal(signal).before_sending());
     }
-    let newer = newer.unwrap_or_else(|| journal.pages(StateName::ALL));
+    let newer = newer.unwrap_or_else(|| RecentPages::of(journal.pages(StateName::ALL)));
     let newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
     let run = Run::new(
         JournaledClient::new(client.build(), journal),

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use payments_journal::{Intent, IntentRequest, Pages, StoreError};
+use payments_journal::{Intent, IntentRequest, StoreError};
 
 use super::billing_file::{BillingRow, Standing};
 use super::hashes::Hashes;
+use super::recent_pages::RecentPages;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
     EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
@@ -31,7 +32,7 @@ pub(super) struct RowHashes {
 /// rows of which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
 /// were sent again are added to `watched`.
 pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
-    pages: &mut Pages<'static>,
+    pages: &mut RecentPages,
     service: &str,
     RowHashes { keys, marks, payments, .. }: &mut RowHashes,
     watched: &mut EarlierCharges,

@@ -5,12 +5,13 @@ use std::num::NonZeroU64;
 
 use payments_core::Outcome;
 use payments_journal::{
-    Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StateName, StoreError, Verdict,
+    Intent, IntentKey, IntentRequest, IntentState, Journal, StateName, StoreError, Verdict,
 };
 
 use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
 use super::earlier_charges::{RowHashes, charged_before, charged_twice, marks_in_file};
 use super::hashes::Hashes;
+use super::recent_pages::RecentPages;
 use super::repeats::{Repeats, payment_of_row};
 use crate::call::admission::find_all;
 use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
@@ -36,7 +37,7 @@ pub(super) struct Inspected {
     /// Every key of the file.
     pub(super) keys: Hashes,
     /// What was not in the journal when the file was checked, if there was a journal.
-    pub(super) newer: Option<Pages<'static>>,
+    pub(super) newer: Option<RecentPages>,
     /// What was in it, and would be the same payment as a row if others sent it again.
     pub(super) watched: EarlierCharges,
 }
@@ -57,7 +58,7 @@ pub(super) struct Rules<'a> {
 pub(super) struct KnownIntents {
     journal: Journal,
     /// Of every intent.
-    pages: Pages<'static>,
+    pages: RecentPages,
 }
 
 impl KnownIntents {
@@ -65,7 +66,8 @@ impl KnownIntents {
     pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
         let first =
             journal.pages(StateName::ALL).next().await.map_err(|error| cannot_read_journal(&error))?;
-        let known = || Self { journal: journal.clone(), pages: journal.pages(StateName::ALL) };
+        let known =
+            || Self { journal: journal.clone(), pages: RecentPages::of(journal.pages(StateName::ALL)) };
         Ok(first.is_some_and(|intents| !intents.is_empty()).then(known))
     }
 }

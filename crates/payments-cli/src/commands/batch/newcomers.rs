@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::mem;
 use std::time::Duration;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StoreError};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, StoreError};
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
+use super::recent_pages::RecentPages;
 use crate::call::admission::find_all;
 use crate::call::same_payment::EarlierCharges;
 
@@ -16,7 +17,7 @@ use crate::call::same_payment::EarlierCharges;
 pub(super) struct Newcomers {
     journal: Journal,
     /// The intents that were not compared with the file.
-    pages: Pages<'static>,
+    pages: RecentPages,
     /// Of the file.
     keys: Hashes,
     /// New charges of other keys, and keys that the check has met and that moved no money until then.
@@ -39,7 +40,7 @@ const SHARE_OF_TIME: u32 = 20;
 impl Newcomers {
     pub(super) fn new(
         journal: Journal,
-        pages: Pages<'static>,
+        pages: RecentPages,
         mut keys: Hashes,
         charges: EarlierCharges,
     ) -> Self {

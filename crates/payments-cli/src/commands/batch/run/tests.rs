@@ -26,6 +26,7 @@ use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::charge_result::tests::DECLINED;
 use crate::commands::batch::hashes::Hashes;
 use crate::commands::batch::inspection::{Inspected, KnownIntents, Rules, inspect};
+use crate::commands::batch::recent_pages::RecentPages;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{ListedRow, MOST_LISTED, Tallies, Tally, UnresolvedRow};
@@ -203,7 +204,7 @@ async fn outage_longer_than_patience_ends_the_run_unfinished() {
 #[tokio::test(start_paused = true)]
 async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent() {
     let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
-    let pages = setup.client.journal().pages(StateName::ALL);
+    let pages = RecentPages::of(setup.client.journal().pages(StateName::ALL));
     let mut keys = Hashes::default();
     for line in 2..7 {
         keys.add(&IntentKey::new(format!("k{line}")).unwrap());
@@ -221,6 +222,31 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
     assert_eq!((summary.tallies.processed.count, summary.tallies.not_started().count), (2, 3));
     assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
     setup.assert_charged(3);
+}
+
+/// As in PostgreSQL, where a row has its position before its transaction ends.
+#[tokio::test]
+async fn row_that_becomes_visible_late_is_read() {
+    let store = StoreThatFails::before_a_change(|_| Ok(())).hiding("k4");
+    let is_hidden = Arc::clone(&store.is_hidden);
+    let setup = TestRun::new(|_| false, store).await;
+    let mut pages = RecentPages::of(setup.client.journal().pages(StateName::ALL));
+    let mut read = async || {
+        let mut keys = Vec::new();
+        while let Some(intents) = pages.next().await.unwrap() {
+            keys.extend(intents.into_iter().map(|intent| intent.key.to_string()));
+        }
+        keys
+    };
+    for key in ["k3", "k4", "k5"] {
+        setup.hold(key, |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+    }
+    assert_eq!(read().await, ["k3", "k5"]);
+    setup.hold("k6", |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+    assert_eq!(read().await, ["k6"]);
+    is_hidden.store(false, Ordering::Relaxed);
+    assert_eq!(read().await, ["k4"]);
+    assert!(read().await.is_empty());
 }
 
 /// Of a key that moved no money when the file was checked, as a person or another run sends it again.
@@ -803,6 +829,9 @@ struct StoreThatFails<F> {
     /// What its second failure and every later one does instead.
     then: Option<NextFailure>,
     has_failed: AtomicBool,
+    /// A key that lists lack at first.
+    hidden: &'static str,
+    is_hidden: Arc<AtomicBool>,
 }
 
 #[derive(Clone, Copy)]
@@ -813,7 +842,13 @@ enum NextFailure {
 
 impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> StoreThatFails<F> {
     fn before_a_change(before: F) -> Self {
-        Self { store: MemoryStore::new(), before, then: None, has_failed: AtomicBool::new(false) }
+        let (store, has_failed, is_hidden) = (MemoryStore::new(), AtomicBool::new(false), Arc::default());
+        Self { store, before, then: None, has_failed, hidden: "", is_hidden }
+    }
+
+    fn hiding(self, hidden: &'static str) -> Self {
+        self.is_hidden.store(true, Ordering::Relaxed);
+        Self { hidden, ..self }
     }
 
     fn then(self, then: NextFailure) -> Self {
@@ -843,7 +878,11 @@ impl<F: Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static> IntentSto
     }
 
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
-        self.store.list(states, after, limit).await
+        let mut rows = self.store.list(states, after, limit).await?;
+        rows.retain(|(_, intent)| {
+            !(self.is_hidden.load(Ordering::Relaxed) && intent.key.as_str() == self.hidden)
+        });
+        Ok(rows)
     }
 
     async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
@@ -1007,7 +1046,7 @@ async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_oth
     let hangs = Arc::new(AtomicBool::new(false));
     let store = Hangs { store: MemoryStore::new(), hangs: hangs.clone() };
     let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await;
-    let pages = setup.client.journal().pages(StateName::ALL);
+    let pages = RecentPages::of(setup.client.journal().pages(StateName::ALL));
     let charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
     let newcomers = Newcomers::new(setup.client.journal().clone(), pages, Hashes::default(), charges);
     let run = setup.run(20).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
