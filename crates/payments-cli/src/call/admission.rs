@@ -105,19 +105,30 @@ pub(super) fn like_a_card(key: &IntentKey, request: &IntentRequest) -> Option<&'
     texts.into_iter().find(|(_, text)| text.is_some_and(is_like_a_card)).map(|(field, _)| field)
 }
 
-/// The intent of each key, which are looked up together.
+/// How many keys are looked up together: the connections to a database are few, and the charges of a run need them too.
+pub(crate) const ASKED_AT_ONCE: usize = 256;
+
+/// The intent of each key.
 pub(crate) async fn find_all(
     journal: &Journal,
     keys: impl IntoIterator<Item = IntentKey>,
 ) -> Result<Vec<Option<Intent>>, StoreError> {
-    let mut lookups = JoinSet::new();
-    for (index, key) in keys.into_iter().enumerate() {
-        let journal = journal.clone();
-        lookups.spawn(async move { (index, journal.find(&key).await) });
+    let (mut keys, mut found) = (keys.into_iter().enumerate(), Vec::new());
+    loop {
+        let mut lookups = JoinSet::new();
+        for (index, key) in keys.by_ref().take(ASKED_AT_ONCE) {
+            let journal = journal.clone();
+            lookups.spawn(async move { (index, journal.find(&key).await) });
+        }
+        if lookups.is_empty() {
+            return Ok(found);
+        }
+        let mut some = lookups.join_all().await;
+        some.sort_unstable_by_key(|(index, _)| *index);
+        for (_, intent) in some {
+            found.push(intent?);
+        }
     }
-    let mut found = lookups.join_all().await;
-    found.sort_unstable_by_key(|(index, _)| *index);
-    found.into_iter().map(|(_, found)| found).collect()
 }
 
 /// The journal, and the intent of this key. None is created.

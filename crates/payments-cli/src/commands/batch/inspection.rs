@@ -13,7 +13,7 @@ use super::earlier_charges::{RowHashes, charged_before, charged_twice, marks_in_
 use super::hashes::Hashes;
 use super::recent_pages::RecentPages;
 use super::repeats::{Repeats, payment_of_row};
-use crate::call::admission::find_all;
+use crate::call::admission::{ASKED_AT_ONCE, find_all};
 use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
 use crate::failure::{Failure, Problem, RecordedIntent, Situation};
 use crate::report::advice::of_other_service;
@@ -189,9 +189,6 @@ fn is_left_out(key: &IntentKey) -> bool {
 
 const NOT_LEFT_OUT: &str = "begins with a sign as if the row were left out, and it would be charged: a sign does not leave a row out, \
                             so remove the row, or the sign";
-
-/// How many rows are looked up in the journal together.
-const ASKED_AT_ONCE: usize = 256;
 
 impl Inspection<'_> {
     /// Takes the next row, of whose key the journal has this intent.

@@ -1012,6 +1012,60 @@ struct Hangs {
     hangs: Arc<AtomicBool>,
 }
 
+/// A journal that counts the lookups which wait for it, and the most at once.
+#[derive(Default)]
+struct CountsLookups {
+    store: MemoryStore,
+    waiting: AtomicU32,
+    most: Arc<AtomicU32>,
+}
+
+#[async_trait]
+impl IntentStore for CountsLookups {
+    fn owner(&self) -> &OwnerId {
+        self.store.owner()
+    }
+    async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
+        self.store.apply(change).await
+    }
+    async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.most.fetch_max(self.waiting.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        self.store.find(key).await
+    }
+    async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
+        self.store.list(states, after, limit).await
+    }
+    async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
+        self.store.is_live(owner).await
+    }
+    async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
+        self.store.purge(age).await
+    }
+    async fn close(&self) {}
+}
+
+/// A database has few connections: the charges of the run need them too, and give up after ten seconds.
+#[tokio::test(start_paused = true)]
+async fn earlier_keys_are_looked_up_again_a_few_at_once() {
+    let store = CountsLookups::default();
+    let most = store.most.clone();
+    let setup = TestRun::new(|_| true, store).await;
+    let journal = setup.client.journal();
+    let mut charges = EarlierCharges::of_service(setup.gateway.endpoint().service());
+    for number in 0..1000 {
+        let payment =
+            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+        let (key, payment) = (IntentKey::new(format!("old{number}")).unwrap(), payment.build().unwrap());
+        setup.client.process_token(&key, &payment).await.unwrap_err();
+        charges.add(journal.find(&key).await.unwrap().unwrap());
+    }
+    let pages = journal.pages(StateName::ALL);
+    Newcomers::new(journal.clone(), pages, Hashes::default(), charges).look().await.unwrap();
+    assert_eq!(most.load(Ordering::Relaxed), 256);
+}
+
 #[async_trait]
 impl IntentStore for Hangs {
     fn owner(&self) -> &OwnerId {
