@@ -180,10 +180,10 @@ impl<'a> Matching<'a> {
         }
         let is_alone = rows.is_empty() && resembling.is_empty();
         let others = if is_alone { self.with_its_reference(intent, found) } else { None };
-        let (why, others) = match others {
+        let (why, others) = match (why, others) {
             _ if !resembling.is_empty() => (UndecidedReason::OtherReference, Vec::new()),
-            Some((reason, others)) if matches!(why, UndecidedReason::NoRow) => (reason, others),
-            _ => (why, Vec::new()),
+            (UndecidedReason::NoRow, Some(found)) => found,
+            (why, others) => (why, others.map_or_else(Vec::new, |(_, others)| others)),
         };
         let candidates = rows.keys().chain(&resembling).chain(&others).take(MOST).map(|transaction| {
             let keys = found.intents_of[*transaction].keys().copied().filter(|other| *other != index);

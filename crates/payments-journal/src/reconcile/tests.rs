@@ -847,6 +847,17 @@ fn reconciling_shows_a_row_with_its_reference_and_another_amount_or_time() {
             assert_eq!(found.foreign, if is_charge { vec![2] } else { Vec::new() });
         }
     }
+    // For which nothing is proposed.
+    let with_fee =
+        IntentRequest { convenience_fee: Some(ConvenienceFee::Active), ..token(1000, Some("invoice-17")) };
+    for (request, ending, cents, days, why) in [
+        (with_fee, unknown(), 1030, 5, UndecidedReason::Fee),
+        (token(1000, Some("invoice-17")), None, 971, 0, UndecidedReason::Sending),
+    ] {
+        let found = found(&[intent("k", request, ending)], &[row(cents, "invoice-17", days)]);
+        let lines: Vec<_> = found.undecided[0].candidates.iter().flat_map(|it| it.lines.clone()).collect();
+        assert_eq!((found.undecided[0].why, lines), (why, vec![2]));
+    }
     // The payment of another key.
     let processed = Some(Ending::Processed(TransactionId::new("t").unwrap()));
     let others = [intents[0].clone(), intent("l", token(1000, Some("invoice-17")), processed)];
