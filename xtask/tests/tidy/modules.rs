@@ -187,8 +187,7 @@ pub(super) fn model_names_no_io(workspace: &Workspace) -> Vec<String> {
 /// payments-core does no I/O, and its dependencies have no runtime. Its blocking client sleeps between two attempts of a lookup, and
 /// its clock has a thread in each process, which it tells from a forked one by a file in `/proc`.
 pub(super) fn core_names_no_runtime(workspace: &Workspace) -> Vec<String> {
-    let allowed =
-        ["std::fs::read_to_string", "std::process::id", "std::thread::Builder", "std::thread::sleep"];
+    let allowed = ["std::fs::read", "std::process::id", "std::thread::Builder", "std::thread::sleep"];
     no_io(workspace, "payments-core", &allowed)
 }
 

@@ -1,4 +1,4 @@
-use std::fs::read_to_string;
+use std::fs::read;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::process::id;
 
@@ -17,7 +17,9 @@ pub struct ProcessId(
 impl ProcessId {
     /// The process that runs now. This reads a file in `/proc`, which takes about 3 µs.
     pub fn current() -> Self {
-        Self::new(id(), read_to_string("/proc/self/stat").ok().as_deref())
+        // The name of the program may be cut within a character.
+        let stat = read("/proc/self/stat").ok();
+        Self::new(id(), stat.as_deref().map(String::from_utf8_lossy).as_deref())
     }
 
     /// Whether this process runs now.
@@ -70,6 +72,8 @@ fn start(stat: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::write;
+
     use super::*;
 
     const STAT: &str = "41 (a) b) S 1 41 41 0 -1 4194560 90 0 0 0 0 0 0 0 20 0 1 0 7001 3 4 5";
@@ -94,7 +98,12 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_start_of_this_process_is_known() {
-        assert_ne!(ProcessId::current().0 & START, 0);
+    fn the_start_of_this_process_is_known_whatever_its_name() {
+        let name = read("/proc/self/comm").unwrap();
+        // The kernel cuts a name behind 15 bytes, maybe within a character.
+        for name in [&b"\xff) 1 (\xc3"[..], &name] {
+            write("/proc/self/comm", name).unwrap();
+            assert_ne!(ProcessId::current().0 & START, 0, "{name:?}");
+        }
     }
 }
