@@ -38,7 +38,8 @@ const CHARGE: &str = "approved captured paid settled succeeded success successfu
 
 /// Whether a status cannot mean that it was declined, whatever a person says.
 fn is_charge(status: &str) -> bool {
-    !is_no_charge(status) && words(status).any(|word| CHARGE.split(' ').any(|it| it == word))
+    let mut said = words(status).take_while(|word| !is_no(word));
+    !is_no_charge(status) && said.any(|word| CHARGE.split(' ').any(|it| it == word))
 }
 
 fn words(cell: &str) -> impl Iterator<Item = String> {
@@ -98,9 +99,11 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
 
 /// Whether a sentence begins with a no, such as `Not found`.
 pub(super) fn begins_with_no(cell: &str) -> bool {
-    const NOES: [&str; 8] = ["kein", "keine", "nein", "never", "nicht", "no", "non", "not"];
+    words(cell).next().is_some_and(|word| is_no(&word))
+}
 
-    words(cell).next().is_some_and(|word| NOES.contains(&&*word))
+fn is_no(word: &str) -> bool {
+    ["kein", "keine", "nein", "never", "nicht", "no", "non", "not"].contains(&word)
 }
 
 /// Words of a heading about what kind of movement a row is. Which way money goes in a credit, only a person knows: they can name the
@@ -327,6 +330,9 @@ mod tests {
             ("PAYMENT_CAPTURED", true),
             ("Partially paid", true),
             ("Not settled", false),
+            ("Payment not approved", false),
+            ("Could not be captured", false),
+            ("Paid, not yet settled", true),
             ("Unpaid", false),
             ("Payment approved, capture failed", false),
             ("Authorized", false),
