@@ -113,8 +113,8 @@ fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
 /// spelling shares a mark with the payment.
 pub(crate) type Mark = (MarkOf, String, Charge);
 
-/// What is charged; `None` if the journal has lost it.
-pub(crate) type Charge = Option<(TokenId, Option<Amount>)>;
+/// What is charged, and whether it has a reference; `None` if the journal has lost it.
+pub(crate) type Charge = Option<(TokenId, Option<Amount>, bool)>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum MarkOf {
@@ -130,7 +130,7 @@ pub(crate) fn marks(of: MarkOf, forms: &[String], charge: &Charge) -> impl Itera
 /// Of a token. The journal may have lost what was charged.
 pub(crate) fn charge_of(request: &IntentRequest) -> Charge {
     match &request.subject {
-        Subject::Token(token) => Some((token.clone(), request.amount)),
+        Subject::Token(token) => Some((token.clone(), request.amount, request.reference.is_some())),
         _ => None,
     }
 }
@@ -149,24 +149,32 @@ pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Ma
 /// Any of these is a [`Mark`] of a payment that may be the same charge: its key or reference may be the key of this one, its key the
 /// reference, and the references may be one while the outcome is open.
 pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
+    let mut found = marks_of_spelling(intent);
+    if found.is_empty() {
+        return found;
+    }
+    let charge = charge_of(&intent.request);
+    let (exact, reference) = (Forms::of(intent.key.as_str()).exact, forms_of_reference(&intent.request));
+    let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
+    found.extend(marks(MarkOf::Reference, &[&exact[..], open_reference].concat(), &charge));
+    found.extend(marks(MarkOf::Key, &reference, &charge));
+    found
+}
+
+/// Those of a payment whose key may be the same in another spelling.
+pub(crate) fn marks_of_spelling(intent: &Intent) -> Vec<Mark> {
     let charge = charge_of(&intent.request);
     let is_lost = intent.request.subject == Subject::Lost;
     if charge.is_none() && !is_lost {
         return Vec::new();
     }
     let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
-    let reference = forms_of_reference(&intent.request);
-    let of_key = [MarkOf::Key, MarkOf::Reference].into_iter().flat_map(|of| marks(of, &exact, &charge));
-    if is_lost {
-        return of_key.collect();
+    let mut found: Vec<_> = marks(MarkOf::Key, &exact, &charge).collect();
+    if !is_lost {
+        found.extend(marks(MarkOf::RoundedKey, &exact, &charge));
+        found.extend(marks(MarkOf::Key, &rounded, &charge));
     }
-    let of_rounded = marks(MarkOf::RoundedKey, &exact, &charge).chain(marks(MarkOf::Key, &rounded, &charge));
-    let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
-    of_key
-        .chain(of_rounded)
-        .chain(marks(MarkOf::Key, &reference, &charge))
-        .chain(marks(MarkOf::Reference, open_reference, &charge))
-        .collect()
+    found
 }
 
 fn forms_of_reference(request: &IntentRequest) -> Vec<String> {
@@ -343,7 +351,9 @@ mod tests {
             refused += 1;
             refused_lost += u32::from(is_lost);
             let marks = marks_of_payment(&given, &Forms::of(new_key.as_str()));
-            let is_found = marks_of_intent(&intent).iter().any(|mark| marks.contains(mark));
+            let moved_nothing = intent.moved_nothing();
+            let of_intent = if moved_nothing { marks_of_spelling(&intent) } else { marks_of_intent(&intent) };
+            let is_found = of_intent.iter().any(|mark| marks.contains(mark));
             let is_same = intent.is_unresolved()
                 && (&intent.request.subject, &intent.request.amount, &intent.request.reference)
                     == (&given.subject, &given.amount, &given.reference);
@@ -353,5 +363,10 @@ mod tests {
             assert!(is_same || earlier.same_as(&new_key, &given).is_some(), "{new_key} {intent:?}");
         }
         assert!(refused > 1000 && refused_lost > 100, "{refused} {refused_lost}");
+        // Its key is the reference of the other, and it has none itself.
+        let mut intent = template;
+        (intent.key, intent.request.reference) = (key("first"), Some("r77".to_owned()));
+        let marks = marks_of_payment(&IntentRequest::from(&payment(100)), &Forms::of("r77"));
+        assert!(!marks_of_intent(&intent).iter().any(|mark| marks.contains(mark)));
     }
 }

@@ -10,6 +10,7 @@ use super::recent_pages::RecentPages;
 use super::repeats::{Repeats, payment_of_intent, payment_of_row};
 use crate::call::same_payment::{
     EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
+    marks_of_spelling,
 };
 use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
@@ -67,8 +68,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
                 watched.add(intent.clone());
             }
             // Another key may be a new try, but one in another spelling is not.
-            let is_of_key = |(of, ..): &Mark| matches!(of, MarkOf::Key | MarkOf::RoundedKey);
-            return !is_sent_again(intent) && common.iter().any(is_of_key);
+            return !is_sent_again(intent) && marks_of_spelling(intent).iter().any(|mark| marks.have(mark));
         }
         let is_open = payment.is_some() && intent.is_unresolved();
         if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {

@@ -31,6 +31,7 @@ use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{ListedRow, MOST_LISTED, Tallies, Tally, UnresolvedRow};
 use crate::report::{ExitCode, Report};
+use crate::rows::problems::MOST_KEPT;
 use crate::settings::{JournalPlace, KnownKeys, PrintedCommands};
 use crate::stderr::Item;
 use crate::style::Style;
@@ -120,6 +121,24 @@ impl TestRun {
             Counting::new(Summary { tallies, ..Summary::default() }, None, None),
             Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
         )
+    }
+
+    /// Checks a file of these rows.
+    async fn inspect(&self, rows: &str) -> (BillingFile, Inspected) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("rows.csv");
+        std::fs::write(&path, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}"))
+            .unwrap();
+        let place = PlaceOptions { journal: Some(folder.path().join("billing.db").into()), witness: None };
+        let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
+        let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
+        let known = KnownIntents::of(self.client.journal()).await.unwrap();
+        let (api_keys, commands, endpoint) =
+            (KnownKeys::default(), PrintedCommands::default(), self.gateway.endpoint());
+        let service = endpoint.service();
+        let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
+        let inspected = inspect(&file, rules, known).await.unwrap();
+        (file, inspected)
     }
 
     /// Keeps the payment with this key in flight elsewhere for this time.
@@ -269,24 +288,13 @@ async fn earlier_key_that_is_charged_meanwhile_is_seen() {
         let scripted = Client::builder(endpoint.clone(), first, TokioTimer::new()).build();
         JournaledClient::new(scripted, journal.clone()).process_token(&key, &payment).await.unwrap_err();
 
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rows.csv");
         let row = |line: u64| {
             let reference = if line == 4 { reference.to_owned() } else { format!("k{line}") };
             format!("k{line},tok_approved,1.00,false,{reference}\n")
         };
-        let rows: String = (2..7).map(row).collect();
-        std::fs::write(&path, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}"))
-            .unwrap();
-        let place = PlaceOptions { journal: Some(folder.path().join("billing.db").into()), witness: None };
-        let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
-        let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
-        let known = KnownIntents::of(&journal).await.unwrap();
-        let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
-        let service = endpoint.service();
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards: false, service, commands: &commands };
-        let inspected = inspect(&file, rules, known).await.unwrap();
+        let (file, inspected) = setup.inspect(&(2..7).map(row).collect::<String>()).await;
         let Inspected { standings, summary, keys, newer, watched, .. } = inspected;
+        let api_keys = KnownKeys::default();
         let run = Run::new(
             setup.client.clone(),
             file.to_send(standings, &api_keys),
@@ -1044,6 +1052,22 @@ impl IntentStore for CountsLookups {
         self.store.purge(age).await
     }
     async fn close(&self) {}
+}
+
+/// They are new tries of payments that moved no money.
+#[tokio::test]
+async fn many_rows_whose_keys_are_references_of_rejected_charges_are_valid() {
+    let (setup, mut rows) = (TestRun::reliable().await, String::new());
+    for number in 0..MOST_KEPT {
+        let payment =
+            TokenTransaction::builder("tok_declined", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+        let payment = payment.reference_no(format!("ref{number}x")).build().unwrap();
+        let key = IntentKey::new(format!("first{number}x")).unwrap();
+        setup.client.process_token(&key, &payment).await.unwrap_err();
+        rows.extend([format!("ref{number}x,tok_declined,1.00,false,ref{number}x\n")]);
+    }
+    let (_, inspected) = setup.inspect(&rows).await;
+    assert_eq!(inspected.standings.len(), MOST_KEPT);
 }
 
 /// A database has few connections: the charges of the run need them too, and give up after ten seconds.
