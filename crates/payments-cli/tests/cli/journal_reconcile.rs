@@ -147,14 +147,19 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
 #[test]
 fn amounts_of_a_wrong_column_are_no_charges_to_undo() {
     let workspace = Workspace::open();
-    let paid = ["1", "2"].map(|key| workspace.token("tok_approved", key, "10.50").paid_id());
-    let advice = |amounts: [&str; 2]| {
-        let rows = [0, 1].map(|row| format!("{},{},{},{}\n", paid[row], amounts[row], row + 1, now()));
-        let report = format!("Transaction ID,Amount,Reference,Date\n{}", rows.concat());
+    let paid = ["1", "2", "3", "4"].map(|key| workspace.token("tok_approved", key, "10.50").paid_id());
+    let advice = |amounts: &[&str]| {
+        let row = |(row, amount)| format!("{},{amount},{row},{}\n", paid[row], now());
+        let rows: String = amounts.iter().enumerate().map(row).collect();
+        let foreign = format!("txn_1,1.00,other,{0}\ntxn_2,1.00,more,{0}\n", now());
+        let report = format!("Transaction ID,Amount,Reference,Date\n{rows}{foreign}");
         workspace.reconcile(report, "--output text").exits(8).stdout
     };
-    has(advice(["10.20", "1050"]), ["is it after a fee, or in cents? --column amount=HEADING names another"]);
-    has(advice(["10.20", "10.50"]), ["undo what is wrong"]);
+    let wrong_column = "is it after a fee, or in cents? --column amount=HEADING names another";
+    has(advice(&["10.20", "1050"]), [wrong_column]);
+    has(advice(&["10.20", "10.50"]), ["undo what is wrong"]);
+    // The column is right: two rows agree.
+    has(advice(&["105.00", "105.00", "10.50", "10.50"]), ["undo what is wrong"]);
 }
 
 /// Whoever takes it for proof that nothing was charged charges twice.

@@ -253,9 +253,13 @@ impl<'a> Document<'a> {
             self.missing.iter().map(Key::shown),
             "that is no proof: ask the service before you resolve them",
         );
-        // A wrong column is more likely than as many wrong charges.
-        let is_amount_wrong =
-            self.unexplained.len() > 1 && self.unexplained.iter().all(Charged::has_another_amount);
+        // Without as many rows that agree, a wrong column is more likely than as many wrong charges.
+        let wrong: usize = self.unexplained.iter().flat_map(|it| &it.rows).map(|row| row.lines.len()).sum();
+        let of_no_key = self.foreign.len() + self.doubtful.len() + self.unreadable.len();
+        let agreeing = self.rows.saturating_sub((wrong + of_no_key + self.other_merchants.len()) as u64);
+        let is_amount_wrong = self.unexplained.len() > 1
+            && self.unexplained.iter().all(Charged::has_another_amount)
+            && agreeing < wrong as u64;
         let undo = if is_amount_wrong {
             "every row has another amount than its key: is it after a fee, or in cents? --column amount=HEADING names another"
         } else {
