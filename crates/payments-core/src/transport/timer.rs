@@ -41,7 +41,7 @@ impl<T: Timer + ?Sized> Timer for Arc<T> {
 /// The operating system's clock. It needs no runtime: all sleeps of a process share one thread.
 ///
 /// A process that was forked starts its own thread. If no thread can be started, a task that sleeps is polled every millisecond, so
-/// that a call still ends on time.
+/// that a call still ends on time. A waker must not block, because the thread wakes one task after the other.
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::exhaustive_structs, reason = "complete: a clock has no settings")]
 pub struct SystemTimer;
