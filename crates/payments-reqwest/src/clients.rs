@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use http::header::{CONTENT_LENGTH, HeaderName, TRANSFER_ENCODING};
 use payments_core::transport::{BuildError, BuildErrorKind};
 use reqwest::{ClientBuilder, Proxy, Url};
 use tokio::runtime;
@@ -14,6 +15,8 @@ use crate::connect_deadline::ConnectDeadline;
 /// reqwest's clients, each with its own pool, and the builder for new ones.
 pub(crate) struct Clients {
     builder: Box<dyn Fn() -> ClientBuilder + Send + Sync>,
+    /// Whether the clients add a `Content-Length` to a request that has none.
+    pub(crate) add_a_length: bool,
     /// The most recently used first. No code of the caller runs while this is locked: it may wait for another call, or make one.
     built: Mutex<Vec<(Use, reqwest::Client)>>,
 }
@@ -31,9 +34,9 @@ impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
-        let clients = Self { builder: Box::new(builder), built: Mutex::default() };
+        let mut clients = Self { builder: Box::new(builder), add_a_length: false, built: Mutex::default() };
         // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
-        clients.build(true)?;
+        clients.add_a_length = adds_header(&clients.build(true)?, &CONTENT_LENGTH);
         Ok(clients)
     }
 
@@ -66,6 +69,8 @@ impl Clients {
             "change the settings of the `reqwest::ClientBuilder`",
         );
         match result {
+            Ok(Ok(client)) if adds_header(&client, &TRANSFER_ENCODING) => Err(error
+                .with_source("remove the default header Transfer-Encoding: it changes where a request ends")),
             Ok(Ok(client)) => Ok(client),
             Ok(Err(cause)) => Err(error.with_source(cause)),
             Err(panic) => Err(error.with_source(message(panic.as_ref()))),
@@ -90,6 +95,12 @@ fn most_recent(built: &mut [(Use, reqwest::Client)], this: Use) -> Option<reqwes
     let index = built.iter().position(|(other, _)| *other == this)?;
     built[..=index].rotate_right(1);
     Some(built[0].1.clone())
+}
+
+/// Whether the client adds this header to requests that lack it. `Debug` is the only way to read a setting; it escapes quotation marks
+/// within a value.
+fn adds_header(client: &reqwest::Client, name: &HeaderName) -> bool {
+    format!("{client:?}").contains(&format!("{:?}: ", name.as_str()))
 }
 
 /// Overrides the builder's settings where the contract of a transport needs it. `unversioned` documents each of these.

@@ -84,7 +84,7 @@ impl ReqwestTransport {
         let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
         let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
         let call = Call::new(ends);
-        let request = unchanged_request(request, &call)?;
+        let request = unchanged_request(request, &call, self.clients.add_a_length)?;
         // It sends nothing before it is polled, and panics in a runtime without a time driver.
         let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
             .map_err(|_panic| misconfigured(Misconfigured::PANICKED))?;
@@ -151,7 +151,11 @@ impl<F> Drop for InRuntime<F> {
 ///
 /// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again, which is another resource. It reads a host such as
 /// `0x7f.1` as an address.
-fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::Request, TransportError> {
+fn unchanged_request(
+    request: TransportRequest,
+    call: &Call,
+    needs_length: bool,
+) -> Result<reqwest::Request, TransportError> {
     let (server, uri) = (request.server()?.clone(), request.uri().clone());
     let mut request = request.into_http();
     let (is_safe, length) = (request.method().is_safe(), request.body().len());
@@ -159,7 +163,7 @@ fn unchanged_request(request: TransportRequest, call: &Call) -> Result<reqwest::
     // Set here, so that no default header of the builder replaces them.
     headers.insert(HOST, server.host_header().clone());
     headers.remove(TRANSFER_ENCODING);
-    if !is_safe {
+    if needs_length || !is_safe {
         headers.insert(CONTENT_LENGTH, length.into());
     }
     let request = request.map(|body| reqwest::Body::wrap(call.body(body)));

@@ -45,6 +45,7 @@ use crate::transport::ReqwestTransport;
 /// | `http1_max_headers` | 1 000 | the same |
 /// | `tls_danger_accept_invalid_certs`, `…_hostnames` | off | any server could pose as the service |
 /// | `connection_verbose`, `tls_sslkeylogfile` | off | they write secrets to a log |
+/// | a default header `Transfer-Encoding` | refused | a request could end in two places |
 /// | `referer`, `https_only` | off | [`Endpoint`](payments_core::Endpoint) decides where plain http may go |
 ///
 /// # What cannot be checked

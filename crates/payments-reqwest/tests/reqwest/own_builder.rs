@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, header};
+use http::{Method, Request, header};
 use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Deadlines, Delivery, OperationName, Transport, TransportErrorKind, TransportRequest};
 use payments_reqwest::ReqwestTransport;
@@ -194,32 +194,55 @@ fn a_builder_that_waits_for_another_call_does_not_stop_it() {
 /// A default header of this name would be sent instead of the transport's, or beside it.
 #[tokio::test]
 async fn default_headers_do_not_change_where_a_request_goes_or_ends_d25() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    let server = thread::spawn(move || {
-        let mut connection = listener.accept().unwrap().0;
-        connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-        let mut received = Vec::new();
-        while !received.ends_with(b"{}") {
-            let mut bytes = [0; 4096];
-            let length = connection.read(&mut bytes).unwrap();
-            assert!(length > 0, "it ended early: {}", String::from_utf8_lossy(&received));
-            received.extend_from_slice(&bytes[..length]);
+    for (method, end, length) in [(Method::POST, "{}", 2), (Method::GET, "\r\n\r\n", 0)] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let mut connection = listener.accept().unwrap().0;
+            connection.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+            let mut received = Vec::new();
+            while !received.ends_with(end.as_bytes()) {
+                let mut bytes = [0; 4096];
+                let length = connection.read(&mut bytes).unwrap();
+                assert!(length > 0, "it ended early: {}", String::from_utf8_lossy(&received));
+                received.extend_from_slice(&bytes[..length]);
+            }
+            connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
+            String::from_utf8(received).unwrap().to_lowercase()
+        });
+        let transport = from_client_builder(|| {
+            with_default_headers([(header::HOST, "evil.example"), (header::CONTENT_LENGTH, "1")])
+        })
+        .unwrap();
+        let request = Request::builder().method(method).uri(format!("http://{address}/"));
+        let request = request.body(Bytes::from_static(&b"{}"[..length])).unwrap();
+        let request = TransportRequest::new(request, OperationName::Void, Deadlines::default(), 1024);
+        let sent = transport.send(request).await;
+        let received = server.join().unwrap();
+        sent.unwrap();
+        for header in [format!("\r\nhost: {address}\r\n"), format!("\r\ncontent-length: {length}\r\n")] {
+            assert_eq!(received.matches(&header).count(), 1, "{received}");
         }
-        connection.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n").unwrap();
-        String::from_utf8(received).unwrap().to_lowercase()
-    });
-    let transport = from_client_builder(|| {
-        let headers = [(header::HOST, "evil.example"), (header::CONTENT_LENGTH, "1")];
-        trusting(None).default_headers(
-            headers.map(|(name, value)| (name, value.parse().unwrap())).into_iter().collect(),
-        )
-    })
-    .unwrap();
-    let sent = transport.send(request(&format!("http://{address}/"))).await;
-    let received = server.join().unwrap();
-    sent.unwrap();
-    for header in [format!("\r\nhost: {address}\r\n"), "\r\ncontent-length: 2\r\n".to_owned()] {
-        assert_eq!(received.matches(&header).count(), 1, "{received}");
+        assert_eq!(received.matches("\r\ncontent-length:").count(), 1, "{received}");
     }
+}
+
+#[test]
+fn a_default_transfer_encoding_is_refused_d25() {
+    for value in ["chunked", "gzip", "\"content-length\": 1"] {
+        let error = from_client_builder(move || with_default_headers([(header::TRANSFER_ENCODING, value)]));
+        let error = error.expect_err(value);
+        assert!(error.is_client(), "{error:?}");
+        assert!(error.source().unwrap().to_string().contains("Transfer-Encoding"), "{error:?}");
+    }
+    // A value is not a name.
+    let named = header::HeaderName::from_static("x-named");
+    from_client_builder(move || with_default_headers([(named.clone(), "\"transfer-encoding\": 1")])).unwrap();
+}
+
+fn with_default_headers(
+    headers: impl IntoIterator<Item = (header::HeaderName, &'static str)>,
+) -> ClientBuilder {
+    let headers = headers.into_iter().map(|(name, value)| (name, value.parse().unwrap()));
+    trusting(None).default_headers(headers.collect())
 }
