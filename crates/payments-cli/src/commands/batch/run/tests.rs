@@ -1085,7 +1085,7 @@ async fn earlier_keys_are_looked_up_again_a_few_at_once() {
         setup.client.process_token(&key, &payment).await.unwrap_err();
         charges.add(journal.find(&key).await.unwrap().unwrap());
     }
-    let pages = journal.pages(StateName::ALL);
+    let pages = RecentPages::of(journal.pages(StateName::ALL));
     Newcomers::new(journal.clone(), pages, Hashes::default(), charges).look().await.unwrap();
     assert_eq!(most.load(Ordering::Relaxed), 256);
 }
