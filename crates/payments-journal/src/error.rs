@@ -291,7 +291,6 @@ impl fmt::Debug for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { key, cause, write_error, own } = &*self.0;
-        let key = key.masked();
         let now = if own.is_some() { "this call moved no money" } else { "nothing was sent now" };
         match cause {
             // The client advises to send a new request, which could be read here as "with a new key".
@@ -412,7 +411,7 @@ fn after_a_rejection(is_about_the_payment: bool) -> &'static str {
 }
 
 fn write_recorded(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let key = intent.key.masked();
+    let key = &intent.key;
     match &intent.state {
         IntentState::Sending => {
             write!(f, "{key} is being sent at this moment; {now}, it may be processed: try again in a moment")

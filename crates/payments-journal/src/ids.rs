@@ -1,10 +1,8 @@
 //! The names of intents, attempts and owners.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use payments_model::mask;
 use payments_model::unversioned::check_no_spreadsheet_value;
 use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
@@ -14,7 +12,7 @@ use thiserror::Error;
 /// 1 to 128 visible ASCII characters, without spaces. The journal identifies an intent by this alone, so it must come from
 /// what is being paid, never from a clock or a random number: a new key for the same invoice is a new charge. It is stored in
 /// the journal and shown in errors and lists, so it must not contain a secret. Digits are accepted even if they look like a
-/// card number, because one in twenty random numbers of 16 digits does. Errors and `Debug` mask those.
+/// card number, because one in twenty random numbers of 16 digits does.
 ///
 /// ```
 /// use payments_journal::IntentKey;
@@ -24,7 +22,7 @@ use thiserror::Error;
 /// assert!(IntentKey::new("invoice 17").is_err());
 /// # Ok::<(), payments_journal::InvalidIntentKey>(())
 /// ```
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "Box<str>")]
 pub struct IntentKey(Box<str>);
 
@@ -63,18 +61,6 @@ impl IntentKey {
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0
-    }
-
-    /// The key without card numbers, for errors.
-    pub(crate) fn masked(&self) -> Cow<'_, str> {
-        mask(&self.0, &[])
-    }
-}
-
-/// A card number in it is masked.
-impl fmt::Debug for IntentKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("IntentKey").field(&self.masked()).finish()
     }
 }
 

@@ -1,14 +1,10 @@
-use std::fmt;
-
 use payments_core::{Operation, OperationName};
-use payments_model::{
-    Amount, ConvenienceFee, TokenId, TransactionId, TransactionRecord, TransactionType, mask,
-};
+use payments_model::{Amount, ConvenienceFee, TokenId, TransactionId, TransactionRecord, TransactionType};
 use serde::{Deserialize, Serialize};
 
 /// The part of a request that may be stored: enough to tell a different request from the same one, and to find the payment in
 /// the service's records.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct IntentRequest {
@@ -25,21 +21,6 @@ pub struct IntentRequest {
     pub convenience_fee: Option<ConvenienceFee>,
     /// The caller's own reference, unmasked: a masked one would reconcile nothing.
     pub reference: Option<String>,
-}
-
-/// A card number in the reference is masked.
-impl fmt::Debug for IntentRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation, subject, amount, transaction_type, convenience_fee, reference } = self;
-        f.debug_struct("IntentRequest")
-            .field("operation", operation)
-            .field("subject", subject)
-            .field("amount", amount)
-            .field("transaction_type", transaction_type)
-            .field("convenience_fee", convenience_fee)
-            .field("reference", &reference.as_deref().map(|text| mask(text, &[])))
-            .finish()
-    }
 }
 
 /// What is charged or voided, without data that could be used to charge a card or an account.

@@ -18,12 +18,11 @@ pub struct ResolveError(pub(crate) Reason);
 pub(crate) enum Reason {
     #[error(transparent)]
     Store(StoreError),
-    #[error("the journal has no intent {}", .0.masked())]
+    #[error("the journal has no intent {0}")]
     NoSuchIntent(IntentKey),
     #[error(
-        "the journal no longer has the request of attempt {} of {}, because it keeps the newest events only, so a lookup proves \
-         nothing about it: compare the transaction yourself, and resolve it without a lookup",
-        .1, .0.masked()
+        "the journal no longer has the request of attempt {1} of {0}, because it keeps the newest events only, so a lookup proves \
+         nothing about it: compare the transaction yourself, and resolve it without a lookup"
     )]
     RequestDropped(IntentKey, u32),
     #[error("{}", refused(.0, .1))]
@@ -31,14 +30,13 @@ pub(crate) enum Reason {
     #[error("the resolution names no processed transaction to look up")]
     NothingToLookUp,
     #[error(
-        "{} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
-         check the base URL, the merchant and the API key",
-        .key.masked()
+        "{key} belongs to another service: it was first used for {recorded}, and a lookup at {called} proves nothing about it: \
+         check the base URL, the merchant and the API key"
     )]
     OtherService { key: IntentKey, recorded: String, called: String },
     #[error("{}", .0.about("the service"))]
     InvalidService(InvalidName),
-    #[error("transaction {} already belongs to {}", .id.as_str().escape_debug(), .by.masked())]
+    #[error("transaction {} already belongs to {by}", .id.as_str().escape_debug())]
     Taken { id: TransactionId, by: IntentKey },
     #[error("the transaction could not be looked up: {0}")]
     LookUp(payments_core::LookupError),
@@ -153,7 +151,6 @@ fn changed(read_attempts: u32, found: &Intent) -> String {
 
 fn refused(refusal: &Refusal, intent: &Intent) -> String {
     let Intent { key, attempts, state, .. } = intent;
-    let key = key.masked();
     match refusal {
         Refusal::NoSuchAttempt(number) => format!("the journal has no attempt {number} of {key}"),
         Refusal::EarlierAttempt(number) => format!(

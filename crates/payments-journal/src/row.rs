@@ -1,7 +1,5 @@
 //! An intent as a database stores it: one JSON document.
 
-use payments_model::mask;
-
 use crate::{Intent, StateName, StoreError};
 
 /// The intent as JSON.
@@ -14,7 +12,7 @@ pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, S
     let damaged = |how: &str| {
         StoreError::damaged(format!(
             "the journal is damaged: {how} of the intent {}; it was left unchanged",
-            mask(key, &[]).escape_debug()
+            key.escape_debug()
         ))
     };
     // The error is dropped, because its text may repeat the document.

@@ -138,7 +138,7 @@ enum Reason {
     #[error(
         "intents of both services have the same transaction, so they are not one service, or a payment was recorded twice: \
          compare {}",
-        .0.iter().map(IntentKey::masked).collect::<Vec<_>>().join(", ")
+        .0.iter().map(IntentKey::as_str).collect::<Vec<_>>().join(", ")
     )]
     SameTransactions(Vec<IntentKey>),
 }

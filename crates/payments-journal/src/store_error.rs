@@ -124,8 +124,7 @@ impl StoreError {
 
     /// The same error of a change that writes the outcome of this key.
     pub(crate) fn of_outcome(self, key: &IntentKey) -> Self {
-        let message =
-            format!("the outcome of {} could not be written: {}", key.masked(), self.message).into();
+        let message = format!("the outcome of {key} could not be written: {}", self.message).into();
         Self { message, ..self }
     }
 
