@@ -9,7 +9,8 @@ use crate::{Failure, FailureKind, Intent, IntentKey, IntentState, StoreError};
 /// Why a journaled call did not succeed, and whether money can have moved.
 ///
 /// Check [`outcome`](Self::outcome) first. `{}` shows what happened, whether money can have moved and what to do; `{:#}`
-/// adds the causes. Neither these nor `Debug` show a card number, a security code, an account or the API key.
+/// adds the causes. Neither these nor `Debug` show the card number, security code or account of the payment, or the API key. A key and
+/// a reference are shown as they were written, because they are searched by.
 pub struct Error(Box<Inner>);
 
 struct Inner {

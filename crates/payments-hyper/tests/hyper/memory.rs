@@ -63,18 +63,22 @@ fn a_kept_copy_is_found() {
 fn assert_no_copies(test: &str, provider: Option<TlsProvider>) {
     search_if_this_is_a_child();
     // In parallel, because the children mostly wait for deadlines.
-    let runs: Vec<_> = thread::scope(|scope| {
-        let children: Vec<_> =
-            (0..SETS).map(|set| scope.spawn(move || copies_in_child(test, provider, set))).collect();
-        children.into_iter().map(|child| child.join().unwrap()).collect()
-    });
+    let run_all = || -> Vec<_> {
+        thread::scope(|scope| {
+            let children: Vec<_> =
+                (0..SETS).map(|set| scope.spawn(move || copies_in_child(test, provider, set))).collect();
+            children.into_iter().map(|child| child.join().unwrap()).collect()
+        })
+    };
+    let runs = run_all();
     for (place, (name, _)) in runs[0].iter().enumerate() {
         let copies: Vec<_> = runs.iter().map(|run| run[place].1).collect();
         match name.as_str() {
-            // So short that one find can be chance, but not two.
+            // So short that one find can be chance, and two once in hundreds of runs. A copy that is kept is there again.
             "code" | "expiry" => {
-                let found = copies.iter().filter(|count| **count > 0).count();
-                assert!(found < 2, "{name}: {copies:?} copies in {runs:?}");
+                let is_kept =
+                    |runs: &[Vec<(String, usize)>]| runs.iter().filter(|run| run[place].1 > 0).count() > 1;
+                assert!(!is_kept(&runs) || !is_kept(&run_all()), "{name}: {copies:?} copies in {runs:?}");
             }
             // hyper copies request heads into its own buffer. `ApiKey` only wipes its own memory.
             "key" => {}
