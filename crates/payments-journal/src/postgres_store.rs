@@ -369,8 +369,10 @@ impl IntentStore for PostgresStore {
         let age = age.max(Journal::YOUNGEST_TO_PURGE).as_secs().min(OLDEST.as_secs()).cast_signed();
         let (statement, mut purged) = (tables::purge(), Purged::default());
         loop {
-            let removed =
-                self.0.with(async |session| session.purge(&statement, age, PURGE_BATCH).await).await?;
+            let removing = async |Session { connection, .. }: &Session| {
+                connection.commit(connection.client.query_one(&statement, &[&age, &PURGE_BATCH])).await
+            };
+            let removed = self.0.with(removing).await?;
             let rows: i64 = removed.get(0);
             purged.intents += rows.unsigned_abs();
             purged.newest = purged.newest.max(removed.get(1));

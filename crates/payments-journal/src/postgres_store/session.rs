@@ -103,28 +103,6 @@ impl Session {
         Ok((row.as_ref().map(read).transpose()?, observed))
     }
 
-    /// Begins a transaction that locks no key. After an error the connection must be closed.
-    async fn begin_anything(&self) -> Result<(), StoreError> {
-        let client = &self.connection.client;
-        let beginning = async {
-            client.batch_execute("BEGIN").await?;
-            client.query_one(tables::SESSION, &[]).await
-        };
-        self.connection.check_session(execute(beginning).await?.get(0))
-    }
-
-    /// Removes rows by [`tables::purge`].
-    pub(super) async fn purge(&self, statement: &str, age: i64, limit: i64) -> Result<Row, StoreError> {
-        self.begin_anything().await?;
-        let client = &self.connection.client;
-        let removing = async {
-            let removed = client.query_one(statement, &[&age, &limit]).await?;
-            client.batch_execute("COMMIT").await?;
-            Ok(removed)
-        };
-        self.connection.commit(removing).await
-    }
-
     async fn roll_back(&self) -> Result<(), StoreError> {
         execute(self.connection.client.batch_execute("ROLLBACK")).await
     }
@@ -168,7 +146,7 @@ impl Session {
     ) -> Result<(), StoreError> {
         let client = &self.connection.client;
         let (timeline, _) = execute(tables::timeline(client)).await?;
-        self.begin_anything().await?;
+        execute(client.batch_execute("BEGIN")).await?;
         let accepting = async {
             client.execute(tables::ACCEPT, &[&timeline]).await?;
             client.execute(tables::RECORD_ACCEPTED, &[&by, &sent, &since, &None::<&str>]).await?;

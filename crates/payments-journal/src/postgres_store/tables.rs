@@ -209,9 +209,6 @@ pub(super) const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
 const OBSERVE: &str =
     "SELECT timeline, $now, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
 
-/// The id of the session that a transaction has.
-pub(super) const SESSION: &str = "SELECT current_setting('payments_journal.session', true)";
-
 /// A person accepts the server's timeline, if it may be asked for, and the table. Who may not ask for the cluster keeps the one
 /// that is known for this timeline: without it, nobody would notice a dump any more.
 pub(super) const ACCEPT: &str = "
