@@ -71,7 +71,7 @@
 //! # No I/O, no runtime
 //!
 //! This crate opens no socket and spawns no task; only [`SystemTimer`] has a thread of its own, and looks for a fork in
-//! `/proc/self/stat`, as the ids of calls do. There are three ways to connect it to an HTTP stack:
+//! `/proc/self/stat`. There are three ways to connect it to an HTTP stack:
 //!
 //! - **[`Transport`]**, one asynchronous function. A [`Client`] adds deadlines, retries of lookups and an [`Observer`].
 //!   `payments-hyper` and `payments-reqwest` are ready to use.

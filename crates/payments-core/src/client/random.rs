@@ -1,4 +1,5 @@
 use std::hash::{BuildHasher as _, RandomState};
+use std::time::Instant;
 
 use crate::transport::ProcessId;
 
@@ -15,8 +16,8 @@ pub(crate) struct SystemRandom;
 
 impl RandomSource for SystemRandom {
     fn next(&self) -> u64 {
-        // A forked process has a copy of its parent's keys.
-        RandomState::new().hash_one(ProcessId::current().to_bits())
+        // A forked process has a copy of its parent's keys. One with the number of an ancestor lives at another time.
+        RandomState::new().hash_one((ProcessId::current_number(), Instant::now()))
     }
 }
 

@@ -29,7 +29,11 @@ impl ProcessId {
 
     /// Whether a process with this number runs now: without a file, and enough for most.
     pub(super) fn has_current_number(self) -> bool {
-        self.number() == u64::from(id())
+        self.number() == u64::from(Self::current_number())
+    }
+
+    pub(crate) fn current_number() -> u32 {
+        id()
     }
 
     /// For an atomic. It is never 0.
