@@ -149,30 +149,33 @@ pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Ma
 /// Any of these is a [`Mark`] of a payment that may be the same charge: its key or reference may be the key of this one, its key the
 /// reference, and the references may be one while the outcome is open.
 pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
-    let mut found = marks_of_spelling(intent);
-    if found.is_empty() {
-        return found;
-    }
-    let charge = charge_of(&intent.request);
-    let (exact, reference) = (Forms::of(intent.key.as_str()).exact, forms_of_reference(&intent.request));
+    let Some((charge, forms)) = charge_and_forms(intent) else { return Vec::new() };
+    let reference = forms_of_reference(&intent.request);
     let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
-    found.extend(marks(MarkOf::Reference, &[&exact[..], open_reference].concat(), &charge));
+    let mut found = in_another_form(&charge, &forms);
+    found.extend(marks(MarkOf::Reference, &[&forms.exact[..], open_reference].concat(), &charge));
     found.extend(marks(MarkOf::Key, &reference, &charge));
     found
 }
 
 /// Those of a payment whose key may be the same in another spelling.
 pub(crate) fn marks_of_spelling(intent: &Intent) -> Vec<Mark> {
+    charge_and_forms(intent).map(|(charge, forms)| in_another_form(&charge, &forms)).unwrap_or_default()
+}
+
+/// The forms of its key too. `None` if it charged no token and is not lost.
+fn charge_and_forms(intent: &Intent) -> Option<(Charge, Forms)> {
     let charge = charge_of(&intent.request);
-    let is_lost = intent.request.subject == Subject::Lost;
-    if charge.is_none() && !is_lost {
-        return Vec::new();
-    }
-    let Forms { exact, rounded, .. } = Forms::of(intent.key.as_str());
-    let mut found: Vec<_> = marks(MarkOf::Key, &exact, &charge).collect();
-    if !is_lost {
-        found.extend(marks(MarkOf::RoundedKey, &exact, &charge));
-        found.extend(marks(MarkOf::Key, &rounded, &charge));
+    let is_compared = charge.is_some() || intent.request.subject == Subject::Lost;
+    is_compared.then(|| (charge, Forms::of(intent.key.as_str())))
+}
+
+fn in_another_form(charge: &Charge, Forms { exact, rounded, .. }: &Forms) -> Vec<Mark> {
+    let mut found: Vec<_> = marks(MarkOf::Key, exact, charge).collect();
+    // A lost charge has no other evidence, and a rounded key is none.
+    if charge.is_some() {
+        found.extend(marks(MarkOf::RoundedKey, exact, charge));
+        found.extend(marks(MarkOf::Key, rounded, charge));
     }
     found
 }
