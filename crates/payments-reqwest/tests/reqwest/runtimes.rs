@@ -113,9 +113,10 @@ async fn a_connection_that_another_call_returns_after_the_deadline_sends_nothing
     let deadlines = Deadlines::new(total, total);
     let request = TransportRequest::new(request, OperationName::TokenTransaction, deadlines, 1024);
     let mut call = pin!(transport.send(request));
-    let started = Instant::now();
     let mut context = Context::from_waker(Waker::noop());
     assert!(call.as_mut().poll(&mut context).is_pending(), "the call connects");
+    // The call counts its deadline from within that poll.
+    let started = Instant::now();
     server.may_respond.send(()).unwrap();
     other.await.unwrap().unwrap();
     // The connection waits for the call, which is not polled before its deadline.
