@@ -398,8 +398,12 @@ fn no_byte_of_the_key_index_is_believed() {
         .unwrap();
     let rows = table(&place.path());
     let root = usize::try_from(root - 1).unwrap() * 512;
+    // In the middle of the page, between the pointers to the cells and the cells, is a gap. Its first and last byte are enough.
+    let number = |at: usize| usize::from(u16::from_be_bytes([database[root + at], database[root + at + 1]]));
+    let gap = root + 8 + 2 * number(3)..root + number(5);
+    assert!(gap.len() > 2, "{gap:?}");
     let (mut refused, mut unnoticed) = (0, 0);
-    for offset in root..root + 512 {
+    for offset in (root..=gap.start).chain(gap.end - 1..root + 512) {
         let mut damaged = database.clone();
         damaged[offset] ^= 1;
         for suffix in ["-wal", "-shm"] {
