@@ -7,7 +7,7 @@ use payments_journal::IntentKey;
 use zeroize::Zeroizing;
 
 use crate::failure::Problem;
-use crate::rows::own_files::is_own;
+use crate::rows::own_files::{is_of_reconcile, is_own, note_is_cut};
 use crate::rows::problems::Problems;
 use crate::style::for_terminal;
 
@@ -126,17 +126,20 @@ impl<'a> Table<'a> {
                 }
                 Ok(()) if records.text.is_empty() => {}
                 Ok(()) => {
-                    let extra =
-                        (headings.len()..records.ends.len()).any(|index| records.cell(index) != Some(""));
-                    if !extra {
+                    let cells = |from: usize| (from..records.ends.len()).map(|index| records.cell(index));
+                    let rule = if is_of_reconcile(headings) && note_is_cut(cells(0)) {
+                        let by = if records.separator == b';' { "semicolon" } else { "comma" };
+                        format!("has too many cells: a note with a {by} needs quotation marks")
+                    } else if cells(headings.len()).any(|cell| cell != Some("")) {
+                        format!(
+                            "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
+                             point and not a comma",
+                            records.ends.len(),
+                            headings.len()
+                        )
+                    } else {
                         return Some(Ok(()));
-                    }
-                    let rule = format!(
-                        "has {} cells, and the header has {}; a value with a comma needs quotes, and an amount needs a \
-                         point and not a comma",
-                        records.ends.len(),
-                        headings.len()
-                    );
+                    };
                     return Some(Err(Problem::new(records.begun_at, "row", rule)));
                 }
             }

@@ -24,6 +24,16 @@ pub(crate) fn is_of_reconcile(headings: &[String]) -> bool {
     headings == PROPOSALS || headings.iter().eq(PROPOSALS.iter().chain(&SEARCHED_BY))
 }
 
+/// Whether a separator in the note of a row of `reconcile` has moved what is behind it: the address of the service is not in its
+/// column.
+pub(crate) fn note_is_cut<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> bool {
+    let mut cells = cells.skip(PROPOSALS.len() - 2).map(Option::unwrap_or_default);
+    let is_address = |cell: &str| cell.contains("://");
+    let service = cells.next().unwrap_or_default();
+    let is_elsewhere = !service.is_empty() && !service.starts_with("http");
+    cells.next().is_some_and(is_address) || (is_elsewhere && cells.any(is_address))
+}
+
 /// Whether only an export has this heading. A database client may have changed its case.
 pub(crate) fn is_only_of_an_export(heading: &str) -> bool {
     let is_in = |names: &[&str]| names.iter().any(|name| plain(name) == plain(heading));
