@@ -72,8 +72,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let versions = lock_file.split("[[package]]\n").filter_map(|package| package.strip_prefix(&entry));
         let newest = versions.last().and_then(|version| version.split('"').next());
         let version = newest.with_context(|| format!("Cargo.lock has no package {name}"))?;
-        let features: Vec<_> = features.iter().collect();
-        writeln!(manifest, "{name} = {{ version = \"{version}\", features = {features:?} }}")?;
+        let has_defaults = !features.contains(NO_DEFAULTS);
+        let features: Vec<_> = features.iter().filter(|feature| *feature != NO_DEFAULTS).collect();
+        writeln!(
+            manifest,
+            "{name} = {{ version = \"{version}\", default-features = {has_defaults}, features = {features:?} }}"
+        )?;
     }
     let members = workspace.crates.iter().map(|member| format!("{}-{}", member.name, workspace.version));
     let members: Vec<_> = members.collect();
@@ -118,16 +122,24 @@ fn wrong_files(files: &[&str], manifest: &str) -> Vec<String> {
     findings
 }
 
+/// Stands among the features of a dependency.
+const NO_DEFAULTS: &str = "--no-default-features";
+
 /// Adds the dependencies of the document's `cargo add` lines.
 fn follow(text: &str, dependencies: &mut BTreeMap<String, BTreeSet<String>>) -> anyhow::Result<()> {
     for call in text.lines().filter_map(|line| line.strip_prefix("$ cargo add ")) {
         let (call, features) = call.split_once(" --features ").unwrap_or((call, ""));
-        for name in call.split_whitespace().filter(|word| *word != "--dev") {
-            ensure!(
-                !name.starts_with('-'),
-                "cannot follow `cargo add {call}`: use only --dev and --features"
-            );
+        let (options, names): (Vec<_>, Vec<_>) =
+            call.split_whitespace().partition(|word| word.starts_with('-'));
+        ensure!(
+            options.iter().all(|option| ["--dev", NO_DEFAULTS].contains(option)),
+            "cannot follow `cargo add {call}`: use only --dev, {NO_DEFAULTS} and --features"
+        );
+        for name in names {
             let known: &mut BTreeSet<_> = dependencies.entry(name.to_owned()).or_default();
+            known.extend(
+                options.iter().filter(|option| **option == NO_DEFAULTS).map(|option| (*option).to_owned()),
+            );
             known.extend(features.split(',').filter(|feature| !feature.is_empty()).map(str::to_owned));
         }
     }
@@ -171,9 +183,13 @@ mod tests {
     #[test]
     fn dependencies_of_several_lines_are_combined() {
         let mut found = BTreeMap::new();
-        follow("$ cargo add a b\n$ cargo add --dev a --features x,y\n$ cargo build\n", &mut found).unwrap();
-        assert_eq!(format!("{found:?}"), r#"{"a": {"x", "y"}, "b": {}}"#);
+        let lines = "$ cargo add a b\n$ cargo add --dev a --features x,y\n$ cargo build\n$ cargo add c --no-default-features\n";
+        follow(lines, &mut found).unwrap();
+        assert_eq!(format!("{found:?}"), r#"{"a": {"x", "y"}, "b": {}, "c": {"--no-default-features"}}"#);
         let error = follow("$ cargo add a --git b\n", &mut found).unwrap_err().to_string();
-        assert_eq!(error, "cannot follow `cargo add a --git b`: use only --dev and --features");
+        assert_eq!(
+            error,
+            "cannot follow `cargo add a --git b`: use only --dev, --no-default-features and --features"
+        );
     }
 }

@@ -389,7 +389,7 @@ fn lost(why: &str) -> StoreError {
     StoreError::history_lost(format!(
         "the journal's database may lack its newest entries ({why}): what they charged would be charged again; use the server \
          that has them, or find out which keys were sent since, and accept the loss with them: payments journal accept-history, \
-         see \"A restored copy\" in docs/journal.md"
+         see \"A restored copy\" in docs/journal-operations.md"
     ))
 }
 

@@ -103,7 +103,7 @@ pub(super) fn damaged_index(path: &Path, index: &str) -> StoreError {
     StoreError::damaged(format!(
         "the journal {path} is damaged: its table and its index {index} do not match, so a key that was charged could look \
          new; keep a copy of it, and do not run REINDEX yet, because the index may name charges that the table has lost: \
-         see \"A damaged index\" in docs/journal.md"
+         see \"A damaged index\" in docs/journal-operations.md"
     ))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn log_missing(path: &Path) -> StoreError {
         "the journal {path} was not closed and its log, {path}-wal, is missing, perhaps with the newest rows, which would be \
          charged again: put the log back, or use the original if this is a copy; if it is lost for good, reconcile \
          everything since the last run that ended normally, and only then accept the loss with an empty log: \
-         (umask 077; touch '{path}-wal'), see \"A missing log\" in docs/journal.md"
+         (umask 077; touch '{path}-wal'), see \"A missing log\" in docs/journal-operations.md"
     ))
 }
 
@@ -124,7 +124,7 @@ pub(super) fn log_of_another_time(path: &Path) -> StoreError {
     StoreError::damaged(format!(
         "the journal {path} and its log, {path}-wal, are not of the same time: one of them is from another copy, and together they \
          are no journal; put back both files as they were together, or, for an older copy that was closed, move {path}-wal away, \
-         see \"A restored copy\" in docs/journal.md"
+         see \"A restored copy\" in docs/journal-operations.md"
     ))
 }
 
@@ -133,7 +133,7 @@ pub(super) fn history_lost(path: &Path, loss: &str) -> StoreError {
     StoreError::history_lost(format!(
         "the journal {} lacks its newest entries ({loss}), as after a restore of an older copy: what they charged would be \
          charged again; put the newest copy back, or find out which keys were sent since, and accept the loss with them: \
-         payments journal accept-history, see \"A restored copy\" in docs/journal.md",
+         payments journal accept-history, see \"A restored copy\" in docs/journal-operations.md",
         path.display()
     ))
 }
@@ -144,7 +144,7 @@ pub(super) fn unwatched(path: &Path, why: &str) -> StoreError {
         "the journal {} cannot be compared with its witness ({why}), so nothing begins, and no key that may be sent is resolved: \
          an older copy would charge again what it does not know; every program that uses the journal names the same witness \
          (--witness, PAYMENTS_JOURNAL_WITNESS): name it, or put it back; if it is gone for good, find out which keys may have been \
-         sent since, and accept that: payments journal accept-history, see \"A restored copy\" in docs/journal.md",
+         sent since, and accept that: payments journal accept-history, see \"A restored copy\" in docs/journal-operations.md",
         path.display()
     ))
 }

@@ -305,10 +305,10 @@ fn index_that_was_built_again_is_accepted() {
     }
 }
 
-/// `docs/journal.md` says how a person finds out which side is damaged, and when `REINDEX` is safe.
+/// `docs/journal-operations.md` says how a person finds out which side is damaged, and when `REINDEX` is safe.
 #[test]
 fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
-    const GUIDE: &str = include_str!("../../../../docs/journal.md");
+    const GUIDE: &str = include_str!("../../../../docs/journal-operations.md");
     let (_, chapter) = GUIDE.split_once("### A damaged index").unwrap();
     let sql = chapter.split("```sql").nth(1).unwrap().split("```").next().unwrap();
     let statements: Vec<_> = sql.split(';').filter(|sql| sql.contains("SELECT")).collect();
