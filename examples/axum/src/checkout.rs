@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
-use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
@@ -12,8 +11,6 @@ use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, Journal
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::telemetry;
-
 /// All routes of this service.
 pub(crate) fn routes(payments: JournaledClient) -> Router {
     Router::new()
@@ -21,8 +18,6 @@ pub(crate) fn routes(payments: JournaledClient) -> Router {
         .route("/orders/{order}/pay-with-another-card", post(pay_with_another_card))
         .route("/orders/{order}", get(order))
         .route("/unknown-payments", get(unknown_payments))
-        .layer(middleware::from_fn(telemetry::in_span))
-        // Not traced, because load balancers call it often.
         .route("/health", get(health))
         .with_state(payments)
 }

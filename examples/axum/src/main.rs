@@ -19,21 +19,26 @@ mod telemetry;
 use std::env;
 
 use anyhow::Context as _;
-use payments_core::unversioned::MeterObserver;
-use payments_core::{ApiKey, Client, Endpoint, TracingObserver};
+use axum::Router;
+use payments_core::{ApiKey, Client, Endpoint, Observer};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::unversioned::SummaryGauges;
 use payments_journal::{Journal, JournaledClient, PostgresStore, SqliteStore};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let telemetry = telemetry::install()?;
+    // Without that file: `serve(open(|_| TracingObserver::new()).await?, |routes| routes, async |_| ()).await`.
+    telemetry::run().await
+}
+
+/// Opens the journal, and makes a client that writes each payment into it.
+async fn open<O: Observer + 'static>(
+    observer: impl FnOnce(&Endpoint) -> O,
+) -> anyhow::Result<JournaledClient> {
     let endpoint =
         Endpoint::new(&variable("PAYMENTS_BASE_URL")?, ApiKey::new(&variable("PAYMENTS_API_KEY")?)?)?;
-    let meter = opentelemetry::global::meter("checkout");
-    let observer = (TracingObserver::new(), MeterObserver::new(&meter, &endpoint));
+    let observer = observer(&endpoint);
     let transport = HyperTransport::builder().build()?;
     let client = Client::builder(endpoint, transport, TokioTimer::new()).observer(observer).build();
     let place = variable("PAYMENTS_JOURNAL")?;
@@ -52,15 +57,20 @@ async fn main() -> anyhow::Result<()> {
              journal charges every order again"
         );
     }
-    let gauges = SummaryGauges::new(&meter);
-    let watching = tokio::spawn(telemetry::watch(journal.clone(), gauges.clone()));
-    let payments = JournaledClient::new(client, journal);
+    Ok(JournaledClient::new(client, journal))
+}
 
+/// Serves the routes until SIGTERM, and closes the journal when all charges are recorded. `before_close` may still read it.
+async fn serve(
+    payments: JournaledClient,
+    with_layers: impl FnOnce(Router) -> Router,
+    before_close: impl AsyncFnOnce(&Journal),
+) -> anyhow::Result<()> {
     let address = env::var("LISTEN").unwrap_or_else(|_| "127.0.0.1:8080".to_owned());
     let listener = TcpListener::bind(address).await?;
     println!("listening on {}", listener.local_addr()?);
     let mut terminated = signal(SignalKind::terminate())?;
-    axum::serve(listener, checkout::routes(payments.clone()))
+    axum::serve(listener, with_layers(checkout::routes(payments.clone())))
         .with_graceful_shutdown(async move {
             terminated.recv().await;
         })
@@ -71,10 +81,9 @@ async fn main() -> anyhow::Result<()> {
     if let Err(error) = payments.journal().flush().await {
         eprintln!("some outcomes are not recorded: {error:#}");
     }
-    watching.abort();
-    telemetry::record(payments.journal(), &gauges).await;
+    before_close(payments.journal()).await;
     payments.journal().close().await;
-    telemetry.shutdown()
+    Ok(())
 }
 
 fn variable(name: &str) -> anyhow::Result<String> {

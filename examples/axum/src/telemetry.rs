@@ -3,9 +3,10 @@
 use std::time::Duration;
 use std::{env, io};
 
+use axum::Router;
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderMap, HeaderName};
-use axum::middleware::Next;
+use axum::middleware::{self, Next};
 use axum::response::Response;
 use opentelemetry::global;
 use opentelemetry::propagation::Extractor;
@@ -14,6 +15,8 @@ use opentelemetry_otlp::{MetricExporter, Protocol, SpanExporter, WithExportConfi
 use opentelemetry_sdk::metrics::SdkMeterProvider;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::SdkTracerProvider;
+use payments_core::unversioned::MeterObserver;
+use payments_core::{Endpoint, TracingObserver};
 use payments_journal::Journal;
 use payments_journal::unversioned::SummaryGauges;
 use tokio::time::sleep;
@@ -24,11 +27,30 @@ use tracing_subscriber::fmt;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
+use crate::{open, serve};
+
+/// The whole service, with traces and metrics.
+pub(crate) async fn run() -> anyhow::Result<()> {
+    let telemetry = install()?;
+    let meter = global::meter("checkout");
+    let observer = |endpoint: &Endpoint| (TracingObserver::new(), MeterObserver::new(&meter, endpoint));
+    let payments = open(observer).await?;
+    let gauges = SummaryGauges::new(&meter);
+    let watching = tokio::spawn(watch(payments.journal().clone(), gauges.clone()));
+    let traced = |routes: Router| routes.layer(middleware::from_fn(in_span));
+    let last = async |journal: &Journal| {
+        watching.abort();
+        record(journal, &gauges).await;
+    };
+    serve(payments, traced, last).await?;
+    telemetry.shutdown()
+}
+
 /// Shut this down to export the last spans and metrics.
-pub(crate) struct Telemetry(Option<(SdkTracerProvider, SdkMeterProvider)>);
+struct Telemetry(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
 /// Logs to stderr, and exports to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names.
-pub(crate) fn install() -> anyhow::Result<Telemetry> {
+fn install() -> anyhow::Result<Telemetry> {
     let log = fmt::layer().with_writer(io::stderr).with_ansi(false);
     let registry = tracing_subscriber::registry().with(LevelFilter::INFO).with(log);
     if env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_none() {
@@ -49,7 +71,7 @@ pub(crate) fn install() -> anyhow::Result<Telemetry> {
 }
 
 impl Telemetry {
-    pub(crate) fn shutdown(self) -> anyhow::Result<()> {
+    fn shutdown(self) -> anyhow::Result<()> {
         if let Some((tracers, meters)) = self.0 {
             tracers.shutdown()?;
             meters.shutdown()?;
@@ -59,14 +81,14 @@ impl Telemetry {
 }
 
 /// Records what is in the journal, once a minute.
-pub(crate) async fn watch(journal: Journal, gauges: SummaryGauges) {
+async fn watch(journal: Journal, gauges: SummaryGauges) {
     loop {
         record(&journal, &gauges).await;
         sleep(Duration::from_mins(1)).await;
     }
 }
 
-pub(crate) async fn record(journal: &Journal, gauges: &SummaryGauges) {
+async fn record(journal: &Journal, gauges: &SummaryGauges) {
     match journal.summary().await {
         Ok(summary) => gauges.record(&summary),
         Err(error) => warn!(%error, "the gauges are old, because the journal cannot be read"),
@@ -74,7 +96,7 @@ pub(crate) async fn record(journal: &Journal, gauges: &SummaryGauges) {
 }
 
 /// Creates a span for each request, in the sender's trace.
-pub(crate) async fn in_span(request: Request, next: Next) -> Response {
+async fn in_span(request: Request, next: Next) -> Response {
     struct Headers<'a>(&'a HeaderMap);
 
     impl Extractor for Headers<'_> {
@@ -88,6 +110,10 @@ pub(crate) async fn in_span(request: Request, next: Next) -> Response {
     }
 
     let route = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    // Not traced, because load balancers call it often.
+    if route == "/health" {
+        return next.run(request).await;
+    }
     let span = info_span!(
         "request",
         "otel.name" = format!("{} {route}", request.method()),
