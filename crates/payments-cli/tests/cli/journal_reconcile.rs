@@ -662,7 +662,7 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
     let resolve =
         |options: &str| workspace.journals(format!("resolve --by ada --from {out} --from {rest} {options}"));
     // Every row of both files is checked before anything is written.
-    const CUT: &str = "the row has too many cells: a note with a comma needs quotation marks";
+    let cut = "the row has too many cells: a note with a comma needs quotation marks";
     let before = workspace.export();
     for (wrong, expected) in [
         (row(22, "not processed", "", &two), "Note is required"),
@@ -672,11 +672,11 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
         (row(22, "not processed", "none", &two).replace(",1,2,", ",2,2,"), "Attempt is 2"),
         (row(22, "not processed", "none", &two).replace("127", "128"), "Service is not that of the key"),
         (row(22, "not processed", "none", &two).replace("10.50", "10.51"), "amount is not the amount"),
-        (row(22, "not processed", "none, says Ada", &two), CUT),
-        (row(22, "not processed", "none, says Ada", &two).replace(",\n", "\n"), CUT),
-        (row(22, "not processed", "called, twice, none", &two), CUT),
-        (row(22, "not processed", "https://t.example/1, none", &two), CUT),
-        (row(22, "not processed", "none,https://t.example/1", &two), CUT),
+        (row(22, "not processed", "none, says Ada", &two), cut),
+        (row(22, "not processed", "none, says Ada", &two).replace(",\n", "\n"), cut),
+        (row(22, "not processed", "called, twice, none", &two), cut),
+        (row(22, "not processed", "https://t.example/1, none", &two), cut),
+        (row(22, "not processed", "none,https://t.example/1", &two), cut),
         (
             format!("'@invoice-21,1,2,,,,,{},,,,,\n", now()),
             &*format!("Key is the same as in line 2 of {out}"),
