@@ -60,7 +60,7 @@ fn card_number_at(text: &str, groups: &[Range<usize>]) -> Option<usize> {
         let gap = if index > 0 { &text[groups[index - 1].end..group.start] } else { "" };
         if gap.chars().count() > LONGEST_GAP
             || gap.contains(char::is_alphanumeric)
-            || group.len() < SMALLEST_GROUP
+            || group.len() < SMALLEST_GROUP && (longest.is_some() || digits.len() != 4 * index || index == 0)
             || digits.len() + group.len() > *CARD_DIGITS.end()
         {
             break;
@@ -100,7 +100,8 @@ pub(crate) fn mask_digits(number: &str) -> String {
 /// How many digits a card-like number has (decision 52).
 pub(super) const CARD_DIGITS: RangeInclusive<usize> = 13..=19;
 
-/// Card numbers are printed in groups of three digits or more. Dates and counters have shorter groups.
+/// Card numbers are printed in groups of three digits or more, and programs cut them into groups of four with a shorter rest. Dates
+/// and counters have other short groups.
 const SMALLEST_GROUP: usize = 3;
 
 const LONGEST_GAP: usize = 2;

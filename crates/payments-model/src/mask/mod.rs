@@ -28,8 +28,8 @@ use secrets::{LONG_SECRET, SHORTEST_SECRET, places};
 ///   between its digits, or none: any characters except letters and asterisks, also as escapes of JSON, HTML or a URL (`\u00a0`,
 ///   `&nbsp;`, `%20`).
 /// - Other card-like numbers keep only their last four digits. A card-like number has 13 to 19 digits, passes the Luhn check,
-///   begins like the number of an issuer (22 to 27, 3, 4, 5, 6, 81 or 82), and is in one piece or in groups of at least
-///   three digits with one or two other characters between them. These rules are chosen by this SDK.
+///   begins like the number of an issuer (22 to 27, 3, 4, 5, 6, 81 or 82), and is in one piece or in groups with one or two
+///   other characters between them: of at least three digits, or of four with a shorter rest. These rules are chosen by this SDK.
 ///
 /// This is a safety net for texts, and **does not catch everything**. It does not find:
 ///
@@ -160,9 +160,19 @@ mod tests {
         for masked in ["424 242 424 242 4242", "x4007000000027y", "17 4242424242424242 17"] {
             assert_ne!(mask(masked, &[]), masked);
         }
+        for (text, masked) in [
+            ("card 3056 9309 0259 04.", "card **** **** **59 04."),
+            ("4007-0000-0002-7", "****-****-*002-7"),
+            ("3782.8224.6310.005", "****.****.***0.005"),
+            ("4242 4242 4242 4242 12", "**** **** **** 4242 12"),
+        ] {
+            assert_eq!(mask(text, &[]), masked);
+        }
         for kept in [
             "4242 - 4242 - 4242 - 4242",
             "42 42 42 42 42 42 42 42",
+            "3056 9309 02 59 04",
+            "30 5693 0902 5904",
             "4242x4242x4242x4242",
             "42424242424",
             "424242424242",

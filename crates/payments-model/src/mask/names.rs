@@ -1,7 +1,7 @@
 //! Names of fields that hold secrets.
 
-/// Whether a field with this name holds card or account data: the names in the interface, and the names that other services use for
-/// the same fields. Case and punctuation are ignored.
+/// Whether a field with this name holds card or account data or an API key: the names in the interface, and the names that other
+/// services use for the same fields. Case and punctuation are ignored.
 #[rustfmt::skip]
 pub(crate) fn is_secret_name(name: &str) -> bool {
     let (mut letters, mut length) = ([0; "primaryaccountnumber".len()], 0);
@@ -13,12 +13,12 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     matches!(
         &letters[..length],
         b"aba" | b"abanumber" | b"account" | b"accountno" | b"accountnumber" | b"acctno" | b"acctnumber"
-        | b"achaccount" | b"bankaccount" | b"bankaccountnumber" | b"cardcode" | b"cardcvc" | b"cardcvv"
-        | b"cardexpiry" | b"cardno" | b"cardnum" | b"cardnumber" | b"cardsecuritycode" | b"ccnumber"
-        | b"creditcard" | b"creditcardnumber" | b"csc" | b"cvc" | b"cvc2" | b"cvv" | b"cvv2" | b"cvvcode"
-        | b"exp" | b"expdate" | b"expiration" | b"expirationdate" | b"expiry" | b"expirydate" | b"iban"
-        | b"pan" | b"primaryaccountnumber" | b"routing" | b"routingno" | b"routingnumber" | b"securitycode"
-        | b"track1" | b"track2"
+        | b"achaccount" | b"apikey" | b"authorization" | b"bankaccount" | b"bankaccountnumber"
+        | b"cardcode" | b"cardcvc" | b"cardcvv" | b"cardexpiry" | b"cardno" | b"cardnum" | b"cardnumber"
+        | b"cardsecuritycode" | b"ccnumber" | b"creditcard" | b"creditcardnumber" | b"csc" | b"cvc"
+        | b"cvc2" | b"cvv" | b"cvv2" | b"cvvcode" | b"exp" | b"expdate" | b"expiration"
+        | b"expirationdate" | b"expiry" | b"expirydate" | b"iban" | b"pan" | b"primaryaccountnumber"
+        | b"routing" | b"routingno" | b"routingnumber" | b"securitycode" | b"track1" | b"track2"
     )
 }
 
@@ -28,9 +28,18 @@ mod tests {
 
     #[test]
     fn secret_names_match_in_any_spelling_d62() {
-        for name in
-            ["Cvv", "CVV2", "card_number", "Card-Number", "expiry date", "AccountNumber", "PAN", "i.b.a.n"]
-        {
+        for name in [
+            "Cvv",
+            "CVV2",
+            "card_number",
+            "Card-Number",
+            "expiry date",
+            "AccountNumber",
+            "PAN",
+            "i.b.a.n",
+            "Authorization",
+            "api_key",
+        ] {
             assert!(is_secret_name(name), "{name}");
         }
         for name in
