@@ -9,8 +9,8 @@ use crate::violation::printable_field_name;
 ///
 /// They are kept as JSON text. When a record is read, these values become `"[redacted]"`:
 ///
-/// - the value of a field, at any depth, whose name is that of card or account data, such as `Cvv`, `ExpiryDate` or
-///   `AccountNumber`, in any spelling;
+/// - the value of a field, at any depth, whose name is that of card or account data or of an API key, such as `Cvv`,
+///   `ExpiryDate` or `AccountNumber`, in any spelling;
 /// - a string or number that contains a card-like number;
 /// - a value nested more than 64 levels deep.
 ///
