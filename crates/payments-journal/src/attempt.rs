@@ -11,7 +11,7 @@ use crate::error::Cause;
 use crate::journal::Begun;
 use crate::{
     Applied, AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest,
-    Journal, NewAttempt, StoreError, events,
+    IntentState, Journal, NewAttempt, StoreError, events,
 };
 
 pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
@@ -106,11 +106,15 @@ fn answer_of<T>(found: Intent, new: NewAttempt) -> CallResult<T> {
         return Err(Error::new(key, cause));
     }
     let differences = found.differences(&new.request);
-    if !differences.is_empty() {
-        return Err(Error::new(key, Cause::KeyReused(found, differences)));
-    }
-    let Some(transaction_id) = found.processed_as().cloned() else {
-        return Err(Error::new(key, Cause::Recorded(found)));
+    let transaction_id = match found.processed_as().cloned() {
+        _ if found.state == IntentState::Sending => {
+            return Err(Error::new(key, Cause::InProgress { intent: found, differences }));
+        }
+        _ if !differences.is_empty() => {
+            return Err(Error::new(key, Cause::KeyReused { intent: found, differences }));
+        }
+        None => return Err(Error::new(key, Cause::Recorded(found))),
+        Some(transaction_id) => transaction_id,
     };
     let second_charge = second_charge(found);
     Ok(Journaled {

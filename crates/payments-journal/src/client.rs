@@ -23,10 +23,10 @@ use crate::{Begin, Error, Intent, IntentKey, Journal, MovesMoney, Resolution, Re
 /// | processed, as the service or a person reported | `Ok` with the transaction, nothing is sent |
 /// | rejected | the same rejection, nothing is sent; another card is [a new attempt](Self::after_rejection) |
 /// | unknown | unknown, nothing is sent |
-/// | being sent | [`is_in_progress`](Error::is_in_progress), nothing is sent |
-/// | another request | [`is_key_reused`](Error::is_key_reused), nothing is sent |
-/// | another [service](Client::service) | unknown, [`is_other_service`](Error::is_other_service), nothing is sent |
-/// | cannot be read or written | unknown, [`is_store`](Error::is_store), nothing is sent: call again with the same key |
+/// | being sent | unknown, [`InProgress`](Cause::InProgress), nothing is sent |
+/// | another request | [`KeyReused`](Cause::KeyReused), nothing is sent |
+/// | another [service](Client::service) | unknown, [`OtherService`](Cause::OtherService), nothing is sent |
+/// | cannot be read or written | unknown, [`Store`](Cause::Store), nothing is sent: call again with the same key |
 ///
 /// Two requests are the same if they agree in operation, amount, token or last four digits of the card, sale or authorization,
 /// and convenience fee. Nothing about an account is stored, so two accounts cannot be told apart.
@@ -64,7 +64,7 @@ impl JournaledClient {
     ///
     /// It is sent if and only if the key was rejected or not processed, or a person has resolved it as not processed. The
     /// request may differ. If the key is processed, in flight or unknown, nothing is sent, and the result is that of a plain
-    /// call. A key that is not in the journal is refused: [`is_no_such_intent`](Error::is_no_such_intent).
+    /// call. A key that is not in the journal is refused: [`NoSuchIntent`](Cause::NoSuchIntent).
     ///
     /// Call it only after somebody has decided again to pay, for example a customer who entered another card. Retries, reruns
     /// and everything automatic use plain calls, which never send a rejected intent again.

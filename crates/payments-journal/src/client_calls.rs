@@ -38,7 +38,7 @@ macro_rules! client_calls {
             }
 
             /// A client of another merchant with the same journal, as in [`Client::for_merchant`]. A key belongs to the merchant
-            /// for which it was first used: for another one the call fails with [`is_other_service`](Error::is_other_service), and
+            /// for which it was first used: for another one the call fails with [`OtherService`](crate::Cause::OtherService), and
             /// nothing is sent.
             ///
             /// # Errors

@@ -8,9 +8,9 @@ use crate::{Failure, FailureKind, Intent, IntentKey, IntentState, StoreError};
 
 /// Why a journaled call did not succeed, and whether money can have moved.
 ///
-/// Check [`outcome`](Self::outcome) first. `{}` shows what happened, whether money can have moved and what to do; `{:#}`
-/// adds the causes. Neither these nor `Debug` show the card number, security code or account of the payment, or the API key. A key and
-/// a reference are shown as they were written, because they are searched by.
+/// Check [`outcome`](Self::outcome) first, and match the [`cause`](Self::cause) once. `{}` shows what happened, whether money can
+/// have moved and what to do; `{:#}` adds the causes. Neither these nor `Debug` show the card number, security code or account of the
+/// payment, or the API key. A key and a reference are shown as they were written, because they are searched by.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -22,32 +22,66 @@ struct Inner {
     own: Option<payments_core::Error>,
 }
 
+/// What a call with a key has met. No two of these are true at once.
+///
+/// Where another attempt decides, this call moved no money, and as a rule it sent nothing. It may have been sent and refused if the
+/// other one ended meanwhile, for example because a person was wrong about that one: [`source`](StdError::source) is then how this
+/// call failed.
 #[derive(Debug)]
-pub(crate) enum Cause {
-    /// This call was sent, or the client refused it.
+#[non_exhaustive]
+pub enum Cause {
+    /// This call was sent, or the client refused it. This is the client's error, with the HTTP status, how long to wait and the
+    /// [call id](payments_core::FailedCall::call_id).
     Call(payments_core::Error),
-    /// The state left by another call with this key, which may still be sending. This one moved no money.
+    /// Another call is sending the key at this moment: try again in a moment, with the same key. No person has to look yet.
+    #[non_exhaustive]
+    InProgress {
+        /// What is being sent.
+        intent: Intent,
+        /// What makes it [another request](Intent::differences); empty if it is the same.
+        differences: Vec<&'static str>,
+    },
+    /// What another call with the same request has left.
     Recorded(Intent),
-    KeyReused(Intent, Vec<&'static str>),
-    /// The key belongs to the service `recorded`, or it is not known to which. The rest of its row says nothing about the service
-    /// that was called.
+    /// The key names another request. If that one is processed or unknown, the [outcome](Error::outcome) is unknown: do not pay the
+    /// same thing another way. If it moved no money, a [new attempt](crate::JournaledClient::after_rejection) sends this request
+    /// under the same key.
+    #[non_exhaustive]
+    KeyReused {
+        /// What has the key.
+        intent: Intent,
+        /// What makes it [another request](Intent::differences).
+        differences: Vec<&'static str>,
+    },
+    /// Nothing was sent: the key belongs to another service than the one that this client
+    /// [calls](payments_core::Client::service). Either the base URL is wrong, or this is the journal of another environment, such
+    /// as that of a rehearsal. A payment there says nothing about this service, so there is no transaction, whatever was recorded.
+    /// A new attempt after a rejection does not help, nor does reopening the key.
+    #[non_exhaustive]
     OtherService {
+        /// The service of the key; `None` if that is not known, because its entry was [lost](crate::Subject::Lost).
         recorded: Option<String>,
+        /// The service that was called.
         called: String,
-        /// Whether nothing was moved there.
+        /// Whether nothing was moved at the recorded one.
         moved_nothing: bool,
     },
-    /// A new attempt after a rejection was requested, and the journal does not have the key.
+    /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the journal
+    /// has no such key. A plain call is safe if this is the right journal and the key was never purged.
     NoSuchIntent,
+    /// Nothing was sent, because the row of the key could not be read or written. No row, no charge. An earlier call with the key
+    /// may have paid: calling again with the **same key** is always safe, and returns the outcome once the journal is back. Never
+    /// use another key.
     Store(StoreError),
-    SecretInKey,
-    #[cfg_attr(
-        not(feature = "tokio"),
-        allow(dead_code, reason = "only the asynchronous client needs a runtime")
-    )]
+    /// Nothing was sent, because the call was polled outside a tokio runtime. As for [`Store`](Self::Store), call again with the
+    /// same key.
     NoRuntime,
-    /// Who panicked.
+    /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. Show no
+    /// [`key`](Error::key) then.
+    SecretInKey,
+    /// The transport or the journal panicked. It may have been sent.
     Panicked(&'static str),
+    /// The runtime ended. It may have been sent.
     Lost,
 }
 
@@ -75,11 +109,9 @@ impl Error {
     /// | [`Rejected`](Outcome::Rejected) | the response was no: another card is a [new attempt](crate::JournaledClient::after_rejection) with the same key |
     /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
     ///
-    /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written
-    /// ([`is_store`](Self::is_store)), if the key names another request that may be processed
-    /// ([`is_key_reused`](Self::is_key_reused)), or if it belongs to another service
-    /// ([`is_other_service`](Self::is_other_service)). So is a call that was refused, if the journal learned meanwhile that an
-    /// earlier attempt, which a person had written off, may have paid.
+    /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written, if the
+    /// key names another request that may be processed, or if it belongs to another service: see [`Cause`]. So is a call that was
+    /// refused, if the journal learned meanwhile that an earlier attempt, which a person had written off, may have paid.
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
@@ -87,81 +119,34 @@ impl Error {
             Cause::Recorded(Intent { state: IntentState::NotProcessed(_), .. })
             | Cause::NoSuchIntent
             | Cause::SecretInKey => Outcome::NotProcessed,
-            Cause::KeyReused(intent, _) if intent.moved_nothing() => Outcome::NotProcessed,
+            Cause::KeyReused { intent, .. } if intent.moved_nothing() => Outcome::NotProcessed,
             // An earlier call with the key may have paid: paying another way now may pay twice.
             _ => Outcome::Unknown,
         }
     }
 
-    /// This call moved no money, but another call is sending this intent at this moment: try again in a moment, with the same
-    /// key. The intent may be [another request](Self::is_key_reused): ask this first, because no person has to look yet.
-    pub fn is_in_progress(&self) -> bool {
-        self.intent().is_some_and(|intent| intent.state == IntentState::Sending)
-    }
-
-    /// This call moved no money: the key already names another request, which is [`intent`](Self::intent). As a rule nothing was
-    /// sent now; see [`is_from_the_journal`](Self::is_from_the_journal).
+    /// What this call has met, to be matched once.
     ///
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`] if that request is processed, in flight or unknown: do not pay the
-    /// same thing another way. [`transaction_id`](Self::transaction_id) is the transaction that already paid it, if known. If
-    /// that request was rejected or not processed, the outcome is [`Outcome::NotProcessed`], and
-    /// [`JournaledClient::after_rejection`](crate::JournaledClient::after_rejection) sends this request under the same key.
-    /// Calling it again unchanged returns the same error, unless that request is [in progress](Self::is_in_progress).
-    pub fn is_key_reused(&self) -> bool {
-        matches!(self.0.cause, Cause::KeyReused(..))
-    }
-
-    /// Nothing was sent by this call: the key belongs to [another service](Self::other_service) than the one that this client
-    /// [calls](payments_core::Client::service). Either the base URL is wrong, or this is the journal of another environment, such
-    /// as that of a rehearsal.
+    /// ```
+    /// use payments_journal::{Cause, Error};
     ///
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`]: do not pay the same thing under another key before a person has
-    /// looked. A payment at another service says nothing about this one, so there is neither [`intent`](Self::intent) nor
-    /// [`transaction_id`](Self::transaction_id), whatever was recorded. A new attempt after a rejection does not help, nor does
-    /// reopening the key.
-    pub fn is_other_service(&self) -> bool {
-        matches!(self.0.cause, Cause::OtherService { .. })
+    /// fn log(error: &Error) {
+    ///     match error.cause() {
+    ///         Cause::Call(call) => println!("{:?} {:?}", call.http_status(), call.failed_call().call_id()),
+    ///         Cause::InProgress { .. } => println!("{}: again in a moment", error.key()),
+    ///         Cause::Store(store) => println!("{}: again with the same key: {store}", error.key()),
+    ///         _ => println!("{error}"),
+    ///     }
+    /// }
+    /// ```
+    pub fn cause(&self) -> &Cause {
+        &self.0.cause
     }
 
-    /// The service to which the key belongs, if it is [another one](Self::is_other_service) and known: that of a
-    /// [lost](crate::Subject::Lost) key is not.
-    pub fn other_service(&self) -> Option<&str> {
-        let Cause::OtherService { recorded, .. } = &self.0.cause else { return None };
-        recorded.as_deref()
-    }
-
-    /// Nothing was sent: a [new attempt after a rejection](crate::JournaledClient::after_rejection) was requested, and the
-    /// journal has no such key. A plain call is safe if this is the right journal and the key was never purged.
-    pub fn is_no_such_intent(&self) -> bool {
-        matches!(self.0.cause, Cause::NoSuchIntent)
-    }
-
-    /// The outcome is that of another call with the same key, as the journal has recorded it. This one moved no money. As a rule it
-    /// sent nothing. It may have been sent and refused if the other one ended meanwhile, for example because a person was wrong
-    /// about that one; [`source`](StdError::source) is then how this call failed.
+    /// Whether another call with the same request has ended, and this is its outcome, as the journal has
+    /// [recorded](Cause::Recorded) it. This call moved no money.
     pub fn is_from_the_journal(&self) -> bool {
-        matches!(self.0.cause, Cause::Recorded(_)) && !self.is_in_progress()
-    }
-
-    /// Nothing was sent by this call, because the row of the key could not be read or written, or because there is no tokio
-    /// runtime. No row, no charge.
-    ///
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`], because an earlier call with the same key may have paid. Calling
-    /// again with the **same key** is always safe, and returns the outcome once the journal is back. Never use another key.
-    pub fn is_store(&self) -> bool {
-        matches!(self.0.cause, Cause::Store(_) | Cause::NoRuntime)
-    }
-
-    /// The call panicked, or its runtime ended, and nothing says what became of it: it may have been sent, and
-    /// [`outcome`](Self::outcome) is [`Outcome::Unknown`].
-    pub fn is_internal(&self) -> bool {
-        matches!(self.0.cause, Cause::Panicked(_) | Cause::Lost)
-    }
-
-    /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. Show no
-    /// [`key`](Self::key) then.
-    pub fn is_secret_in_key(&self) -> bool {
-        matches!(self.0.cause, Cause::SecretInKey)
+        matches!(self.0.cause, Cause::Recorded(_))
     }
 
     /// Whether the service declined the payment itself, in the response to this call or to an earlier one with the key, or as a
@@ -186,30 +171,11 @@ impl Error {
     /// The row that decides, if another call with the key does.
     pub fn intent(&self) -> Option<&Intent> {
         match &self.0.cause {
-            Cause::Recorded(intent) | Cause::KeyReused(intent, _) => Some(intent),
+            Cause::InProgress { intent, .. } | Cause::Recorded(intent) | Cause::KeyReused { intent, .. } => {
+                Some(intent)
+            }
             _ => None,
         }
-    }
-
-    /// The client's error, if this call reached the client and the outcome is that of this call: the HTTP status, how long to wait
-    /// and the [call id](payments_core::FailedCall::call_id). `None` if the journal answered.
-    ///
-    /// ```
-    /// fn log(error: &payments_journal::Error) {
-    ///     let Some(call) = error.call_error() else { return };
-    ///     let status = call.http_status().map(|status| status.as_u16());
-    ///     println!("{status:?} {:?} {:?}", call.retry_after(), call.failed_call().call_id());
-    /// }
-    /// ```
-    pub fn call_error(&self) -> Option<&payments_core::Error> {
-        let Cause::Call(error) = &self.0.cause else { return None };
-        Some(error)
-    }
-
-    /// Why the journal could not be read or written, if [that](Self::is_store) happened. `None` if the runtime was missing.
-    pub fn store_error(&self) -> Option<&StoreError> {
-        let Cause::Store(error) = &self.0.cause else { return None };
-        Some(error)
     }
 
     /// Why the outcome of this call could not be written, if it could not. [`outcome`](Self::outcome) is then that of this call
@@ -246,7 +212,7 @@ impl Error {
     }
 
     /// Why, in the service's own words, masked: those of the response to this call, or of the earlier one that decides, whether it
-    /// was for this request or for [another](Self::is_key_reused).
+    /// was for this request or for [another](Cause::KeyReused).
     pub fn reason(&self) -> Option<&str> {
         match &self.0.cause {
             Cause::Call(error) => error.reason(),
@@ -260,11 +226,11 @@ impl Error {
     pub fn kind(&self) -> &str {
         match &self.0.cause {
             Cause::Call(error) => Failure::kind_of(error.failed_call()),
-            Cause::Recorded(Intent { state: IntentState::Sending, .. }) => "in_progress",
+            Cause::InProgress { differences, .. } if differences.is_empty() => "in_progress",
             Cause::Recorded(intent) => {
                 intent.state.failure().map_or("recorded", |failure| failure.kind.as_str())
             }
-            Cause::KeyReused(..) => "key_reused",
+            Cause::InProgress { .. } | Cause::KeyReused { .. } => "key_reused",
             Cause::OtherService { .. } => "other_service",
             Cause::NoSuchIntent => "no_such_key",
             Cause::Store(_) | Cause::NoRuntime => "journal",
@@ -281,7 +247,7 @@ impl fmt::Debug for Error {
         let mut debug = f.debug_struct("Error");
         debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
         // A key that contains a secret is not shown.
-        if !self.is_secret_in_key() {
+        if !matches!(cause, Cause::SecretInKey) {
             debug.field("key", key);
         }
         debug.field("cause", cause).field("write_error", write_error).field("own", own).finish()
@@ -308,8 +274,12 @@ impl fmt::Display for Error {
                 ),
                 _ => write!(f, "{key}: {error}"),
             },
+            Cause::InProgress { differences, .. } if differences.is_empty() => write!(
+                f,
+                "{key} is being sent at this moment; {now}, it may be processed: try again in a moment"
+            ),
             Cause::Recorded(intent) => write_recorded(intent, now, f),
-            Cause::KeyReused(intent, differences) => {
+            Cause::InProgress { intent, differences } | Cause::KeyReused { intent, differences } => {
                 let differences = differences.join(" and a different ");
                 write!(f, "{key} is already used for another request, with a different {differences}; ")?;
                 write_key_holder(intent, now, f)
@@ -414,9 +384,6 @@ fn after_a_rejection(is_about_the_payment: bool) -> &'static str {
 fn write_recorded(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let key = &intent.key;
     match &intent.state {
-        IntentState::Sending => {
-            write!(f, "{key} is being sent at this moment; {now}, it may be processed: try again in a moment")
-        }
         IntentState::Rejected(failure) => {
             write!(f, "{key} was rejected earlier")?;
             if let Some(resolution) = intent.decision_about(intent.attempts) {

@@ -55,7 +55,7 @@
 //! | a billing file | invoice and period: `invoice-1843-2026-11` | the same file again, plain calls | by hand, with the same call; a billing run never makes it |
 //!
 //! A plain call never sends a rejected intent again. The same request returns the recorded rejection; another request returns
-//! [`key_reused`](Error::is_key_reused). So no retry charges a declined card twice, and a customer who presses "pay" in two
+//! [`KeyReused`](Cause::KeyReused). So no retry charges a declined card twice, and a customer who presses "pay" in two
 //! windows pays once.
 //!
 //! # Stores
@@ -170,7 +170,7 @@ mod unwritten;
 pub use attempt::{Journaled, MovesMoney};
 #[cfg(feature = "tokio")]
 pub use client::{AfterRejection, JournaledClient};
-pub use error::Error;
+pub use error::{Cause, Error};
 pub use failure::{Failure, FailureKind};
 pub use history::{Ending, HistoryEvent};
 pub use ids::{AttemptId, IntentKey, InvalidIntentKey, OwnerId};

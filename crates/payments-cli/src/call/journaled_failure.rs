@@ -4,7 +4,7 @@ use std::error::Error as StdError;
 use std::time::SystemTime;
 
 use payments_core::{NextStep, Outcome};
-use payments_journal::{Error, IntentState, StoreError};
+use payments_journal::{Cause, Error, IntentState, StoreError};
 
 use crate::call::{self, Call, hints};
 use crate::failure::{FailedOutcome, FailedResponse, Failure, Sent, Situation};
@@ -15,7 +15,7 @@ use crate::settings::{Settings, shell_word};
 /// The failure of a call with a key. With an unknown outcome, also what it can be found by. `at` is the start of this call.
 pub(crate) fn failed<C: Call>(error: &Error, call: &C, settings: &Settings, at: SystemTime) -> Failure {
     let failure = with_note(error, settings);
-    if error.is_store() || error.is_other_service() {
+    if matches!(failure.situation, Situation::Journal | Situation::OtherService) {
         // Nothing was sent now, and this service knows of nothing that was sent before: there is nothing to search for yet.
         return failure;
     }
@@ -51,12 +51,12 @@ pub(super) fn journal_not_opened(failure: Failure) -> Failure {
 /// The failure of a call with a key, with hints and the journal's part.
 fn with_note(error: &Error, settings: &Settings) -> Failure {
     let (situation, message) = (Situation::of(error), error.to_string());
-    let mut failure = match (error.call_error(), error.store_error()) {
-        (Some(call_error), _) => hints::failure_saying(call_error, message, settings),
-        (None, Some(store_error)) => {
+    let mut failure = match error.cause() {
+        Cause::Call(call_error) => hints::failure_saying(call_error, message, settings),
+        Cause::Store(store_error) => {
             Failure { outcome: FailedOutcome::Unknown, message, ..Failure::of_store(store_error) }
         }
-        (None, None) => Failure { situation, ..without_response(error) },
+        _ => Failure { situation, ..without_response(error) },
     };
     failure.note = Some(Box::new(note(error)));
     if let Some(what_happened) = &mut failure.advice.what_happened {
@@ -75,17 +75,19 @@ fn with_note(error: &Error, settings: &Settings) -> Failure {
         }
         (FailedOutcome::Rejected, _) => failure.hint(NEW_ATTEMPT),
         (FailedOutcome::Invalid, _) if situation == Situation::KeyReused => failure.hint(NEW_ATTEMPT),
-        _ => match error.other_service() {
-            Some(recorded) => failure.hint(of_other_service(recorded, settings.endpoint.service())),
-            None => failure,
+        _ => match error.cause() {
+            Cause::OtherService { recorded: Some(recorded), .. } => {
+                failure.hint(of_other_service(recorded, settings.endpoint.service()))
+            }
+            _ => failure,
         },
     }
 }
 
 fn note(error: &Error) -> IntentNote {
-    let own_failure = error.source().filter(|_| error.call_error().is_none());
+    let own_failure = error.source().filter(|_| !matches!(error.cause(), Cause::Call(_)));
     IntentNote {
-        key: (!error.is_secret_in_key()).then(|| error.key().clone()),
+        key: (!matches!(error.cause(), Cause::SecretInKey)).then(|| error.key().clone()),
         is_recorded: error.is_from_the_journal(),
         may_have_been_sent: own_failure.is_some_and(<dyn StdError>::is::<payments_core::Error>),
         not_recorded: error.write_error().map(|error| format!("{error:#}")),

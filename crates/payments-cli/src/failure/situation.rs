@@ -1,6 +1,6 @@
 //! What decides the advice after a failure, beside its outcome and the purpose of the command.
 
-use payments_journal::Error;
+use payments_journal::{Cause, Error};
 
 /// What a failed call has met.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,16 +26,12 @@ pub(crate) enum Situation {
 impl Situation {
     /// Of a call with a key.
     pub(crate) fn of(error: &Error) -> Self {
-        if error.is_in_progress() {
-            Self::InProgress
-        } else if error.is_key_reused() {
-            Self::KeyReused
-        } else if error.is_other_service() {
-            Self::OtherService
-        } else if error.is_store() {
-            Self::Journal
-        } else {
-            Self::Plain
+        match error.cause() {
+            Cause::InProgress { .. } => Self::InProgress,
+            Cause::KeyReused { .. } => Self::KeyReused,
+            Cause::OtherService { .. } => Self::OtherService,
+            Cause::Store(_) | Cause::NoRuntime => Self::Journal,
+            _ => Self::Plain,
         }
     }
 }

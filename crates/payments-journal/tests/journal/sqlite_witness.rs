@@ -9,7 +9,7 @@ use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId};
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Change, Ending, IntentStore as _};
 use payments_journal::{
-    Failure, FailureKind, IntentState, Journal, JournaledClient, Resolution, SentSince, SqliteOptions,
+    Cause, Failure, FailureKind, IntentState, Journal, JournaledClient, Resolution, SentSince, SqliteOptions,
     SqliteReader, SqliteStore, StateName, StoreError,
 };
 
@@ -124,7 +124,7 @@ async fn refusal_in_an_older_copy_is_no_answer_about_the_money_d49() {
         ] {
             let error = answer.unwrap_err();
             assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
-            assert!(error.store_error().is_some_and(StoreError::is_history_lost), "{error}");
+            assert!(matches!(error.cause(), Cause::Store(error) if error.is_history_lost()), "{error}");
         }
     }
     let read = restored.journal().find(&invoice).await.unwrap().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::{io, mem};
 
 use payments_core::Outcome::{NotProcessed, Rejected, Unknown};
-use payments_journal::{Error, Failure, IntentState, Journal, Journaled};
+use payments_journal::{Cause, Error, Failure, Intent, IntentState, Journal, Journaled};
 use payments_model::{Amount, TransactionReceipt};
 
 use super::billing_file::BillingRow;
@@ -82,15 +82,20 @@ impl<'a> Counting<'a> {
             self.summary.list_rejected(row.rejected(&failure));
         }
         // The journal failed before the row was sent, or afterwards.
-        let journal_failure = match not_recorded.or_else(|| error?.store_error()) {
-            Some(store_error) => Some(format!("{store_error:#}")),
-            None => error.filter(|error| error.is_store()).map(|error| format!("{error:#}")),
+        let journal_failure = match (not_recorded, error.map(Error::cause)) {
+            (Some(store_error), _) | (None, Some(Cause::Store(store_error))) => {
+                Some(format!("{store_error:#}"))
+            }
+            _ => None,
         };
         let rejected = self.summary.tallies.rejected.count;
         let too_many = self.max_rejected.filter(|limit| rejected > *limit);
-        let is_taken = place == Place::NotStarted;
-        let taken = error.filter(|error| is_taken && !error.is_store()).map(|error| {
-            let kind = if error.is_other_service() { "other_service" } else { "key_reused" };
+        let taken = error.filter(|_| place == Place::NotStarted).map(|error| {
+            let kind = if matches!(error.cause(), Cause::OtherService { .. }) {
+                "other_service"
+            } else {
+                "key_reused"
+            };
             let why = format!("line {}: {} was not sent by this run: {error:#}", row.line, row.key);
             Stop::KeyTaken { kind, why }
         });
@@ -173,10 +178,10 @@ impl<'a> Counting<'a> {
 
 /// Why the service, now or earlier, rejected the charge.
 fn rejection(error: &Error) -> Option<Failure> {
-    match (error.call_error(), error.intent().map(|intent| &intent.state)) {
-        (Some(error), _) => Some(error.into()),
-        (None, Some(IntentState::Rejected(failure))) => Some(failure.clone()),
-        (None, _) => None,
+    match (error.cause(), error.intent().map(|intent| &intent.state)) {
+        (Cause::Call(error), _) => Some(error.into()),
+        (_, Some(IntentState::Rejected(failure))) => Some(failure.clone()),
+        _ => None,
     }
 }
 
@@ -198,27 +203,25 @@ enum Place {
 
 impl Place {
     fn of(charged: &ChargeResult) -> Self {
-        let (outcome, status, is_earlier) = match charged {
-            Ok(journaled) => (None, None, journaled.is_from_the_journal()),
-            Err(error) if error.is_in_progress() => return Self::InProgress,
-            Err(error) if error.is_from_the_journal() => match error.intent().map(|intent| &intent.state) {
-                Some(IntentState::Rejected(failure)) => {
-                    (Some(Rejected), failure.http_status.filter(|_| !error.is_decline()), true)
-                }
-                Some(IntentState::NotProcessed(_)) => (Some(NotProcessed), None, true),
-                _ => (Some(Unknown), None, true),
-            },
-            Err(error) if error.is_store() => return Self::NotStarted,
-            // Whatever became of the payment that has the key, this one was not sent.
-            Err(error) if error.is_key_reused() || error.is_other_service() => return Self::NotStarted,
-            Err(error) => {
-                let is_unrelated = error.outcome() == Rejected && !error.is_decline();
-                let status =
-                    error.call_error().filter(|_| is_unrelated).and_then(payments_core::Error::http_status);
-                (Some(error.outcome()), status.map(|status| status.as_u16()), false)
+        let error = match charged {
+            Ok(journaled) => {
+                let is_earlier = journaled.is_from_the_journal();
+                return Self::Ended { outcome: None, status: None, is_earlier };
             }
+            Err(error) => error,
         };
-        Self::Ended { outcome, status, is_earlier }
+        let status = match error.cause() {
+            Cause::InProgress { .. } => return Self::InProgress,
+            // Whatever became of the payment that has the key, this one was not sent.
+            Cause::Store(_) | Cause::NoRuntime | Cause::KeyReused { .. } | Cause::OtherService { .. } => {
+                return Self::NotStarted;
+            }
+            Cause::Recorded(Intent { state: IntentState::Rejected(failure), .. }) => failure.http_status,
+            Cause::Call(call) => call.http_status().map(|status| status.as_u16()),
+            _ => None,
+        };
+        let status = status.filter(|_| error.outcome() == Rejected && !error.is_decline());
+        Self::Ended { outcome: Some(error.outcome()), status, is_earlier: error.is_from_the_journal() }
     }
 
     fn count(self, amount: Amount, tallies: &mut Tallies) {

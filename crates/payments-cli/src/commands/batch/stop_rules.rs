@@ -6,6 +6,7 @@
 use std::error::Error as _;
 
 use payments_core::{ErrorKind, Outcome, TransportError};
+use payments_journal::{Cause, Failure};
 use tokio::time::Instant;
 
 use super::charge_result::ChargeResult;
@@ -74,18 +75,15 @@ impl StopRules {
             }
             Err(error) => error,
         };
-        let Some(call) = error.call_error() else {
-            return if error.is_in_progress() {
-                Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT }
-            } else if error.is_internal() {
-                Decision::stop(Stop::Internal)
-            } else {
-                // The journal had the outcome, or nothing was sent: the service has said nothing.
-                Decision::COUNT
-            };
+        let call = match error.cause() {
+            Cause::Call(call) => call,
+            Cause::InProgress { .. } => return Decision { row: RowGoesOn::AskAgain, ..Decision::COUNT },
+            Cause::Panicked(_) | Cause::Lost => return Decision::stop(Stop::Internal),
+            // The journal had the outcome, or nothing was sent: the service has said nothing.
+            _ => return Decision::COUNT,
         };
         let failed = call.failed_call();
-        let kind = payments_journal::Failure::kind_of(failed);
+        let kind = Failure::kind_of(failed);
         let problem = Some(kind);
         let is_permanent = call.kind() == ErrorKind::Configuration
             || failed.transport_error().is_some_and(TransportError::is_permanent);

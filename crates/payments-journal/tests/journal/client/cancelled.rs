@@ -4,7 +4,9 @@ use futures_util::FutureExt as _;
 use payments_core::{
     Client, OperationName, Outcome, Transport, TransportError, TransportRequest, TransportResponse,
 };
-use payments_journal::{Failure, FailureKind, IntentState, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::{
+    Cause, Failure, FailureKind, IntentState, Journal, JournaledClient, MemoryStore, StateName,
+};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, key, payment_of};
@@ -38,7 +40,7 @@ async fn response_is_recorded_after_the_caller_left() {
         gate.arrived().await;
     }
     assert_eq!(world.intent().await.state.name(), StateName::Sending);
-    assert!(world.pay().await.unwrap_err().is_in_progress());
+    assert_eq!(world.pay().await.unwrap_err().kind(), "in_progress");
     gate.release();
     until(&world, StateName::Processed).await;
     let charged = world.pay().await.unwrap();
@@ -135,7 +137,7 @@ fn paid_key_without_a_runtime_is_unknown_d43() {
     runtime.block_on(world.pay()).unwrap();
     let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(error.is_store() && error.store_error().is_none());
+    assert!(matches!(error.cause(), Cause::NoRuntime));
     assert_eq!(world.sent(), 1);
 }
 

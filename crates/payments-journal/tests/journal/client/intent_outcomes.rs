@@ -5,7 +5,7 @@ use payments_core::{Client, OperationName, Outcome};
 use payments_fake::unversioned::success;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Error, IntentKey, MemoryStore, Resolution, SqliteStore, StateName};
+use payments_journal::{Cause, Error, IntentKey, MemoryStore, Resolution, SqliteStore, StateName};
 
 use super::tested::{Journal, JournaledClient, build};
 use super::world::World;
@@ -19,7 +19,6 @@ async fn reuse(world: &World) -> Error {
     let sent = world.sent();
     let error = world.client.process_token(&key(), &payment_of(ELEVEN)).await.unwrap_err();
     assert_eq!(world.sent(), sent, "nothing was sent");
-    assert!(error.is_key_reused());
     assert_eq!(error.kind(), "key_reused");
     assert_eq!(error.intent(), Some(&world.intent().await));
     error
@@ -34,7 +33,7 @@ async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
         store.then([fault]);
         let error = world.pay().await.unwrap_err();
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-        assert!(error.is_store() && error.store_error().is_some());
+        assert!(matches!(error.cause(), Cause::Store(_)));
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
         assert!(world.pay().await.unwrap().is_from_the_journal());
     }
@@ -63,10 +62,10 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
     let error = reuse(&world).await;
     assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, None));
     assert!(error.to_string().contains("is being sent at this moment: try again in a moment"), "{error}");
-    assert!(error.is_in_progress() && error.is_key_reused() && !error.is_from_the_journal());
+    assert!(matches!(error.cause(), Cause::InProgress { .. }));
     drop(other);
     let error = reuse(&world).await;
-    assert_eq!((error.outcome(), error.is_in_progress()), (Outcome::Unknown, false));
+    assert!(error.outcome() == Outcome::Unknown && matches!(error.cause(), Cause::KeyReused { .. }));
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId};
 use payments_core::{OperationName, Outcome};
 use payments_fake::Fault;
 use payments_journal::internals::{Change, Ending, IntentStore as _};
-use payments_journal::{Error, Failure, Intent, IntentState, MemoryStore, Resolution, StateName};
+use payments_journal::{Cause, Error, Failure, Intent, IntentState, MemoryStore, Resolution, StateName};
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
@@ -55,7 +55,7 @@ async fn call_that_moves_no_money_while_an_earlier_attempt_turns_out_paid_is_ans
         if is_declined {
             // Its request is not the one that was paid.
             let error = answer.unwrap_err();
-            assert!(error.is_key_reused() && error.call_error().is_none() && error.write_error().is_none());
+            assert!(matches!(error.cause(), Cause::KeyReused { .. }) && error.write_error().is_none());
             assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, Some(&id("txn_first"))));
             assert_eq!(
                 error.to_string(),
@@ -92,7 +92,7 @@ async fn call_that_moves_no_money_while_a_lost_attempt_turns_out_unknown_is_unkn
         let error = world.pay().await.unwrap_err();
         assert_eq!(world.intent().await.state.name(), StateName::Unknown);
         assert_eq!((error.outcome(), error.kind(), error.is_decline()), (Outcome::Unknown, "timeout", false));
-        assert!(error.is_from_the_journal() && error.call_error().is_none(), "{error:?}");
+        assert!(error.is_from_the_journal(), "{error:?}");
         assert_eq!(
             error.to_string(),
             "the outcome of invoice-17 is unknown since an earlier call (timeout); this call moved no money, it may have been \
@@ -155,7 +155,7 @@ async fn refusal_that_the_row_does_not_take_any_more_does_not_say_that_the_key_i
         let (answer, row) = refused_too_late(meanwhile).await;
         let error: Error = answer.unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown, "{error}");
-        assert_eq!(error.is_in_progress(), row.state == IntentState::Sending);
+        assert_eq!(matches!(error.cause(), Cause::InProgress { .. }), row.state == IntentState::Sending);
         assert!(row.is_unresolved());
     }
 
@@ -163,5 +163,5 @@ async fn refusal_that_the_row_does_not_take_any_more_does_not_say_that_the_key_i
     let (answer, row) = refused_too_late(Meanwhile::SentAgainAndRejected).await;
     let error = answer.unwrap_err();
     assert_eq!(error.outcome(), Outcome::NotProcessed);
-    assert!(row.moved_nothing() && error.write_error().is_some() && error.call_error().is_some());
+    assert!(row.moved_nothing() && error.write_error().is_some() && matches!(error.cause(), Cause::Call(_)));
 }

@@ -227,7 +227,7 @@ async fn end_that_is_refused_for_good_does_not_stop_the_others() {
         // It is kept: its own key cannot begin, and it is written once the store accepts it.
         store.script.lock().unwrap().push_back(refusal);
         let error = client.process_token(&invoice(refused), &payment_of(TEN_FIFTY)).await.unwrap_err();
-        assert!(error.is_store() && error.outcome() == Outcome::Unknown, "{error}");
+        assert!(error.kind() == "journal" && error.outcome() == Outcome::Unknown, "{error}");
         assert!(error.to_string().contains("could not be written"), "{error}");
         client.journal().flush().await.unwrap();
         assert_eq!(state(&world, refused).await, StateName::Processed);

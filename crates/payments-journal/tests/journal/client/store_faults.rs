@@ -12,7 +12,7 @@ use crate::client::support::TEN_FIFTY;
 async fn no_row_no_charge_d43() {
     let world = World::over(ScriptedStore::new([Step::Refused])).await;
     let error = world.pay().await.unwrap_err();
-    assert!(error.is_store());
+    assert_eq!(error.kind(), "journal");
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
     assert_eq!(world.sent(), 0);
     world.pay().await.unwrap();

@@ -161,8 +161,9 @@ async fn pay(client: &JournaledClient, number: u32) {
         match client.process_token(&key, &payment).await {
             Ok(charged) => return assert!(charged.write_error.is_none(), "{charged:?}"),
             Err(error)
-                if error.is_in_progress() || error.is_store() || error.outcome() == Outcome::NotProcessed => {
-            }
+                if error.kind() == "in_progress"
+                    || error.kind() == "journal"
+                    || error.outcome() == Outcome::NotProcessed => {}
             Err(error) if error.outcome() == Outcome::Unknown => return,
             Err(error) => panic!("{error:#}"),
         }

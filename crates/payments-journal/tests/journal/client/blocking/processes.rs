@@ -8,7 +8,7 @@ use std::thread;
 use payments_core::{Client, Outcome, TransportError, TransportRequest, TransportResponse, blocking};
 use payments_fake::FakeGateway;
 use payments_journal::blocking::{Journal, JournaledClient};
-use payments_journal::{FailureKind, MemoryStore, SqliteStore, StateName};
+use payments_journal::{Cause, FailureKind, MemoryStore, SqliteStore, StateName};
 
 use crate::client::support::{TEN_FIFTY, key, payment_of};
 use crate::process::{Process, in_a_fork, respond};
@@ -49,7 +49,7 @@ fn payment_of_a_killed_process_is_unknown_and_never_sent_again_d43() {
     let gateway = FakeGateway::new();
     let client = JournaledClient::new(gateway.blocking_client(), open(&path));
     let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
-    assert!(error.is_in_progress(), "{error}");
+    assert_eq!(error.kind(), "in_progress", "{error}");
     process.kill();
     let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).unwrap_err();
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, FailureKind::CRASH.as_str()));
@@ -85,7 +85,7 @@ fn use_in_a_child(client: &JournaledClient, gateway: &FakeGateway) {
         client.after_rejection(&key).process_token(&payment).unwrap_err(),
     ] {
         assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-        assert!(error.store_error().unwrap().is_poisoned());
+        assert!(matches!(error.cause(), Cause::Store(error) if error.is_poisoned()));
         assert!(error.to_string().contains("forked"), "{error}");
     }
     assert_eq!(gateway.requests().len(), 0);
