@@ -1,15 +1,10 @@
 //! The steps of every change, in every store.
 
-use std::time::SystemTime;
-
 use crate::{Applied, Change, Intent, IntentKey};
 
 /// A transaction of a store that has read the row of a change. Nothing else writes that row until it ends.
 pub(crate) trait RowTransaction {
     type Error;
-
-    /// Since when later entries than this row are lost, if a person has accepted that and named keys.
-    async fn lost_since(&mut self, found: &Intent) -> Result<Option<SystemTime>, Self::Error>;
 
     /// Fails if entries may be missing, so that nobody knows whether money has moved.
     async fn check_history(&mut self) -> Result<(), Self::Error> {
@@ -30,11 +25,7 @@ impl Change {
         found: Option<Intent>,
         transaction: &mut T,
     ) -> Result<Applied, T::Error> {
-        let lost_since = match &found {
-            Some(found) if self.needs_later_entries(found) => transaction.lost_since(found).await?,
-            _ => None,
-        };
-        let Some(row) = self.decide_after_loss(found.as_ref(), lost_since) else {
+        let Some(row) = self.decide(found.as_ref()) else {
             if self.reports_that_nothing_moved(found.as_ref()) {
                 transaction.check_history().await?;
             }

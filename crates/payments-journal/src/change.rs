@@ -40,6 +40,8 @@ enum Kind {
         attempt: Box<Intent>,
         by: String,
     },
+    /// Entries from this time on are lost, and the key may be one of theirs.
+    MayLack(SystemTime),
     Reopen(Reopening),
 }
 
@@ -179,17 +181,11 @@ impl Change {
         Self::new(key, at, Kind::Lost { attempt, by: masked(by) })
     }
 
-    /// Whether it allows a rejected key to be sent again, now or by the next call after its rejection, so that it matters whether the
-    /// row was last written before a person accepted that later entries are lost: see
-    /// [`decide_after_loss`](Self::decide_after_loss). A person who decides about it anew does, whatever they say: that row would
-    /// be written after the loss, and what they say is about an attempt from before it.
-    pub fn needs_later_entries(&self, found: &Intent) -> bool {
-        let is_rejected = match &found.state {
-            IntentState::Rejected(_) => true,
-            IntentState::NotProcessed(failure) => failure.is_reopened(),
-            _ => false,
-        };
-        is_rejected && (self.allows_another_attempt() || self.resolution().is_some())
+    /// The journal has lost its newest entries, and nobody says that this key was sent since then. If it is rejected, an explicit
+    /// call may have sent it: from now on it [lacks](Intent::lost_since) them. The revision stays: for a person who has read the row
+    /// it becomes unknown when they decide, and not changed now.
+    pub fn may_lack(key: IntentKey, since: SystemTime, at: SystemTime) -> Self {
+        Self::new(key, at, Kind::MayLack(milliseconds::rounded(since)))
     }
 
     /// Whether a call may send the key after this.
@@ -197,7 +193,7 @@ impl Change {
         match &self.kind {
             Kind::Begin(_) | Kind::Reopen(_) => true,
             Kind::Resolve(said) => said.resolution.verdict.processed_as().is_none(),
-            Kind::End(_) | Kind::Orphan { .. } | Kind::Lost { .. } => false,
+            Kind::End(_) | Kind::Orphan { .. } | Kind::Lost { .. } | Kind::MayLack(_) => false,
         }
     }
 
@@ -285,7 +281,7 @@ impl Change {
     /// The row to write in place of `found`, or `None` if the row does not change.
     ///
     /// The [`revision`](Intent::revision) of the row to write is higher than that of `found`, or the same if the row is only
-    /// marked as a crash.
+    /// marked, as a crash or as one that [may lack](Self::may_lack) entries.
     ///
     /// Each change adds to the [history](Intent::history) of the row what has happened, and changes nothing in it.
     pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
@@ -312,31 +308,19 @@ impl Change {
                 }
             }
             (Kind::Lost { attempt, by }, _) => self.lost_by_name(found, attempt, by),
-            (Kind::Resolve(_) | Kind::Reopen(_) | Kind::Orphan { .. }, None) => None,
-        };
-        written.map(Intent::with_short_history).ok_or(Refusal::Known)
-    }
-
-    /// As [`decide`](Self::decide). If later entries than `found` are lost, from `lost_since` on, the key may have been sent
-    /// again in that time: what [needs them](Self::needs_later_entries) makes it unknown and does not begin. A transaction that a
-    /// person has found is recorded, with the loss, so that the key becomes unknown if they take it back.
-    pub fn decide_after_loss(
-        &self,
-        found: Option<&Intent>,
-        lost_since: Option<SystemTime>,
-    ) -> Option<Intent> {
-        let mut written = self.decide(found)?;
-        if let (Some(found), Some(since)) = (found, lost_since)
-            && self.needs_later_entries(found)
-        {
-            let unknown = self.unknown(found, since, None);
-            if self.allows_another_attempt() {
-                written = unknown;
-            } else {
-                written.events.extend(unknown.events.last().cloned());
+            (Kind::MayLack(since), Some(found)) => {
+                let is_new = found.is_rejected() && found.lost_since.is_none();
+                is_new.then(|| Intent { lost_since: Some(*since), ..found.clone() })
             }
-        }
-        Some(written.with_short_history())
+            (Kind::Resolve(_) | Kind::Reopen(_) | Kind::Orphan { .. } | Kind::MayLack(_), None) => None,
+        };
+        let written = written.ok_or(Refusal::Known)?;
+        let written = match found.and_then(|found| Some((found, found.lost_since?))) {
+            // It may have been sent again in the time whose entries are lost.
+            Some((found, since)) if self.allows_another_attempt() => self.unknown(found, since, None),
+            _ => written,
+        };
+        Ok(written.with_short_history())
     }
 
     /// The row of a new attempt, if it may begin.
@@ -443,11 +427,6 @@ impl Change {
         if let Some(refusal) = found.refusal_of(&said.resolution) {
             return Err(refusal);
         }
-        if let Some(since) = found.lost_when_found()
-            && self.allows_another_attempt()
-        {
-            return Ok(self.unknown(found, since, None));
-        }
         let mut resolved = self.changed(found, None);
         resolved.resolve(&said.resolution, self.at);
         resolved.service = resolved.service.or_else(|| said.service.clone());
@@ -497,7 +476,7 @@ impl Change {
         let (since, by) = (milliseconds::rounded(since), by.map(str::to_owned));
         let event = HistoryEvent::Lost { at: self.at, attempt: found.attempts, by, since };
         let state = IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY));
-        Intent { state, begun_at: since, ..self.changed(found, Some(event)) }
+        Intent { state, begun_at: since, lost_since: None, ..self.changed(found, Some(event)) }
     }
 
     /// The next revision of the row, with its whole history and this event.
@@ -544,6 +523,7 @@ fn first(
         revision: 0,
         events: Vec::new(),
         dropped_events: 0,
+        lost_since: None,
     }
 }
 

@@ -67,6 +67,10 @@ pub struct Intent {
     /// How many older events its history no longer has.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub dropped_events: u32,
+    /// Since when the journal may lack later attempts of a rejected key: a person has
+    /// [accepted](crate::Journal::accept_history) that entries are lost. What would allow another attempt makes it unknown.
+    #[serde(default, with = "milliseconds::optional", skip_serializing_if = "Option::is_none")]
+    pub lost_since: Option<SystemTime>,
 }
 
 /// The state of an intent.
@@ -209,6 +213,15 @@ impl Intent {
     /// is processed, being sent or unknown.
     pub fn moved_nothing(&self) -> bool {
         self.may_be_sent() || (matches!(self.state, IntentState::Rejected(_)) && !self.is_found_processed())
+    }
+
+    /// Whether only an explicit call or a person sends it again.
+    pub(crate) fn is_rejected(&self) -> bool {
+        match &self.state {
+            IntentState::Rejected(_) => true,
+            IntentState::NotProcessed(failure) => failure.is_reopened(),
+            _ => false,
+        }
     }
 
     /// Its service as it is stored.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use futures_channel::oneshot;
 use futures_util::FutureExt as _;
-use futures_util::future::select;
+use futures_util::future::{select, try_join_all};
 use payments_model::mask;
 
 use crate::error::Cause;
@@ -246,9 +246,20 @@ impl Journal {
             SentSince::Nothing => None,
         };
         let mut unknown = 0;
-        for key in sent.into_iter().flatten() {
-            let applied = self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
-            unknown += u64::from(applied.written().is_some());
+        if let Some(keys) = sent {
+            for key in keys {
+                let applied =
+                    self.store.apply(Change::lost(key.clone(), since, owner.clone(), by, at)).await?;
+                unknown += u64::from(applied.written().is_some());
+            }
+            let mut pages = self.pages(&[StateName::Rejected, StateName::NotProcessed]);
+            while let Some(intents) = pages.next().await? {
+                let rejected: Vec<_> = intents.into_iter().filter(Intent::is_rejected).collect();
+                for some in rejected.chunks(MARKED_TOGETHER) {
+                    let mark = |Intent { key, .. }: &Intent| Change::may_lack(key.clone(), since, at);
+                    try_join_all(some.iter().map(|intent| self.store.apply(mark(intent)))).await?;
+                }
+            }
         }
         self.store.accept_history(by, sent.map(|keys| keys.len() as u64), since).await?;
         Ok(unknown)
@@ -497,6 +508,9 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Rows that are read at once.
 const PAGE: usize = 1000;
+
+/// Rows that are marked at once: a store commits several together.
+const MARKED_TOGETHER: usize = 64;
 
 impl fmt::Debug for Journal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

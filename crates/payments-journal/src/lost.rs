@@ -1,7 +1,5 @@
 //! What a journal that has lost its newest entries makes of an attempt or a key that it lacks.
 
-use std::time::SystemTime;
-
 use crate::{FailureKind, HistoryEvent, Intent, IntentState, RecordedResolution, Resolution, Subject};
 
 impl Intent {
@@ -63,18 +61,6 @@ impl Intent {
             && found.attempts < self.attempts
             && begun_at(self, found.attempts).is_none()
             && begun_at(found, found.attempts).is_some_and(|at| at <= self.begun_at)
-    }
-
-    /// Since when later entries are lost, if a person has found a transaction of the key in place of a rejection from before the
-    /// loss: that is recorded as the next event. With another one the key became unknown.
-    pub(crate) fn lost_when_found(&self) -> Option<SystemTime> {
-        self.events.windows(2).fold(None, |since, events| match events {
-            [_, HistoryEvent::Lost { .. }] if since.is_some() => None,
-            [HistoryEvent::Resolved(said), HistoryEvent::Lost { since, by: None, .. }] => {
-                said.resolution.verdict.processed_as().map(|_| *since)
-            }
-            _ => since,
-        })
     }
 
     /// Whether a person has said that the key may have been sent in a time whose entries are lost.

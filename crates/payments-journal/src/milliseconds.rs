@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A time before 1970 counts as 1970.
 pub(crate) fn of(time: SystemTime) -> i64 {
@@ -26,4 +26,21 @@ pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Resu
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
     time(i64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("the time is out of range"))
+}
+
+/// Of a time that may be missing.
+pub(crate) mod optional {
+    use super::{Deserialize, Deserializer, Serialize as _, Serializer, SystemTime};
+
+    #[derive(Deserialize)]
+    struct Time(#[serde(with = "super")] SystemTime);
+
+    #[expect(clippy::ref_option, reason = "serde passes a reference")]
+    pub(crate) fn serialize<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
+        time.map(super::of).serialize(to)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SystemTime>, D::Error> {
+        Ok(Option::<Time>::deserialize(from)?.map(|Time(time)| time))
+    }
 }

@@ -219,7 +219,7 @@ mod tests {
             (request, state, follows) in (request(), state(), option::of(failure())),
             (service, attempt, owner) in any::<(String, String, String)>(),
             (attempts, dropped_events, revision) in any::<(u32, u32, u64)>(),
-            times in any::<[u32; 3]>(),
+            (times, lost_since) in any::<([u32; 3], Option<u32>)>(),
             events in vec(event(), 0..5),
         ) {
             let [created_at, begun_at, changed_at] = times.map(time);
@@ -227,7 +227,7 @@ mod tests {
             let key = IntentKey::from_kept(key);
             let written = Intent {
                 key, service: Some(service), request, state, attempt_id, owner, follows, attempts, created_at, begun_at, changed_at, revision,
-                events, dropped_events,
+                events, dropped_events, lost_since: lost_since.map(time),
             };
             let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
             prop_assert_eq!(read.unwrap(), written);

@@ -138,8 +138,7 @@ pub trait IntentStore: Send + Sync + 'static {
     }
 
     /// This person accepts that entries from this time on are missing, of which they named this many keys, or none because nothing
-    /// was sent. What begins after this is allowed again. If keys were named, `apply` tells
-    /// [`Change::decide_after_loss`] about every row that was last written before this.
+    /// was sent. What begins after this is allowed again.
     ///
     /// # Errors
     ///

@@ -271,12 +271,6 @@ struct ChangedRow<'a> {
 impl RowTransaction for ChangedRow<'_> {
     type Error = StoreError;
 
-    async fn lost_since(&mut self, found: &Intent) -> Result<Option<SystemTime>, StoreError> {
-        let client = &self.session.connection.client;
-        let since = execute(client.query_opt(tables::LOST_SINCE, &[&found.key.as_str()])).await?;
-        Ok(since.map(|row| row.get(0)))
-    }
-
     async fn check_history(&mut self) -> Result<(), StoreError> {
         let loss = self.observed.as_ref().and_then(|observed| self.history.loss(observed));
         loss.map_or(Ok(()), |loss| Err(lost(&loss)))

@@ -215,18 +215,12 @@ pub(super) const ACCEPT: &str = "
     UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass,
         timeline = CASE WHEN split_part(timeline, ' ', 1) = $1 THEN timeline ELSE $1 END";
 
-/// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. Every row that was
-/// stored until `at` is from before that, also by the clock of another server. With `what` it says instead that a person has
-/// renamed or forgotten a service, of this number of intents.
+/// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. It is the newest, also
+/// by the clock of another server. With `what` it says instead that a person has renamed or forgotten a service, of this number of
+/// intents.
 pub(super) const RECORD_ACCEPTED: &str = "
     INSERT INTO payments_journal.accepted
-    SELECT greatest(now(), max(stored_at)), $1, $2, $3, $4 FROM payments_journal.intents";
-
-/// Since when later entries than the row with this key are lost, if a person has accepted that and named keys.
-pub(super) const LOST_SINCE: &str = "
-    SELECT since FROM payments_journal.accepted
-    WHERE sent IS NOT NULL AND since IS NOT NULL AND at >= (SELECT stored_at FROM payments_journal.intents WHERE key = $1)
-    ORDER BY at LIMIT 1";
+    SELECT greatest(now(), max(at)), $1, $2, $3, $4 FROM payments_journal.accepted";
 
 /// Nothing else is written until the transaction ends. Rows can be read.
 pub(super) const LOCK_TABLE: &str = "LOCK TABLE payments_journal.intents IN SHARE ROW EXCLUSIVE MODE";

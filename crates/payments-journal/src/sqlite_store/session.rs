@@ -188,7 +188,7 @@ impl Session {
         self.connection
             .execute(tables::ACCEPT, (stored_at, by, sent, milliseconds::of(since), None::<String>))?;
         let stamp = self.stamp()?;
-        (stamp.change, stamp.alarm, stamp.stored_at) = (change, None, stored_at + 1);
+        (stamp.change, stamp.alarm) = (change, None);
         Ok(())
     }
 
@@ -286,12 +286,6 @@ struct ChangedRow<'a> {
 
 impl RowTransaction for ChangedRow<'_> {
     type Error = SqliteError;
-
-    async fn lost_since(&mut self, _: &Intent) -> Result<Option<SystemTime>, SqliteError> {
-        let mut since = self.session.connection.prepare_cached(tables::LOST_SINCE)?;
-        let since = since.query_row([self.position], |row| row.get(0)).optional()?;
-        Ok(since.and_then(milliseconds::time))
-    }
 
     async fn check_history(&mut self) -> Result<(), SqliteError> {
         let alarm = self.session.alarm()?;

@@ -41,8 +41,7 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 ///   commits that a witness could see. `is_witnessed` is the number of witnesses that were created, and `is_lost` means that a
 ///   witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
-///   entries are lost. Every row that was stored until `at` is from before that. With `what`, a person has renamed or forgotten a
-///   service instead, of that number of intents.
+///   entries are lost. With `what`, a person has renamed or forgotten a service instead, of that number of intents.
 /// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`. `moved` is a number of a change
 ///   up to which the database file had everything without its log: an older file does not belong to that log.
 const DEFINITIONS: &[(&str, &str)] = &[
@@ -258,9 +257,8 @@ pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 pub(super) const UNCOUNT: &str = "UPDATE meta SET changes = changes - 1";
 
 /// A person accepts the loss: the number of changes is set to `?1`, that of the witnesses to `?2`, and the journal's id to `?3`.
-/// What is stored from now on is later.
-pub(super) const FORGET_LOSS: &str = "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, journal = ?3, \
-     newest_stored_at = newest_stored_at + 1";
+pub(super) const FORGET_LOSS: &str =
+    "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, journal = ?3";
 
 /// When the newest intent was first written. A copy of the journal ends at this time or later.
 pub(super) const NEWEST_CREATED_AT: &str =
@@ -274,11 +272,6 @@ pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
 
 pub(super) const ACCEPT: &str =
     "INSERT INTO accepted (at, by, sent, since, what) VALUES (?1, ?2, ?3, ?4, ?5)";
-
-/// Since when later entries than the row at position `?1` are lost, if a person has accepted that and named keys.
-pub(super) const LOST_SINCE: &str = "SELECT since FROM accepted \
-     WHERE sent IS NOT NULL AND since IS NOT NULL \
-     AND at >= (SELECT stored_at FROM intent WHERE position = ?1) ORDER BY at LIMIT 1";
 
 /// What is added up about each intent of the service `?1`, or about all if that is NULL. It reads the table.
 const TO_ADD_UP: &str = "SELECT state, json_extract(document, '$.owner'), \

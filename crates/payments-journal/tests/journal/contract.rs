@@ -1167,7 +1167,7 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     // Nothing was sent.
     store.accept_history("ada", None, at(3)).await.unwrap();
     assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
-    store.accept_history("ada", Some(0), at(3)).await.unwrap();
+    lose_later_entries(&store).await;
     let lost = apply(&other, again("called")).await.written().unwrap();
     assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
     assert_eq!((lost.begun_at, lost.attempts), (at(3), 1));
@@ -1199,6 +1199,14 @@ pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
     assert_eq!(state(apply(&other, again("later")).await), Some(StateName::Sending));
 }
 
+/// A person accepts that entries are lost, and names no key, as [`Journal::accept_history`] does.
+async fn lose_later_entries(store: &impl IntentStore) {
+    for intent in intents(store).await {
+        apply(store, Change::may_lack(intent.key, at(3), at(4))).await;
+    }
+    store.accept_history("ada", Some(0), at(3)).await.unwrap();
+}
+
 /// A person names a wrong transaction and takes it back. Neither is about the lost time.
 pub(crate) async fn found_transaction_does_not_hide_that_later_entries_are_lost_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
@@ -1226,7 +1234,7 @@ pub(crate) async fn found_transaction_does_not_hide_that_later_entries_are_lost_
     // Nothing is lost yet.
     charged(&store, "before", Ending::Rejected(failure("rejected"))).await;
     resolve(&store, "before", found("txn_before")).await;
-    store.accept_history("ada", Some(0), at(3)).await.unwrap();
+    lose_later_entries(&store).await;
     for (text, decision) in keys {
         for round in ["", "-again"] {
             let id = format!("txn_{text}{round}");

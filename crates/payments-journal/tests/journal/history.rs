@@ -141,8 +141,8 @@ fn history_says_who_named_a_key_of_the_lost_time_d49() {
     let row = after([begin("a", 1), end("a", rejected(), 2), named(6)]);
     assert_eq!(*row.history(), [begun(1, "a", 1), ended(1, rejected(), 2), lost(1, Some("ada"))]);
     // One that became unknown instead of being sent again.
-    let refused = after([begin("a", 1), end("a", rejected(), 2)]);
-    let unsent = begin("b", 6).decide_after_loss(Some(&refused), Some(at(4))).unwrap();
+    let unsent =
+        after([begin("a", 1), end("a", rejected(), 2), Change::may_lack(key(), at(4), at(5)), begin("b", 6)]);
     assert_eq!(*unsent.history(), [begun(1, "a", 1), ended(1, rejected(), 2), lost(1, None)]);
     assert!(matches!(unsent.state, IntentState::Unknown(_)));
 }

@@ -237,6 +237,7 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     let refused = ended(&begin(None, "first"), Ending::Rejected(refused(429)));
     let by_status = Change::reopen(key(), Some(&[429]), "ada", None, at(8));
     let by_name = Change::reopen(key(), None, "ada", None, at(8));
+    let may_lack = |since| Change::may_lack(key(), since, at(7));
     let reopened = by_status.decide(Some(&refused)).unwrap();
     let unreached = ended(&begin(None, "first"), not_processed());
     let written_off = resolve(&ended(&begin(None, "first"), unknown()), Resolution::not_processed("ada"));
@@ -248,29 +249,34 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         (&reopened, begin_as(Begin::AfterRejection, "again")),
         (&reopened, by_name),
     ] {
-        let without_a_loss = change.decide_after_loss(Some(found), None);
-        assert_eq!(without_a_loss, change.decide(Some(found)));
+        let without_a_loss = change.decide(Some(found));
         assert!(without_a_loss.is_none_or(|written| written.state.name() != StateName::Unknown));
-        let lost = change.decide_after_loss(Some(found), Some(at(4))).unwrap();
+        let marked = may_lack(at(4)).decide(Some(found)).unwrap();
+        assert_eq!((marked.lost_since, marked.revision), (Some(at(4)), found.revision));
+        assert_eq!(may_lack(at(5)).decide(Some(&marked)), None, "the earlier loss counts");
+        let lost = change.decide(Some(&marked)).unwrap();
         assert_eq!(
             lost.state,
             IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)),
             "{change:?}"
         );
         assert_eq!((lost.begun_at, lost.attempts, lost.revision), (at(4), 1, found.revision + 1));
+        assert_eq!(lost.lost_since, None, "a person finds out about it");
         assert_never_sent(&lost);
     }
-    // What changes nothing, a call for another service, and what is not about a rejected key.
-    for (found, change) in [
-        (Some(&refused), begin_as(Begin::First, "again")),
-        (Some(&refused), Change::reopen(key(), Some(&[400]), "ada", None, at(8))),
-        (Some(&refused), begin_at("https://sandbox.example.com", Begin::First, "again", request(10), 5)),
-        (Some(&unreached), begin_as(Begin::First, "again")),
-        (Some(&written_off), begin_as(Begin::First, "again")),
-        (Some(&ended(&begin(None, "first"), processed("txn_1"))), begin_as(Begin::AfterRejection, "again")),
-        (None, begin_as(Begin::First, "again")),
+    // What changes nothing, and a call for another service.
+    let marked = may_lack(at(4)).decide(Some(&refused)).unwrap();
+    for change in [
+        begin_as(Begin::First, "again"),
+        Change::reopen(key(), Some(&[400]), "ada", None, at(8)),
+        begin_at("https://sandbox.example.com", Begin::First, "again", request(10), 5),
     ] {
-        assert_eq!(change.decide_after_loss(found, Some(at(4))), change.decide(found));
+        assert_eq!(change.decide(Some(&marked)), None);
+    }
+    // What is not about a rejected key.
+    let charged = ended(&begin(None, "first"), processed("txn_1"));
+    for found in [Some(&unreached), Some(&written_off), Some(&charged), None] {
+        assert_eq!(may_lack(at(4)).decide(found), None);
     }
 }
 
