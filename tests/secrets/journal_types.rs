@@ -147,6 +147,7 @@ async fn changes(transcript: &Transcript, canaries: &Canaries) {
     transcribe!(transcript, ended);
     let change = Change::resolve(&ended.written().unwrap(), resolution(canaries), now);
     transcribe!(transcript, change);
+    transcribe!(transcript, change.decide(None).unwrap_err());
     let applied = store.apply(change).await.unwrap();
     transcribe!(transcript, applied);
     let tallies = store.summarize(None).await.unwrap();

@@ -25,11 +25,14 @@ impl Change {
         found: Option<Intent>,
         transaction: &mut T,
     ) -> Result<Applied, T::Error> {
-        let Some(row) = self.decide(found.as_ref()) else {
-            if self.reports_that_nothing_moved(found.as_ref()) {
-                transaction.check_history().await?;
+        let row = match self.decide(found.as_ref()) {
+            Ok(row) => row,
+            Err(why) => {
+                if self.reports_that_nothing_moved(found.as_ref()) {
+                    transaction.check_history().await?;
+                }
+                return Ok(Applied::Refused(why, found));
             }
-            return Ok(Applied::Unchanged(found));
         };
         let same_transaction_as = transaction.holder(self, &row).await?;
         if let Some(taken) = self.taken_by(same_transaction_as.as_ref()) {

@@ -9,6 +9,7 @@ use payments_model::{TokenId, TransactionId};
 
 use crate::error::Cause;
 use crate::journal::Begun;
+use crate::resolving::Refusal;
 use crate::{
     Applied, AttemptId, Begin, Change, Ending, Error, Failure, FailureKind, Intent, IntentKey, IntentRequest,
     IntentState, Journal, NewAttempt, StoreError, events,
@@ -58,7 +59,7 @@ impl Call {
         end.is_open = matches!(found, Ok(Begun::Written(_)));
         match found? {
             Begun::Written(row) => end.row = Some(row),
-            Begun::Refused(found) => return answer_of(found, new),
+            Begun::Refused(why, found) => return answer_of(why, found, new.service),
         }
         if !has_caller() {
             events::caller_left_before_send(key);
@@ -88,7 +89,7 @@ impl Call {
             }
             // This call moved no money, but another attempt may have: one that ended late, or that a person was wrong about.
             (Ok(Err(error)), Some(row)) if error.outcome() != Outcome::Unknown && !row.moved_nothing() => {
-                answer_of(row, new).map_err(|answer| answer.after(error))
+                answer_of(new.refused_by(&row), row, new.service).map_err(|answer| answer.after(error))
             }
             (Ok(Err(error)), _) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
             (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked("the transport"), write_error)),
@@ -96,34 +97,32 @@ impl Call {
     }
 }
 
-/// The answer of this row to a call that moved no money.
-fn answer_of<T>(found: Intent, new: NewAttempt) -> CallResult<T> {
-    let key = found.key.clone();
-    if !found.answers(&new.service) {
-        let called = new.service;
-        let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
-        let cause = Cause::OtherService { recorded, called, moved_nothing };
-        return Err(Error::new(key, cause));
-    }
-    let differences = found.differences(&new.request);
-    let transaction_id = match found.processed_as().cloned() {
-        _ if found.state == IntentState::Sending => {
-            return Err(Error::new(key, Cause::InProgress { intent: found, differences }));
+/// The answer of this row to a call of this service that moved no money.
+fn answer_of<T>(why: Refusal, found: Intent, called: String) -> CallResult<T> {
+    let (key, transaction_id) = (found.key.clone(), found.processed_as().cloned());
+    let is_sending = found.state == IntentState::Sending;
+    let cause = match (why, transaction_id) {
+        (Refusal::OtherService, _) => {
+            let (moved_nothing, recorded) = (found.moved_nothing(), found.service);
+            Cause::OtherService { recorded, called, moved_nothing }
         }
-        _ if !differences.is_empty() => {
-            return Err(Error::new(key, Cause::KeyReused { intent: found, differences }));
+        (Refusal::AnotherRequest(differences), _) if is_sending => {
+            Cause::InProgress { intent: found, differences }
         }
-        None => return Err(Error::new(key, Cause::Recorded(found))),
-        Some(transaction_id) => transaction_id,
+        (Refusal::AnotherRequest(differences), _) => Cause::KeyReused { intent: found, differences },
+        (_, None) if is_sending => Cause::InProgress { intent: found, differences: Vec::new() },
+        (_, None) => Cause::Recorded(found),
+        (_, Some(transaction_id)) => {
+            return Ok(Journaled {
+                transaction_id,
+                response: None,
+                write_error: None,
+                same_transaction_as: None,
+                second_charge: second_charge(found),
+            });
+        }
     };
-    let second_charge = second_charge(found);
-    Ok(Journaled {
-        transaction_id,
-        response: None,
-        write_error: None,
-        same_transaction_as: None,
-        second_charge,
-    })
+    Err(Error::new(key, cause))
 }
 
 /// A payment or void that was processed: by this call, or by an earlier one with the same key.
@@ -227,7 +226,7 @@ impl PendingEnd<'_> {
             Ok(Applied::Written { row, same_transaction_as }) => {
                 return (Some(row), same_transaction_as, None);
             }
-            Ok(Applied::Unchanged(found)) => (found, StoreError::changed_meanwhile()),
+            Ok(Applied::Refused(_, found)) => (found, StoreError::changed_meanwhile()),
             Ok(Applied::Taken { .. }) => (None, StoreError::changed_meanwhile()),
             Err(error) => (None, error),
         };

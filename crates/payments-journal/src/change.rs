@@ -90,6 +90,17 @@ pub struct NewAttempt {
     pub owner: OwnerId,
 }
 
+impl NewAttempt {
+    /// Why a call with this attempt that moved no money gets its answer from this row.
+    pub(crate) fn refused_by(&self, found: &Intent) -> Refusal {
+        if !found.answers(&self.service) {
+            return Refusal::OtherService;
+        }
+        let differences = found.differences(&self.request);
+        if differences.is_empty() { Refusal::Known } else { Refusal::AnotherRequest(differences) }
+    }
+}
+
 /// Which attempts may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: a plain call and an explicit one")]
@@ -278,28 +289,22 @@ impl Change {
         })
     }
 
-    /// The row to write in place of `found`, or `None` if the row does not change.
+    /// The row to write in place of `found`, or why it does not change.
     ///
     /// The [`revision`](Intent::revision) of the row to write is higher than that of `found`, or the same if the row is only
     /// marked, as a crash or as one that [may lack](Self::may_lack) entries.
     ///
     /// Each change adds to the [history](Intent::history) of the row what has happened, and changes nothing in it.
-    pub fn decide(&self, found: Option<&Intent>) -> Option<Intent> {
-        self.decided(found).ok()
-    }
-
-    /// Why it does not change this row.
-    pub(crate) fn refusal(&self, found: &Intent) -> Option<Refusal> {
-        self.decided(Some(found)).err()
-    }
-
-    /// Where no caller tells why, the reason is that the outcome is [known](Refusal::Known).
-    fn decided(&self, found: Option<&Intent>) -> Result<Intent, Refusal> {
+    ///
+    /// # Errors
+    ///
+    /// Where no caller asks why, the reason is that the outcome is [known](Refusal::Known).
+    pub fn decide(&self, found: Option<&Intent>) -> Result<Intent, Refusal> {
         let written = match (&self.kind, found) {
             (Kind::Resolve(said), Some(found)) => Some(self.resolved(found, said)?),
             (Kind::Reopen(reopening), Some(found)) => Some(self.reopened(found, reopening)?),
             (Kind::Orphan { attempt_id }, Some(found)) => self.crashed(found, attempt_id),
-            (Kind::Begin(new), _) => self.begun(found, new),
+            (Kind::Begin(new), _) => Some(self.begun(found, new)?),
             (Kind::End(end), _) => {
                 let is_unknown = matches!(end.ending, Ending::Unknown(_));
                 match end.begun.as_ref().and_then(|begun| begun.brought_back(found, is_unknown)) {
@@ -312,7 +317,9 @@ impl Change {
                 let is_new = found.is_rejected() && found.lost_since.is_none();
                 is_new.then(|| Intent { lost_since: Some(*since), ..found.clone() })
             }
-            (Kind::Resolve(_) | Kind::Reopen(_) | Kind::Orphan { .. } | Kind::MayLack(_), None) => None,
+            (Kind::Resolve(_) | Kind::Reopen(_) | Kind::Orphan { .. } | Kind::MayLack(_), None) => {
+                return Err(Refusal::NoSuchIntent);
+            }
         };
         let written = written.ok_or(Refusal::Known)?;
         let written = match found.and_then(|found| Some((found, found.lost_since?))) {
@@ -324,21 +331,28 @@ impl Change {
     }
 
     /// The row of a new attempt, if it may begin.
-    fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Option<Intent> {
+    fn begun(&self, found: Option<&Intent>, new: &NewAttempt) -> Result<Intent, Refusal> {
         let NewAttempt { begin, service, request, attempt_id, owner } = new.clone();
         let Some(found) = found else {
+            if begin == Begin::AfterRejection {
+                return Err(Refusal::NoSuchIntent);
+            }
             let first = first(self.key.clone(), Some(service), request, attempt_id, owner, self.at);
-            return (begin == Begin::First).then(|| self.changed(&first, None));
+            return Ok(self.changed(&first, None));
         };
-        let may_begin = found.answers(&service)
-            && match begin {
-                Begin::AfterRejection => found.moved_nothing(),
-                Begin::First => found.may_be_sent() && found.differences(&request).is_empty(),
-            };
+        let refusal = new.refused_by(found);
+        let may_begin = match (begin, &refusal) {
+            (_, Refusal::OtherService) => false,
+            (Begin::AfterRejection, _) => found.moved_nothing(),
+            (Begin::First, refusal) => found.may_be_sent() && *refusal == Refusal::Known,
+        };
+        if !may_begin {
+            return Err(refusal);
+        }
         let (at, attempt) = (self.at, found.attempts.saturating_add(1));
         let (id, sent) = (attempt_id.clone(), request.clone());
         let event = HistoryEvent::Begun { at, attempt, attempt_id: id, request: sent };
-        may_begin.then(|| Intent {
+        Ok(Intent {
             service: Some(service),
             request,
             state: IntentState::Sending,
@@ -495,7 +509,7 @@ impl Intent {
     /// these HTTP statuses; without statuses, once they have reopened it [by name](crate::Journal::reopen_by_name).
     pub fn is_corrected_by(&self, request: &IntentRequest, http_statuses: Option<&[u16]>) -> bool {
         let reopen = Change::reopen(self.key.clone(), http_statuses, "", None, self.changed_at);
-        reopen.decide(Some(self)).is_some_and(|reopened| reopened.differences(request).is_empty())
+        reopen.decide(Some(self)).is_ok_and(|reopened| reopened.differences(request).is_empty())
     }
 }
 

@@ -21,7 +21,7 @@ use crate::resolving::{Refusal, check_texts};
 use crate::service_change::check_name;
 use crate::unwritten::{Background, FlushError, LateEnd, Unwritten};
 use crate::{
-    Applied, Begin, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
+    Applied, Change, Ending, Error, Intent, IntentKey, IntentState, IntentStore, NewAttempt, Purged,
     Resolution, ResolveError, StateName, Store, StoreError,
 };
 
@@ -149,10 +149,8 @@ impl Journal {
             }
             Applied::Written { row, .. } => return Ok(row),
             Applied::Taken { id, by } => Reason::Taken { id, by },
-            Applied::Unchanged(None) => Reason::NoSuchIntent(change.key().clone()),
-            Applied::Unchanged(Some(found)) => {
-                Reason::Refused(change.refusal(&found).unwrap_or(Refusal::Known), found.into())
-            }
+            Applied::Refused(_, None) => Reason::NoSuchIntent(change.key().clone()),
+            Applied::Refused(why, Some(found)) => Reason::Refused(why, found.into()),
         }))
     }
 
@@ -393,18 +391,14 @@ impl Journal {
         let flushed = self.unwritten.write_before(key, &*self.store).await;
         flushed.map_err(|error| failed(Cause::Store(error)))?;
         let change = Change::begin(key.clone(), new.clone(), SystemTime::now());
-        let found = match self.store.apply(change).await {
+        let (why, found) = match self.store.apply(change).await {
             Ok(Applied::Written { row, .. }) if row.state == IntentState::Sending => {
                 return Ok(Begun::Written(row));
             }
             // It may have been sent in a time whose entries are lost.
-            Ok(Applied::Written { row, .. }) => return Ok(Begun::Refused(row)),
-            Ok(Applied::Unchanged(Some(found))) => found,
-            Ok(_) if new.begin == Begin::AfterRejection => return Err(failed(Cause::NoSuchIntent)),
-            Ok(_) => {
-                let lost = "the store did not write a new intent; nothing was sent";
-                return Err(failed(Cause::Store(StoreError::damaged(lost))));
-            }
+            Ok(Applied::Written { row, .. }) => return Ok(Begun::Refused(new.refused_by(&row), row)),
+            Ok(Applied::Refused(why, Some(found))) => (why, found),
+            Ok(_) => return Err(failed(Cause::NoSuchIntent)),
             Err(error) => {
                 if error.is_in_doubt() {
                     // It may be recorded as begun, and is not sent. Withdraw it at once, so that the key is free again.
@@ -419,12 +413,12 @@ impl Journal {
         if found.state == IntentState::Sending
             && found.owner != new.owner
             && let Ok(false) = self.store.is_live(&found.owner).await
-            && let Ok(Applied::Written { row, .. } | Applied::Unchanged(Some(row))) =
+            && let Ok(Applied::Written { row, .. } | Applied::Refused(_, Some(row))) =
                 self.mark_one_crashed(&found).await
         {
-            return Ok(Begun::Refused(row));
+            return Ok(Begun::Refused(new.refused_by(&row), row));
         }
-        Ok(Begun::Refused(found))
+        Ok(Begun::Refused(why, found))
     }
 
     /// Marks an attempt as unknown, because its owner is dead.
@@ -490,7 +484,7 @@ pub(crate) enum Begun {
     /// It may: this is its row.
     Written(Intent),
     /// The key, of which this is the row, does not allow it.
-    Refused(Intent),
+    Refused(Refusal, Intent),
 }
 
 /// What was sent in the time whose entries a journal has lost.

@@ -204,6 +204,7 @@ pub mod internals {
 
     pub use crate::change::{Begin, Change, NewAttempt};
     pub use crate::history::Ending;
+    pub use crate::resolving::Refusal;
     pub use crate::service_change::ServiceChange;
     pub use crate::store::{Applied, IntentStore, Rows};
     pub use crate::summary::Tally;

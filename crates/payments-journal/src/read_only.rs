@@ -24,8 +24,8 @@ fn shown(intent: Intent, owners: &Liveness<'_>) -> Intent {
     let orphan = Change::orphan(intent.key.clone(), intent.attempt_id.clone(), SystemTime::now());
     match orphan.decide(Some(&intent)) {
         // Its history does not say when it ended.
-        Some(Intent { state, .. }) => Intent { state, events: intent.followed_by(None), ..intent },
-        None => intent,
+        Ok(Intent { state, .. }) => Intent { state, events: intent.followed_by(None), ..intent },
+        Err(_) => intent,
     }
 }
 

@@ -3,7 +3,7 @@ use std::fmt;
 
 use payments_model::TransactionId;
 
-use crate::resolving::Refusal;
+use crate::resolving::{Refusal, TooLong};
 use crate::service_change::InvalidName;
 use crate::store_error::NOTHING_CHANGED;
 use crate::{Intent, IntentKey, IntentState, StoreError, Verdict};
@@ -152,6 +152,10 @@ fn changed(read_attempts: u32, found: &Intent) -> String {
 fn refused(refusal: &Refusal, intent: &Intent) -> String {
     let Intent { key, attempts, state, .. } = intent;
     match refusal {
+        // No person's word is refused for these.
+        Refusal::NoSuchIntent | Refusal::OtherService | Refusal::AnotherRequest(_) => {
+            format!("{key} is refused")
+        }
         Refusal::NoSuchAttempt(number) => format!("the journal has no attempt {number} of {key}"),
         Refusal::EarlierAttempt(number) => format!(
             "attempt {number} of {key} is not the newest, which is {attempts}: an earlier attempt can only be resolved as \
@@ -172,7 +176,7 @@ fn refused(refusal: &Refusal, intent: &Intent) -> String {
         Refusal::SameTransaction(number) => {
             format!("attempt {number} of {key} is already processed as this transaction")
         }
-        Refusal::TooLong(error) => error.to_string(),
+        Refusal::TooLong => TooLong.to_string(),
         Refusal::Changed(read) => format!("{key} has changed since it was read: {}", changed(*read, intent)),
         Refusal::TooMany => format!(
             "{key} has as many notes as the journal keeps, and takes only a found transaction or a reopening without a note"

@@ -11,11 +11,19 @@ use crate::{
     StoreError, Verdict,
 };
 
-/// Why a resolution does not apply to an intent.
+/// Why a change does not apply to an intent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refusal {
+#[allow(clippy::exhaustive_enums, reason = "complete: every reason of the rules")]
+pub enum Refusal {
+    /// The journal does not have the key.
+    NoSuchIntent,
+    /// It belongs to another service.
+    OtherService,
+    /// It is another request, with these differences.
+    AnotherRequest(Vec<&'static str>),
     /// It is not as the person has read it, when it had this many attempts.
     Changed(u32),
+    /// There is no attempt with this number.
     NoSuchAttempt(u32),
     /// Only a found transaction is accepted for an earlier attempt.
     EarlierAttempt(u32),
@@ -27,7 +35,9 @@ pub(crate) enum Refusal {
     Reported(u32),
     /// Another attempt of this key was processed as the transaction.
     SameTransaction(u32),
-    TooLong(TooLong),
+    /// A text is longer than a row keeps.
+    TooLong,
+    /// It has as many notes as a row keeps.
     TooMany,
 }
 
@@ -114,8 +124,8 @@ impl Intent {
         if number == 0 || number > self.attempts {
             return Some(Refusal::NoSuchAttempt(number));
         }
-        if let Err(refusal) = check_texts(&resolution.by, resolution.note.as_deref()) {
-            return Some(Refusal::TooLong(refusal));
+        if check_texts(&resolution.by, resolution.note.as_deref()).is_err() {
+            return Some(Refusal::TooLong);
         }
         // A found transaction is always recorded.
         if self.count_of_notes() >= MAX_NOTES && resolution.verdict.processed_as().is_none() {

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use payments_model::TransactionId;
 
+use crate::resolving::Refusal;
 use crate::service_change::{ServiceChange, ServiceError};
 use crate::summary::Tally;
 use crate::{Change, Intent, IntentKey, OwnerId, StateName, StoreError};
@@ -172,8 +173,8 @@ pub(crate) fn closed() -> StoreError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(clippy::exhaustive_enums, reason = "complete: made, or why not")]
 pub enum Applied {
-    /// [`Change::decide`] has changed nothing in this row, or made none.
-    Unchanged(Option<Intent>),
+    /// [`Change::decide`] has refused to change this row, or to make one.
+    Refused(Refusal, Option<Intent>),
     /// It was not made, because another intent holds the transaction that a person names.
     Taken {
         /// The transaction.

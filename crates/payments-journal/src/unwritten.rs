@@ -52,7 +52,7 @@ impl LateEnd {
             Applied::Written { row, same_transaction_as } => {
                 Self { is_recorded: true, intent: Some(row), same_transaction_as, ..waiting }
             }
-            Applied::Unchanged(intent) => {
+            Applied::Refused(_, intent) => {
                 let is_recorded = intent.as_ref().is_some_and(|intent| change.is_recorded_in(intent));
                 Self { is_recorded, intent, ..waiting }
             }

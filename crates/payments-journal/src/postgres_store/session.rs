@@ -76,8 +76,8 @@ impl Session {
         match &applied {
             Applied::Written { .. } => {}
             // An outcome that the journal kept for later may have been written in doubt.
-            Applied::Unchanged(_) if change.is_final_outcome() => self.commit_again(change.key()).await?,
-            Applied::Unchanged(_) | Applied::Taken { .. } => self.roll_back().await?,
+            Applied::Refused(..) if change.is_final_outcome() => self.commit_again(change.key()).await?,
+            Applied::Refused(..) | Applied::Taken { .. } => self.roll_back().await?,
         }
         Ok(applied)
     }

@@ -12,7 +12,7 @@ use payments_core::model::{
     Void,
 };
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt};
+use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt, Refusal};
 use payments_journal::{
     AttemptId, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
     JournaledClient, Purged, Resolution, StateName, StateSummary, StoreError, Summary,
@@ -396,7 +396,7 @@ async fn apply(store: &impl IntentStore, change: Change) -> Applied {
 /// The other intent that holds the transaction.
 fn holder(applied: &Applied) -> Option<&IntentKey> {
     match applied {
-        Applied::Unchanged(_) => None,
+        Applied::Refused(..) => None,
         Applied::Taken { by, .. } => Some(by),
         Applied::Written { same_transaction_as, .. } => same_transaction_as.as_ref(),
     }
@@ -464,7 +464,7 @@ pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
     let written = Some(begun(&one, "k").await);
     assert_eq!(other.find(&key("k")).await.unwrap(), written);
     let again = apply(&other, begin("k", &other, 2)).await;
-    assert_eq!(again, Applied::Unchanged(written));
+    assert_eq!(again, Applied::Refused(Refusal::Known, written));
     ended(&one, "k", as_processed("txn_1")).await;
     assert_eq!(row(&other, "k").await.state.name(), StateName::Processed);
 }
@@ -521,12 +521,12 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
             };
             let expected = change.decide(model.get(&key));
             match apply(store, change.clone()).await {
-                Applied::Unchanged(found) => {
-                    assert_eq!((found.as_ref(), None), (model.get(&key), expected), "{change:?}");
+                Applied::Refused(why, found) => {
+                    assert_eq!((found.as_ref(), Err(why)), (model.get(&key), expected), "{change:?}");
                 }
                 applied => {
                     let written = applied.written();
-                    assert_eq!(written, expected, "{change:?}");
+                    assert_eq!(written, expected.ok(), "{change:?}");
                     model.extend(written.map(|written| (key, written)));
                 }
             }
@@ -560,7 +560,7 @@ pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
 pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place>(place: P) {
     let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
     let first = apply(&*stores[0], begin_again("k", &*stores[0], 1)).await;
-    assert_eq!(first, Applied::Unchanged(None), "there is no rejection to follow");
+    assert_eq!(first, Applied::Refused(Refusal::NoSuchIntent, None), "there is no rejection to follow");
     let refused = charged(&*stores[0], "k", Ending::Rejected(failure("rejected"))).await.written().unwrap();
 
     let mut racing = JoinSet::new();
@@ -581,7 +581,7 @@ pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place
     let ended = ended(&*stores[2], "k", as_processed("txn_1")).await.written().unwrap();
     assert_eq!(ended.request, kept.request);
     let again = apply(&*stores[1], begin_again("k", &*stores[1], 1)).await;
-    assert_eq!(again, Applied::Unchanged(Some(ended)));
+    assert_eq!(again, Applied::Refused(Refusal::Known, Some(ended)));
 }
 
 pub(crate) async fn different_keys_do_not_interfere<P: Place>(place: P) {
@@ -812,7 +812,7 @@ pub(crate) async fn attempt_marked_as_crashed_still_records_its_end<P: Place>(pl
     assert_eq!(last.state, IntentState::Processed { transaction_id: transaction("txn_1") });
     assert_eq!(
         ended(&store, "k", as_processed("txn_1")).await,
-        Applied::Unchanged(Some(last)),
+        Applied::Refused(Refusal::Known, Some(last)),
         "a repeated end changes nothing"
     );
 }

@@ -62,7 +62,7 @@ pub(crate) fn crashed(name: &str, second: u64) -> Change {
 
 /// A person resolves the row that they have just read.
 pub(crate) fn resolve_at(read: &Intent, resolution: Resolution, second: u64) -> Option<Intent> {
-    Change::resolve(read, resolution, at(second)).decide(Some(read))
+    Change::resolve(read, resolution, at(second)).decide(Some(read)).ok()
 }
 
 pub(crate) fn refused(status: u16) -> Failure {

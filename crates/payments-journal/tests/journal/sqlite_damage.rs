@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use payments_journal::internals::{Applied, Change, IntentStore};
+use payments_journal::internals::{Applied, Change, IntentStore, Refusal};
 use payments_journal::{Intent, IntentKey, IntentState, SqliteStore, StateName, StoreError};
 use rusqlite::Connection;
 use tokio::runtime;
@@ -564,8 +564,8 @@ fn lost_page_permits_nothing() {
             let change = begin(key.as_str(), &store, 9);
             match block_on(store.apply(change)) {
                 Ok(applied) => {
-                    let unchanged = Applied::Unchanged(Some(row.clone()));
-                    assert_eq!(applied, unchanged, "page {page}: {key} was treated as new");
+                    let refused = Applied::Refused(Refusal::Known, Some(row.clone()));
+                    assert_eq!(applied, refused, "page {page}: {key} was treated as new");
                 }
                 Err(_) => errors += 1,
             }

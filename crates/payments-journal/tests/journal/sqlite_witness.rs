@@ -31,7 +31,7 @@ fn open(path: &Path) -> SqliteStore {
 /// [`Journal::check_history`] says the same.
 async fn begin(store: &SqliteStore, name: &str) -> Result<Applied, StoreError> {
     let begun = store.apply(contract::begin(name, store, 1)).await;
-    if !matches!(begun, Ok(Applied::Unchanged(_))) {
+    if !matches!(begun, Ok(Applied::Refused(..))) {
         let is_lost = |error: &StoreError| error.is_history_lost();
         let checked = store.check_history().await;
         assert_eq!(checked.err().is_some_and(|it| is_lost(&it)), begun.as_ref().err().is_some_and(is_lost));
@@ -70,7 +70,7 @@ async fn restored_older_copy_begins_nothing_until_a_person_accepts_it_d49() {
         for name in ["lost", "new", "lost", "new"] {
             assert_lost(begin(&store, name).await);
         }
-        assert!(matches!(begin(&store, "kept").await, Ok(Applied::Unchanged(_))), "it is known");
+        assert!(matches!(begin(&store, "kept").await, Ok(Applied::Refused(..))), "it is known");
         close(store);
     }
     let journal = Journal::open(open(&place.path())).await.unwrap();
@@ -155,7 +155,7 @@ async fn refusal_is_no_answer_about_the_money_without_its_witness_d49() {
     let store = open(&place.path());
     assert!(begin(&store, "rejected").await.unwrap_err().to_string().contains("is missing"));
     for name in ["processed", "unknown"] {
-        assert!(matches!(begin(&store, name).await, Ok(Applied::Unchanged(Some(_)))), "{name}");
+        assert!(matches!(begin(&store, name).await, Ok(Applied::Refused(_, Some(_)))), "{name}");
     }
 }
 

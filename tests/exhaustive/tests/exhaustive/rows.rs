@@ -170,7 +170,7 @@ pub(crate) type Decide = fn(Input, Option<&Intent>) -> Option<Intent>;
 
 /// `Change::decide`, unchanged.
 pub(crate) fn real_decide(input: Input, found: Option<&Intent>) -> Option<Intent> {
-    input.change().decide(found)
+    input.change().decide(found).ok()
 }
 
 /// The number of a row in [`Rows`].

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use payments_core::Outcome;
 use payments_fake::FakeGateway;
-use payments_journal::internals::{Applied, Change, IntentStore as _};
+use payments_journal::internals::{Applied, Change, IntentStore as _, Refusal};
 use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
@@ -154,7 +154,7 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
     assert!(!second.is_finished());
     wait_for_standby(&administrator, "").await;
     let second = second.await.unwrap().unwrap();
-    assert_eq!(second, Applied::Unchanged(Some(written)));
+    assert_eq!(second, Applied::Refused(Refusal::Known, Some(written)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
