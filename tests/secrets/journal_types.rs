@@ -76,7 +76,9 @@ async fn calls(transcript: &Transcript, canaries: &Canaries) {
             client.process_ach(&key("lost-too"), &ach_payment(canaries)).await.unwrap_err()
         );
     }
-    transcribe!(transcript, client.process_ach(&key("card"), &ach_payment(canaries)).await.unwrap_err());
+    let reused = client.process_ach(&key("card"), &ach_payment(canaries)).await.unwrap_err();
+    transcribe!(transcript, *reused.cause());
+    transcribe!(transcript, reused);
     let journal = client.journal();
     let [known, lost] = [key("card"), key("lost")];
     let read = async |key| journal.find(key).await.unwrap().unwrap();
