@@ -7,7 +7,7 @@ use axum::routing::{get, post};
 use axum::{Json, Router};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, TransactionReceipt};
 use payments_core::{CallerHeaders, Outcome};
-use payments_journal::{Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName};
+use payments_journal::{Cause, Error, Intent, IntentKey, IntentState, Journaled, JournaledClient, StateName};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -152,42 +152,39 @@ fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
     if let Some(id) = error.intent().and_then(Intent::processed_as) {
         return paid(id, true);
     }
-    let (status, body) = match error.outcome() {
+    let was_rejected = |intent: &Intent| matches!(intent.state, IntentState::Rejected(_));
+    let (status, body) = match (error.outcome(), error.cause()) {
         // Nothing was sent now, and an earlier request may have paid.
-        _ if error.is_store() => {
+        (_, Cause::Store(_)) => {
             (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "unknown", "next": "repeat the same request"}))
         }
-        Outcome::Unknown if error.is_in_progress() => (
+        (_, Cause::InProgress { .. }) => (
             StatusCode::CONFLICT,
             json!({"order": "in progress", "next": "repeat the same request after a moment"}),
         ),
-        Outcome::Unknown => (
+        (Outcome::Unknown, _) => (
             StatusCode::ACCEPTED,
             json!({"order": "unknown", "next": "do not pay again: the payment is being checked"}),
         ),
-        Outcome::Rejected if error.is_decline() => (
-            StatusCode::PAYMENT_REQUIRED,
-            json!({"order": "declined", "recorded": error.is_from_the_journal(), "next": WITH_ANOTHER_CARD}),
-        ),
         // No repeat of this request helps, because a plain call never tries another card.
-        Outcome::NotProcessed if error.is_key_reused() && error.is_decline() => (
+        (_, cause) if error.is_decline() => (
             StatusCode::PAYMENT_REQUIRED,
-            json!({"order": "declined", "recorded": true, "next": WITH_ANOTHER_CARD}),
+            json!({"order": "declined", "recorded": !matches!(cause, Cause::Call(_)), "next": WITH_ANOTHER_CARD}),
         ),
-        Outcome::NotProcessed if error.is_key_reused() && !is_rejected(&error) => {
+        (_, Cause::KeyReused { intent, .. }) if !was_rejected(intent) => {
             (StatusCode::PAYMENT_REQUIRED, json!({"order": "not paid", "next": WITH_ANOTHER_CARD}))
         }
-        Outcome::NotProcessed if error.is_no_such_intent() => {
+        (_, Cause::NoSuchIntent) => {
             (StatusCode::BAD_REQUEST, json!({"order": "not paid", "next": "POST /orders/{order}/pay"}))
         }
-        Outcome::NotProcessed if !is_rejected(&error) => {
-            (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "not paid", "next": "repeat the same request"}))
-        }
         // The service refuses the shop. A person fixes the cause, and allows the order to be sent again.
-        _ => (
+        (Outcome::Rejected, _) | (_, Cause::KeyReused { .. }) => (
             StatusCode::SERVICE_UNAVAILABLE,
             json!({"order": "not paid", "next": "repeat the same request later: the shop cannot take payments now"}),
         ),
+        (Outcome::NotProcessed, _) => {
+            (StatusCode::SERVICE_UNAVAILABLE, json!({"order": "not paid", "next": "repeat the same request"}))
+        }
     };
     (status, Json(body)).into_response()
 }
@@ -197,14 +194,6 @@ fn paid(transaction_id: &TransactionId, is_recorded: bool) -> Response {
 }
 
 const WITH_ANOTHER_CARD: &str = "offer another card: POST /orders/{order}/pay-with-another-card";
-
-/// Whether the service rejected the order, in this call or an earlier one.
-fn is_rejected(error: &Error) -> bool {
-    match error.call_error() {
-        Some(call) => call.outcome() == Outcome::Rejected,
-        None => error.intent().is_some_and(|intent| matches!(intent.state, IntentState::Rejected(_))),
-    }
-}
 
 /// A request that is refused without a charge.
 struct Refused(StatusCode);

@@ -12,7 +12,7 @@ use anyhow::{Context as _, bail};
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{ApiKey, Client, Endpoint, Outcome};
 use payments_hyper::{HyperTransport, TokioTimer};
-use payments_journal::{IntentKey, IntentState, Journal, JournaledClient, SqliteStore, StateName};
+use payments_journal::{Cause, IntentKey, IntentState, Journal, JournaledClient, SqliteStore, StateName};
 
 #[tokio::main]
 async fn program() -> anyhow::Result<()> {
@@ -55,7 +55,7 @@ async fn charge(client: &JournaledClient, invoice: &str, token: &str, amount: Am
             // allows sending the key again.
             Outcome::Rejected if !error.is_decline() => return Err(error.into()),
             // The key belongs to another request, so this one is never sent under it. The error reports the other one's outcome.
-            _ if error.is_key_reused() => println!("{invoice}: not sent: {error}"),
+            _ if matches!(error.cause(), Cause::KeyReused { .. }) => println!("{invoice}: not sent: {error}"),
             // The next run sends it.
             Outcome::NotProcessed => println!("{invoice}: not sent: {error}"),
             // The next run reports the same. To try another card, call `after_rejection` with the same key.

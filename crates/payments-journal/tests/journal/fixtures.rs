@@ -180,6 +180,7 @@ fn fixtures_have_every_state_subject_and_kind_of_event() {
         for operation in OperationName::ALL.iter().filter(|operation| operation.moves_money()) {
             assert!(text.contains(&format!(r#""operation":"{operation}""#)), "{operation}");
         }
+        assert!(intents.iter().any(|intent| intent.lost_since.is_some()));
         let story = intents.iter().find(|intent| intent.key == key("story")).unwrap();
         let history = story.history();
         let is_any = |is: fn(&HistoryEvent) -> bool| assert!(history.iter().any(is), "{history:?}");
@@ -294,6 +295,7 @@ async fn fill<S: IntentStore>(store: &S, again: S) {
         store.change_service(ServiceChange::new(&read, Some(SERVICE), "ada", at(900))).await.unwrap();
     assert!(refused.is_none(), "{refused:?}");
     apply(store, Change::lost(key("lost"), at(800), OwnerId::from_kept("owner"), "ada", at(850))).await;
+    apply(store, Change::may_lack(key("rejected"), at(800), at(850))).await;
     store.accept_history("ada", Some(1), at(800)).await.unwrap();
 }
 
