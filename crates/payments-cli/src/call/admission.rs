@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 
 use crate::args::journal_place::IntentOptions;
 use crate::call::journaled_failure::{journal_not_opened, unreadable};
-use crate::call::same_payment::{is_compared, keys_to_look_up, why_not_sent};
+use crate::call::same_payment::{Consequence, Scope, compare, keys_to_look_up, why_refused};
 use crate::failure::{Failure, Purpose, Situation};
 use crate::process::Interrupt;
 use crate::rows::card_like_ids::is_like_a_card;
@@ -48,26 +48,28 @@ impl Admission<'_> {
     /// payment is what protects it.
     async fn refuse_same_payment(&self, journal: &Journal) -> Result<(), Failure> {
         let Self { key, service, payment, .. } = *self;
-        let refuse = |intents: &[Intent]| {
-            let refused = |intent| why_not_sent(intent, service, key, payment);
-            // After a rejection, a person may try again with a key of another spelling; a file is not that explicit.
-            intents.iter().filter(|intent| !intent.moved_nothing()).find_map(refused).map_or(
-                Ok(()),
-                |[what, advice]| {
-                    Err(Failure::invalid("same_payment", format!("{what}; nothing was sent now: {advice}")))
-                },
-            )
+        let refuse = |intents: Vec<Intent>| {
+            for intent in intents.iter().filter(|intent| intent.is_of(service)) {
+                let other = (&intent.key, &intent.request);
+                if let Some((Consequence::Refuse, likeness)) =
+                    compare((key, payment), other, intent.into(), Scope::Call)
+                {
+                    let [what, advice] = why_refused(payment, likeness, intent);
+                    let message = format!("{what}; nothing was sent now: {advice}");
+                    return Err(Failure::invalid("same_payment", message));
+                }
+            }
+            Ok(())
         };
         let mut pages = journal.pages(StateName::UNRESOLVED);
         while let Some(intents) = pages.next().await.map_err(|error| unreadable(&error))? {
-            refuse(&intents)?;
+            refuse(intents)?;
         }
         if matches!(payment.subject, Subject::Transaction(_)) {
             return Ok(());
         }
-        let found = find_all(journal, keys_to_look_up(key, payment)).await;
-        let found = found.map_err(|error| unreadable(&error))?.into_iter().flatten();
-        refuse(&found.filter(|intent| is_compared(intent, key, payment)).collect::<Vec<_>>())
+        let found = find_all(journal, keys_to_look_up((key, payment))).await;
+        refuse(found.map_err(|error| unreadable(&error))?.into_iter().flatten().collect())
     }
 }
 

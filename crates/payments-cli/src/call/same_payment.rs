@@ -1,272 +1,435 @@
-//! An earlier charge that may be the same payment under another key: a key that is made anew for each try, or that a spreadsheet or a
-//! person has spelled anew, protects nobody.
+//! Whether a payment may be the same as a charge under another key: a key that is made anew for each try, or that a spreadsheet or a
+//! person has spelled anew, protects nobody. [`consequence`] is the rule of every place: of a single call, and of a billing run before
+//! and while it sends.
 
 use std::collections::{BTreeSet, HashMap};
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject, Verdict};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject};
 use payments_model::{Amount, TokenId};
 
 use crate::report::advice;
 use crate::rows::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
 
-/// Why a payment with this key is not sent, and what to do about it: the journal has the intent for the same with another key, or its
-/// outcome is open.
-pub(crate) fn why_not_sent(
-    intent: &Intent,
-    service: &str,
-    key: &IntentKey,
-    payment: &IntentRequest,
-) -> Option<[String; 2]> {
-    if intent.key == *key || !intent.is_of(service) || is_sent_again(intent) {
+/// A charge under its key.
+pub(crate) type Keyed<'a> = (&'a IntentKey, &'a IntentRequest);
+
+/// What became of a charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// The same run sends it, unless another process is sending it.
+    ToSend,
+    /// It is being sent, or unknown.
+    Open,
+    /// It was charged; of a row of a file, it may have been.
+    Charged,
+    /// It moved no money, and no call with its key sends it again by itself.
+    Rejected,
+    /// It moved no money, and a call with its key would send it again.
+    MovedNothing,
+}
+
+impl From<&Intent> for Fate {
+    fn from(intent: &Intent) -> Self {
+        match &intent.state {
+            _ if intent.is_unresolved() => Self::Open,
+            _ if !intent.moved_nothing() => Self::Charged,
+            IntentState::Rejected(_) => Self::Rejected,
+            _ => Self::MovedNothing,
+        }
+    }
+}
+
+/// What two charges under two keys have in common, besides token, card or account, and amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Likeness {
+    /// The key, in two spellings.
+    Key,
+    /// The same, and one of them has lost digits.
+    RoundedKey,
+    /// The key of one is the reference of the other: the column Key, without which the reference is the key, was added or removed.
+    KeyIsReference,
+    /// Only the reference, in any spelling.
+    Reference,
+}
+
+/// Who compares the two.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scope {
+    /// A single call, with a charge of the journal.
+    Call,
+    /// A billing run, with a charge of the journal whose key is not in the file.
+    Run,
+    /// The same, with another row of the file, or with what the journal has for it.
+    File,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Consequence {
+    Send,
+    Warn,
+    Refuse,
+}
+
+/// What follows for a payment that would be sent.
+pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -> Consequence {
+    use Fate::{Charged, MovedNothing, Rejected, ToSend};
+    use Likeness::{Key, Reference, RoundedKey};
+    use Scope::{File, Run};
+
+    match (likeness, other, scope) {
+        // Whoever sends that one compares it then.
+        (_, MovedNothing, _) => Consequence::Send,
+        // Two rows of a file may have long numbers that are much alike.
+        (RoundedKey, _, File) => Consequence::Send,
+        // A new try. Rows of one file are all meant to be charged.
+        (Reference, Rejected, File) => Consequence::Warn,
+        (Key | RoundedKey, Rejected, Run | File) => Consequence::Refuse,
+        // A person may try again with a key of another spelling; a file is not that explicit.
+        (_, Rejected, _) => Consequence::Send,
+        // Instalments look the same.
+        (Reference, ToSend | Charged, _) => Consequence::Warn,
+        _ => Consequence::Refuse,
+    }
+}
+
+/// What a charge under another key means for a payment, and what they have in common. `None` if it means nothing.
+pub(crate) fn compare(
+    payment: Keyed<'_>,
+    other: Keyed<'_>,
+    fate: Fate,
+    scope: Scope,
+) -> Option<(Consequence, Likeness)> {
+    let must_be_certain = scope == Scope::Call && fate == Fate::Charged;
+    if payment.0 == other.0
+        || !is_for_the_same(payment.1, other.1)
+        || must_be_certain && !is_certain(payment, other)
+    {
         return None;
     }
-    in_another_spelling(intent, key, payment).or_else(|| open(intent, payment))
+    let consequences = likenesses(payment, other).map(|it| (consequence(it, fate, scope), it));
+    let most = consequences.reduce(|most, next| if next.0 > most.0 { next } else { most });
+    most.filter(|(consequence, _)| *consequence != Consequence::Send)
 }
 
-/// Whether a call with the same key would send it again, because no money has moved. One that was rejected is not sent again.
-pub(crate) fn is_sent_again(intent: &Intent) -> bool {
-    match &intent.state {
-        IntentState::Rejected(_) => false,
-        IntentState::Resolved { resolution, .. } => resolution.verdict == Verdict::NotProcessed,
-        _ => intent.moved_nothing(),
+/// Whether both charge the same token, card or account with the same amount. Sale or authorization and the fee make no other payment.
+fn is_for_the_same(payment: &IntentRequest, other: &IntentRequest) -> bool {
+    // Of a lost one only that it was a void may be known.
+    let is_same_operation = other.operation().is_none_or(|it| Some(it) == payment.operation());
+    is_same_operation
+        && match &payment.subject {
+            _ if other.subject == Subject::Lost => true,
+            // It charges nobody.
+            Subject::Transaction(_) => false,
+            subject => *subject == other.subject && payment.amount == other.amount,
+        }
+}
+
+fn likenesses(payment: Keyed<'_>, other: Keyed<'_>) -> impl Iterator<Item = Likeness> {
+    let is_lost = other.1.subject == Subject::Lost;
+    let [key, other_key] = [payment, other].map(|(key, _)| key.as_str());
+    let [reference, other_reference] = [payment, other].map(|(_, request)| request.reference.as_deref());
+    let is_key = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
+    let has_same = is_lost || is_same_reference(reference, other_reference);
+    let found = [
+        (Likeness::Reference, other_reference.is_some_and(|it| is_key(reference, it))),
+        (Likeness::Key, has_same && is_exact_variant(key, other_key)),
+        // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
+        (Likeness::RoundedKey, has_same && !is_lost && is_variant(key, other_key)),
+        (
+            Likeness::KeyIsReference,
+            has_same && (is_key(reference, other_key) || is_key(other_reference, key)),
+        ),
+    ];
+    found.into_iter().filter_map(|(likeness, is_found)| is_found.then_some(likeness))
+}
+
+/// Whether two references are one, maybe in two spellings.
+pub(crate) fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
+    match (one, other) {
+        (Some(one), Some(other)) => is_variant(one, other),
+        (one, other) => one == other,
     }
 }
 
-/// Whether a single call is compared with this earlier charge, which it has looked up by [`keys_to_look_up`]. `1.1` and `1.10` may be
-/// two instalments, unless they have the same reference.
-pub(crate) fn is_compared(intent: &Intent, key: &IntentKey, payment: &IntentRequest) -> bool {
-    let reference = reference(payment);
-    let is_likely = |text: &str| likely_spellings(text).iter().any(|it| it == intent.key.as_str());
-    is_likely(key.as_str())
-        || reference.is_some_and(|it| is_likely(it) || intent.request.reference.as_deref() == Some(it))
+/// Whether a single call is compared with this known charge. `1.1` and `1.10` may be two instalments, unless they have the same
+/// reference.
+fn is_certain(payment: Keyed<'_>, other: Keyed<'_>) -> bool {
+    let [reference, other_reference] = [payment, other].map(|(_, request)| request.reference.as_deref());
+    let is_likely = |text: &str| likely_spellings(text).iter().any(|it| it == other.0.as_str());
+    is_likely(payment.0.as_str()) || reference.is_some_and(|it| is_likely(it) || other_reference == Some(it))
 }
 
 /// The keys of earlier charges that may be the same payment. A single call looks them up instead of reading the whole journal.
-pub(crate) fn keys_to_look_up(key: &IntentKey, payment: &IntentRequest) -> BTreeSet<IntentKey> {
-    let keys = match reference(payment) {
+pub(crate) fn keys_to_look_up((key, request): Keyed<'_>) -> BTreeSet<IntentKey> {
+    let keys = match &request.reference {
         Some(reference) => [more_spellings(key.as_str()), likely_spellings(reference)].concat(),
         None => likely_spellings(key.as_str()),
     };
     keys.into_iter().filter_map(|key| IntentKey::new(key).ok()).collect()
 }
 
-fn reference(payment: &IntentRequest) -> Option<&str> {
-    payment.reference.as_deref().filter(|reference| !reference.trim().is_empty())
-}
-
-/// The intent is for the same with another key: a spreadsheet or a person has changed it, or the column Key, without which the
-/// reference is the key, was added or removed.
-fn in_another_spelling(intent: &Intent, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
-    let is_lost = intent.request.subject == Subject::Lost;
-    // A void charges nobody.
-    let is_void = !is_lost && matches!(payment.subject, Subject::Transaction(_));
-    if is_void || !intent.differences(payment).is_empty() {
-        return None;
+/// Why a payment is refused that is so alike an intent, and what to do about it.
+pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &Intent) -> [String; 2] {
+    if likeness == Likeness::Reference {
+        return advice::open_under_another_key(intent);
     }
-    let (recorded, given) = (intent.request.reference.as_deref(), payment.reference.as_deref());
-    let [old_key, key] = [&intent.key, key].map(IntentKey::as_str);
-    // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
-    let is_variant = if is_lost { is_exact_variant(old_key, key) } else { is_variant(old_key, key) };
-    // After a rejection, another key with the reference of the old one is a new try.
-    let is_reference = |reference: Option<&str>, key| {
-        !intent.moved_nothing() && reference.is_some_and(|it| is_exact_variant(it, key))
-    };
-    let is_same = (is_variant || is_reference(recorded, key) || is_reference(given, old_key))
-        && (is_lost || is_same_reference(recorded, given));
-    let what = match (&intent.request.subject, given) {
+    let what = match (&intent.request.subject, &payment.reference) {
         (Subject::Lost, _) => "which may have been sent in a lost time,",
         (Subject::Token(_), Some(_)) => "with this ReferenceNo, token and amount",
         (Subject::Token(_), None) => "with this token and amount",
         (Subject::Card { .. }, _) => "with these last four digits and this amount",
         _ => "with this amount",
     };
-    let otherwise =
-        if is_variant { "use a key that is clearly another" } else { "give it another ReferenceNo" };
-    is_same.then(|| advice::in_another_spelling(intent, what, otherwise))
+    let otherwise = match likeness {
+        Likeness::Key | Likeness::RoundedKey => "use a key that is clearly another",
+        _ => "give it another ReferenceNo",
+    };
+    advice::in_another_spelling(intent, what, otherwise)
 }
 
-/// Whether two references are one, maybe in two spellings.
-pub(crate) fn is_same_reference(one: Option<&str>, other: Option<&str>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => one == other || is_variant(one, other),
-        (one, other) => one == other,
-    }
-}
-
-/// The outcome of the intent is open, and it has the same token, amount and reference, maybe in another spelling. Two payments without
-/// a reference are never the same: nothing tells two equal sales apart.
-fn open(intent: &Intent, payment: &IntentRequest) -> Option<[String; 2]> {
-    let request = &intent.request;
-    let is_same_reference = reference(payment)
-        .zip(reference(request))
-        .is_some_and(|(one, other)| one == other || is_exact_variant(one, other));
-    let is_same = intent.is_unresolved()
-        && is_same_reference
-        && request.amount == payment.amount
-        && request.operation() == payment.operation()
-        && matches!(&request.subject, Subject::Token(_))
-        && request.subject == payment.subject;
-    is_same.then(|| advice::open_under_another_key(intent))
-}
-
-/// By what an earlier charge of [`why_not_sent`] is found among many: a form of a key or reference, and the charge. One in another
-/// spelling shares a mark with the payment.
-pub(crate) type Mark = (MarkOf, String, Charge);
-
-/// What is charged, and whether it has a reference; `None` if the journal has lost it.
-pub(crate) type Charge = Option<(TokenId, Option<Amount>, bool)>;
+/// By what charges that may be the same are found among many: a form of the payment's key or reference, and the charge.
+pub(crate) type Mark = (Form, String, Charge);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum MarkOf {
+pub(crate) enum Form {
     Key,
     RoundedKey,
     Reference,
 }
 
-pub(crate) fn marks(of: MarkOf, forms: &[String], charge: &Charge) -> impl Iterator<Item = Mark> {
-    forms.iter().map(move |form| (of, form.clone(), charge.clone()))
+/// What is charged, and whether it has a reference; `None` if the journal has lost it.
+pub(crate) type Charge = Option<(TokenId, Option<Amount>, bool)>;
+
+/// Which form of another charge is also a form of the payment, and what the two have in common then.
+const LINKS: [(Form, Form, Likeness); 6] = [
+    (Form::Key, Form::Key, Likeness::Key),
+    (Form::Key, Form::RoundedKey, Likeness::RoundedKey),
+    (Form::RoundedKey, Form::Key, Likeness::RoundedKey),
+    (Form::Key, Form::Reference, Likeness::KeyIsReference),
+    (Form::Reference, Form::Key, Likeness::KeyIsReference),
+    (Form::Reference, Form::Reference, Likeness::Reference),
+];
+
+/// Those of each [`Form`].
+fn forms((key, request): Keyed<'_>) -> [(Form, Vec<String>); 3] {
+    let Forms { exact, rounded, .. } = Forms::of(key.as_str());
+    let reference = request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
+    [(Form::Key, exact), (Form::RoundedKey, rounded), (Form::Reference, reference)]
 }
 
-/// Of a token. The journal may have lost what was charged.
-pub(crate) fn charge_of(request: &IntentRequest) -> Charge {
+/// Of a payment by token. The journal may have lost what was charged.
+pub(crate) fn marks(payment: Keyed<'_>) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for (form, texts) in forms(payment) {
+        for charge in [charge_of(payment.1), None] {
+            marks.extend(texts.iter().map(|text| (form, text.clone(), charge.clone())));
+        }
+    }
+    marks
+}
+
+/// The [marks] of payments that may be the same, and what each has in common with this charge. None if it charged no token and is
+/// not lost.
+pub(crate) fn links(other: Keyed<'_>) -> Vec<(Likeness, Mark)> {
+    let (charge, is_lost) = (charge_of(other.1), other.1.subject == Subject::Lost);
+    let mut links = Vec::new();
+    if charge.is_none() && !is_lost {
+        return links;
+    }
+    for (own, texts) in forms(other) {
+        for (_, form, likeness) in LINKS.into_iter().filter(|(form, ..)| *form == own) {
+            if !is_lost || likeness != Likeness::RoundedKey {
+                links.extend(texts.iter().map(|text| (likeness, (form, text.clone(), charge.clone()))));
+            }
+        }
+    }
+    links
+}
+
+fn charge_of(request: &IntentRequest) -> Charge {
     match &request.subject {
         Subject::Token(token) => Some((token.clone(), request.amount, request.reference.is_some())),
         _ => None,
     }
 }
 
-/// The marks of a payment, of whose key the forms are.
-pub(crate) fn marks_of_payment(payment: &IntentRequest, forms: &Forms) -> Vec<Mark> {
-    let reference = forms_of_reference(payment);
-    let of = |charge: &Charge| {
-        let of_key =
-            marks(MarkOf::Key, &forms.exact, charge).chain(marks(MarkOf::RoundedKey, &forms.rounded, charge));
-        of_key.chain(marks(MarkOf::Reference, &reference, charge)).collect::<Vec<_>>()
-    };
-    [of(&charge_of(payment)), of(&None)].concat()
+/// What charges of the journal mean for a payment.
+pub(crate) enum Compared<'a> {
+    Send,
+    /// The charge with this key may be the same.
+    Warn(&'a IntentKey),
+    /// Why it is not sent, and what to do about it.
+    Refuse([String; 2]),
 }
 
-/// Any of these is a [`Mark`] of a payment that may be the same charge: its key or reference may be the key of this one, its key the
-/// reference, and the references may be one while the outcome is open.
-pub(crate) fn marks_of_intent(intent: &Intent) -> Vec<Mark> {
-    let Some((charge, forms)) = charge_and_forms(intent) else { return Vec::new() };
-    let reference = forms_of_reference(&intent.request);
-    let open_reference = if intent.is_unresolved() { &*reference } else { &[] };
-    let mut found = in_another_form(&charge, &forms);
-    found.extend(marks(MarkOf::Reference, &[&forms.exact[..], open_reference].concat(), &charge));
-    found.extend(marks(MarkOf::Key, &reference, &charge));
-    found
-}
-
-/// Those of a payment whose key may be the same in another spelling.
-pub(crate) fn marks_of_spelling(intent: &Intent) -> Vec<Mark> {
-    charge_and_forms(intent).map(|(charge, forms)| in_another_form(&charge, &forms)).unwrap_or_default()
-}
-
-/// The forms of its key too. `None` if it charged no token and is not lost.
-fn charge_and_forms(intent: &Intent) -> Option<(Charge, Forms)> {
-    let charge = charge_of(&intent.request);
-    let is_compared = charge.is_some() || intent.request.subject == Subject::Lost;
-    is_compared.then(|| (charge, Forms::of(intent.key.as_str())))
-}
-
-fn in_another_form(charge: &Charge, Forms { exact, rounded, .. }: &Forms) -> Vec<Mark> {
-    let mut found: Vec<_> = marks(MarkOf::Key, exact, charge).collect();
-    // A lost charge has no other evidence, and a rounded key is none.
-    if charge.is_some() {
-        found.extend(marks(MarkOf::RoundedKey, exact, charge));
-        found.extend(marks(MarkOf::Key, rounded, charge));
-    }
-    found
-}
-
-fn forms_of_reference(request: &IntentRequest) -> Vec<String> {
-    request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default()
-}
-
-/// Charges of one service, among which the same payment under another key is found.
+/// Charges of one service, among which those that may be the same as a payment by token are found.
 pub(crate) struct EarlierCharges {
     service: String,
-    intents: HashMap<IntentKey, Intent>,
-    /// The keys with each form of key or reference.
-    by_name: HashMap<String, Vec<IntentKey>>,
+    charges: HashMap<IntentKey, (Intent, Scope)>,
+    by_mark: HashMap<Mark, Vec<IntentKey>>,
 }
 
 impl EarlierCharges {
     pub(crate) fn of_service(service: impl Into<String>) -> Self {
-        Self { service: service.into(), intents: HashMap::new(), by_name: HashMap::new() }
-    }
-
-    pub(crate) fn service(&self) -> &str {
-        &self.service
+        Self { service: service.into(), charges: HashMap::new(), by_mark: HashMap::new() }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.intents.is_empty()
+        self.charges.is_empty()
     }
 
     /// Adds a charge, or what has become of it.
-    pub(crate) fn add(&mut self, intent: Intent) {
+    pub(crate) fn add(&mut self, intent: Intent, scope: Scope) {
         if !intent.is_of(&self.service) {
             return;
         }
-        let before = self.intents.get(&intent.key);
-        // A corrected request may have another reference.
-        if before.is_none_or(|before| before.request.reference != intent.request.reference) {
-            for name in names(&intent.key, &intent.request) {
-                self.by_name.entry(name).or_default().push(intent.key.clone());
+        let before = self.charges.get(&intent.key);
+        // A corrected request may have another token or reference.
+        if before.is_none_or(|(before, _)| before.request != intent.request) {
+            for (_, mark) in links((&intent.key, &intent.request)) {
+                self.by_mark.entry(mark).or_default().push(intent.key.clone());
             }
         }
-        self.intents.insert(intent.key.clone(), intent);
+        self.charges.insert(intent.key.clone(), (intent, scope));
     }
 
-    /// Why a payment with this key is not sent, if one of them is the same, and what to do about it.
-    pub(crate) fn same_as(&self, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
-        self.find(key, payment, |other| why_not_sent(other, &self.service, key, payment))
-    }
-
-    /// The same, only if the outcome of that charge is open: two rows of a file may have keys that are much alike.
-    pub(crate) fn open_as(&self, key: &IntentKey, payment: &IntentRequest) -> Option<[String; 2]> {
-        self.find(key, payment, |other| open(other, payment).filter(|_| other.key != *key))
-    }
-
-    fn find<T>(
-        &self,
-        key: &IntentKey,
-        payment: &IntentRequest,
-        found: impl Fn(&Intent) -> Option<T>,
-    ) -> Option<T> {
+    /// What they mean for a payment.
+    pub(crate) fn compare(&self, payment: Keyed<'_>) -> Compared<'_> {
         if self.is_empty() {
-            return None;
+            return Compared::Send;
         }
-        let names = names(key, payment);
-        let mut others = names.iter().filter_map(|name| self.by_name.get(name)).flatten();
-        others.find_map(|other| found(&self.intents[other]))
+        let mut warning = None;
+        for key in marks(payment).iter().filter_map(|mark| self.by_mark.get(mark)).flatten() {
+            let (intent, scope) = &self.charges[key];
+            match compare(payment, (key, &intent.request), intent.into(), *scope) {
+                Some((Consequence::Refuse, likeness)) => {
+                    return Compared::Refuse(why_refused(payment.1, likeness, intent));
+                }
+                Some(_) => warning = warning.or(Some(key)),
+                None => {}
+            }
+        }
+        warning.map_or(Compared::Send, Compared::Warn)
     }
 
     /// The keys that may be charged later, or whose charge may turn out to have moved no money.
     pub(crate) fn undecided(&self) -> Vec<IntentKey> {
-        let undecided =
-            self.intents.values().filter(|intent| intent.moved_nothing() || intent.is_unresolved());
-        undecided.map(|intent| intent.key.clone()).collect()
+        let undecided = self.charges.values().filter(|(intent, scope)| {
+            *scope == Scope::Run && (intent.moved_nothing() || intent.is_unresolved())
+        });
+        undecided.map(|(intent, _)| intent.key.clone()).collect()
     }
-}
-
-/// Under which a charge is found again: the forms of its key and reference.
-fn names(key: &IntentKey, request: &IntentRequest) -> Vec<String> {
-    let Forms { mut exact, rounded, .. } = Forms::of(key.as_str());
-    exact.extend(rounded);
-    exact.extend(forms_of_reference(request));
-    exact
 }
 
 #[cfg(test)]
 mod tests {
     use payments_fake::FakeGateway;
     use payments_journal::{Failure, Journal, JournaledClient, MemoryStore};
-    use payments_model::{ConvenienceFee, TokenTransaction, TransactionId};
+    use payments_model::{ConvenienceFee, TokenTransaction, TransactionId, Void};
 
     use super::*;
+
+    fn key(text: &str) -> IntentKey {
+        IntentKey::new(text.replace(' ', "_")).unwrap()
+    }
+
+    fn request(reference: &str) -> IntentRequest {
+        let payment =
+            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+        let mut request = IntentRequest::from(&payment.build().unwrap());
+        request.reference = Some(reference.to_owned()).filter(|it| !it.is_empty());
+        request
+    }
+
+    /// What follows for a payment that would be sent, beside another charge.
+    #[test]
+    fn consequence_of_a_charge_under_another_key_is_one_in_every_place_d43() {
+        const FATES: [Fate; 5] =
+            [Fate::ToSend, Fate::Open, Fate::Charged, Fate::Rejected, Fate::MovedNothing];
+        let token = request;
+        let card = |last_four: &str| {
+            let mut request = request("");
+            request.subject = Subject::Card { last_four: last_four.to_owned() };
+            request
+        };
+        let lost = || {
+            let mut request = request("");
+            (request.subject, request.amount) = (Subject::Lost, None);
+            request
+        };
+        let void = || IntentRequest::from(&Void::new(TransactionId::new("txn_1").unwrap()));
+        let with = |change: fn(&mut IntentRequest)| {
+            let mut request = request("rent");
+            change(&mut request);
+            request
+        };
+        // Send, warn or refuse, for each of the fates: of a call, a run, and a row of the same file.
+        for (payment, other, expected) in [
+            // The key in another spelling.
+            (("0017", token("rent")), ("17", token("rent")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("0017", token("")), ("17", token("")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("inv5", token("rent")), ("Inv-5", token("Rent")), ["RRSSS", "RRRRS", "RRRRS"]),
+            (("1.10", token("")), ("1.1", token("")), ["RRSSS", "RRRRS", "RRRRS"]),
+            (("1.10", token("rent")), ("1.1", token("rent")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("'17", card("4242")), ("17", card("4242")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("inv5", lost()), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
+            (("inv5", token("rent")), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
+            // One that has lost digits.
+            (("1234567890123456", token("")), ("1234567890123450", token("")), ["RRSSS", "RRRRS", "SSSSS"]),
+            (
+                ("1234567890123450", token("rent")),
+                ("1234567890123456", token("rent")),
+                ["RRRSS", "RRRRS", "WRWWS"],
+            ),
+            (("1234567890123450", token("rent")), ("1234567890123456", lost()), ["SSSSS"; 3]),
+            // The key of one is the reference of the other.
+            (("order-1", token("0017")), ("17", token("17")), ["RRRSS", "RRRSS", "RRRWS"]),
+            (("17", token("17")), ("order-1", token("0017")), ["RRSSS", "RRRSS", "RRRWS"]),
+            (("order-1", token("17")), ("0017", lost()), ["RRRSS", "RRRSS", "RRRSS"]),
+            (("17", token("")), ("order-1", token("17")), ["SSSSS"; 3]),
+            // Only the reference.
+            (("a", token("rent")), ("b", token("Rent")), ["WRSSS", "WRWSS", "WRWWS"]),
+            (("a", token("1.8430")), ("b", token("1.843")), ["WRSSS", "WRWSS", "WRWWS"]),
+            (("a", token("1-2")), ("b", token("2-1")), ["SSSSS"; 3]),
+            // The fee makes no other payment.
+            (
+                ("0017", with(|it| it.convenience_fee = Some(ConvenienceFee::Active))),
+                ("17", token("rent")),
+                ["RRRSS", "RRRRS", "RRRRS"],
+            ),
+            // Others.
+            (("a", token("")), ("b", token("")), ["SSSSS"; 3]),
+            (("17", token("rent")), ("17", token("rent")), ["SSSSS"; 3]),
+            (("0017", token("rent")), ("17", token("water")), ["SSSSS"; 3]),
+            (("0017", token("rent")), ("17", token("")), ["SSSSS"; 3]),
+            (
+                ("0017", with(|it| it.amount = Some(Amount::from_cents(1_01)))),
+                ("17", token("rent")),
+                ["SSSSS"; 3],
+            ),
+            (
+                ("0017", with(|it| it.subject = Subject::Token(TokenId::new("tok_2").unwrap()))),
+                ("17", token("rent")),
+                ["SSSSS"; 3],
+            ),
+            (("'17", card("4242")), ("17", card("1881")), ["SSSSS"; 3]),
+            (("'17", void()), ("17", void()), ["SSSSS"; 3]),
+        ] {
+            let keys = [payment.0, other.0].map(key);
+            let (payment, other) = ((&keys[0], &payment.1), (&keys[1], &other.1));
+            let letters = |scope| {
+                let of = |fate| compare(payment, other, fate, scope).map(|(consequence, _)| consequence);
+                let letter = |fate| match of(fate) {
+                    None | Some(Consequence::Send) => 'S',
+                    Some(Consequence::Warn) => 'W',
+                    Some(Consequence::Refuse) => 'R',
+                };
+                FATES.map(letter).iter().collect::<String>()
+            };
+            let found = [Scope::Call, Scope::Run, Scope::File].map(letters);
+            assert_eq!(found, expected, "{payment:?} {other:?}");
+        }
+    }
 
     /// What a spreadsheet makes of one another, and others.
     const SPELLINGS: [&str; 26] = [
@@ -298,20 +461,16 @@ mod tests {
         "x",
     ];
 
-    /// A run compares only what shares a mark, or is the same payment.
+    /// A run compares only what shares a mark.
     #[test]
     fn what_is_not_sent_shares_a_mark_with_what_is_in_the_journal() {
         let runtime = tokio::runtime::Runtime::new().unwrap();
-        let key = |text: &str| IntentKey::new(text.replace(' ', "_")).unwrap();
-        let payment = |cents| {
-            TokenTransaction::builder("tok_approved", Amount::from_cents(cents), ConvenienceFee::Inactive)
-                .build()
-                .unwrap()
-        };
         let template = runtime.block_on(async {
             let journal = Journal::open(MemoryStore::new()).await.unwrap();
             let client = JournaledClient::new(FakeGateway::new().client(), journal.clone());
-            client.process_token(&key("any"), &payment(100)).await.unwrap();
+            let payment =
+                TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+            client.process_token(&key("any"), &payment.build().unwrap()).await.unwrap();
             journal.find(&key("any")).await.unwrap().unwrap()
         });
         let service = template.service.clone().unwrap();
@@ -326,13 +485,13 @@ mod tests {
         let token = template.request.subject.clone();
         let subjects = [token.clone(), token, Subject::Lost, Subject::Account];
         let mut random = fastrand::Rng::with_seed(77);
-        let (mut refused, mut refused_lost) = (0, 0);
+        let (mut refused, mut refused_lost, mut warned) = (0, 0, 0);
         for _ in 0..40_000 {
             let mut text = || SPELLINGS[random.usize(..SPELLINGS.len())];
             let mut intent = template.clone();
             let [old_key, new_key] = [text(), text()].map(key);
-            let mut given = IntentRequest::from(&payment(100));
-            (intent.request.reference, given.reference) = (Some(text().to_owned()), Some(text().to_owned()));
+            let mut given = request(text());
+            intent.request.reference = Some(text().to_owned());
             for reference in [&mut intent.request.reference, &mut given.reference] {
                 if random.u8(..4) == 0 {
                     *reference = None;
@@ -348,28 +507,20 @@ mod tests {
             if is_lost {
                 (intent.request.amount, intent.request.reference) = (None, None);
             }
-            if why_not_sent(&intent, &service, &new_key, &given).is_none() {
-                continue;
-            }
-            refused += 1;
+            let (payment, other) = ((&new_key, &given), (&intent.key, &intent.request));
+            let fate = Fate::from(&intent);
+            let Some((most, _)) = compare(payment, other, fate, Scope::Run) else { continue };
+            *if most == Consequence::Warn { &mut warned } else { &mut refused } += 1;
             refused_lost += u32::from(is_lost);
-            let marks = marks_of_payment(&given, &Forms::of(new_key.as_str()));
-            let moved_nothing = intent.moved_nothing();
-            let of_intent = if moved_nothing { marks_of_spelling(&intent) } else { marks_of_intent(&intent) };
-            let is_found = of_intent.iter().any(|mark| marks.contains(mark));
-            let is_same = intent.is_unresolved()
-                && (&intent.request.subject, &intent.request.amount, &intent.request.reference)
-                    == (&given.subject, &given.amount, &given.reference);
-            assert!(is_found || is_same, "{new_key} {given:?} {intent:?}");
+            let marks = marks(payment);
+            let found = links(other).into_iter().filter(|(_, mark)| marks.contains(mark));
+            let of_marks = found.map(|(likeness, _)| consequence(likeness, fate, Scope::Run)).max();
+            assert!(of_marks >= Some(most), "{payment:?} {intent:?}");
             let mut earlier = EarlierCharges::of_service(&*service);
-            earlier.add(intent.clone());
-            assert!(is_same || earlier.same_as(&new_key, &given).is_some(), "{new_key} {intent:?}");
+            earlier.add(intent.clone(), Scope::Run);
+            let is_refused = matches!(earlier.compare(payment), Compared::Refuse(_));
+            assert_eq!(is_refused, most == Consequence::Refuse, "{payment:?} {intent:?}");
         }
-        assert!(refused > 1000 && refused_lost > 100, "{refused} {refused_lost}");
-        // Its key is the reference of the other, and it has none itself.
-        let mut intent = template;
-        (intent.key, intent.request.reference) = (key("first"), Some("r77".to_owned()));
-        let marks = marks_of_payment(&IntentRequest::from(&payment(100)), &Forms::of("r77"));
-        assert!(!marks_of_intent(&intent).iter().any(|mark| marks.contains(mark)));
+        assert!(refused > 1000 && refused_lost > 100 && warned > 100, "{refused} {refused_lost} {warned}");
     }
 }

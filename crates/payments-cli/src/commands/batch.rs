@@ -102,7 +102,7 @@ async fn charge_file(
     let opening = place.open_if_exists(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing });
     let journal = interrupt.unless_arrived(opening).await?;
     let inspecting = inspected(file, &settings, journal.as_ref(), arguments.ids_are_not_cards);
-    let (file, Inspected { standings, summary, like_cards, warnings, keys, newer, watched }) =
+    let (file, Inspected { fates, summary, like_cards, warnings, keys, newer, watched }) =
         interrupt.unless_arrived(inspecting).await?;
     if like_cards > 0 {
         stderr::warn(&format!(
@@ -140,7 +140,7 @@ async fn charge_file(
     let newcomers = Newcomers::new(journal.clone(), newer, keys, watched);
     let run = Run::new(
         JournaledClient::new(client.build(), journal),
-        file.to_send(standings, &settings.keys),
+        file.to_send(fates, &settings.keys),
         Throttle::new(arguments.concurrency.into(), arguments.rate, arguments.patience),
         Counting::new(summary, results, arguments.max_rejected),
         progress,

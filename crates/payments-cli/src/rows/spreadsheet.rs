@@ -10,7 +10,7 @@ pub(crate) fn is_variant(one: &str, other: &str) -> bool {
 
 /// The same, but no digit is lost.
 pub(crate) fn is_exact_variant(one: &str, other: &str) -> bool {
-    Forms::of(one).is_exact_variant(&Forms::of(other))
+    one == other || Forms::of(one).is_exact_variant(&Forms::of(other))
 }
 
 /// What a key can be read as. Two keys are variants if they share an exact form, unless both are dates that are written alike,

@@ -367,3 +367,61 @@ fn open_payment_of_a_row_is_not_sent_in_another_row_d43() {
     workspace.bills("").ends(5, "unknown");
     assert_eq!(workspace.requests(), 3);
 }
+
+/// A call, a file beside the journal, and a file with both.
+#[test]
+fn same_payment_is_judged_alike_in_every_place() {
+    const REFUSED: &str = "refused";
+    const WARNED: &str = "warned";
+    const SENT: &str = "sent";
+    let (charged, empty, mut wrong) = (Workspace::open(), Workspace::open(), Vec::new());
+    let judged = |workspace: &Workspace, rows: String| {
+        workspace.rows(rows);
+        let ended = workspace.bills("--dry-run");
+        match (ended.code, ended.stderr.contains("with the token, amount and ReferenceNo of")) {
+            (Some(2), _) => REFUSED,
+            (_, true) => WARNED,
+            _ => SENT,
+        }
+    };
+    // The key and reference of a charge, those of another payment with its fee, and what becomes of it. A call does not read the
+    // whole journal, so it does not warn.
+    for (number, (key, reference, other, other_reference, fee, of_call, of_file)) in (10..).zip([
+        ("a17", "rent", "A17", "rent", false, REFUSED, REFUSED),
+        ("b17", "rent", "B17", "rent", true, REFUSED, REFUSED),
+        ("c17", "rent", "C17", "water", false, SENT, SENT),
+        ("d17", "rent", "D17", "", false, SENT, SENT),
+        ("e17", "", "'e17", "", true, REFUSED, REFUSED),
+        // A column of keys that was added or removed.
+        ("f17", "f17", "order-f", "f 17", false, REFUSED, REFUSED),
+        ("order-g", "g17", "g17", "g 17", false, SENT, REFUSED),
+        ("order-h", "rent", "other-h", "Rent", true, SENT, WARNED),
+        ("order-i", "1.843", "other-i", "1.8430", false, SENT, WARNED),
+        ("order-j", "1-2", "other-j", "2-1", false, SENT, SENT),
+    ]) {
+        let row = |key: &str, reference: &str, fee: bool| {
+            format!("{key},tok_approved,{number}.50,{fee},{reference}\n")
+        };
+        let [first, second] = [row(key, reference, false), row(other, other_reference, fee)];
+        let in_file = judged(&empty, first.clone() + &second);
+        let in_file_reversed = judged(&empty, second.clone() + &first);
+        charged.rows(&*first);
+        charged.bills("").exits(0);
+        let beside_journal = judged(&charged, second.clone());
+        let reference = if other_reference.is_empty() {
+            String::new()
+        } else {
+            format!(r#","ReferenceNo":"{other_reference}""#)
+        };
+        let request = format!(
+            r#"{{"TokenId":"tok_approved","Amount":{number}.50,"ConvenienceFeeActive":{fee}{reference}}}"#
+        );
+        let ended = charged.charging(other, &request).with("--dry-run").end();
+        let call = if ended.code == Some(2) { REFUSED } else { SENT };
+        let judgements = [call, beside_journal, in_file, in_file_reversed];
+        if judgements != [of_call, of_file, of_file, of_file] {
+            wrong.push(format!("{first}{second}{judgements:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}

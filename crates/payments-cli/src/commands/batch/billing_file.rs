@@ -9,6 +9,7 @@ use payments_model::unversioned::printable_field_name;
 use payments_model::{TokenTransaction, ValidationError, Violation};
 
 pub(super) use self::row::{BillingRow, LikeCards, RowRead, Rows};
+use crate::call::same_payment::Fate;
 use crate::failure::{Failure, Problem};
 use crate::rows::{NO_API_KEY, Role, RowFile, Table};
 use crate::settings::{JournalPlace, KnownKeys};
@@ -56,12 +57,12 @@ impl BillingFile {
     /// The rows to send, of a file whose rows were all checked.
     pub(super) fn to_send<'a>(
         &'a self,
-        standings: Vec<Standing>,
+        fates: Vec<Fate>,
         api_keys: &'a KnownKeys,
     ) -> impl Iterator<Item = BillingRow> + 'a {
         let mut rows = self.rows(api_keys).0.expect("the header was checked");
-        standings.into_iter().filter_map(move |standing| {
-            if standing != Standing::ToSend {
+        fates.into_iter().filter_map(move |fate| {
+            if fate != Fate::ToSend {
                 rows.skip_one();
                 return None;
             }
@@ -69,17 +70,6 @@ impl BillingFile {
             Some(read.content.expect("every row was checked"))
         })
     }
-}
-
-/// What the journal says about a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
-    /// It is sent, unless another process is sending it.
-    ToSend,
-    /// It was charged, or may have been, and is not sent again.
-    Charged,
-    /// It moved no money, and is not sent again by itself.
-    Rejected,
 }
 
 /// The columns of the table, and their problems. No columns if a required one is missing.

@@ -1,20 +1,19 @@
-//! Rows that would be charged a second time under another key: one that the journal has, or that of an earlier row.
+//! Rows that may be charged a second time under another key: one that the journal has, or that of an earlier row.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use payments_journal::{Intent, IntentRequest, StoreError};
+use payments_journal::{IntentRequest, StoreError};
 
-use super::billing_file::{BillingRow, Standing};
+use super::billing_file::BillingRow;
 use super::hashes::Hashes;
 use super::recent_pages::RecentPages;
-use super::repeats::{Repeats, payment_of_intent, payment_of_row};
+use super::repeats::Repeats;
 use crate::call::same_payment::{
-    EarlierCharges, Mark, MarkOf, charge_of, is_same_reference, is_sent_again, marks, marks_of_intent,
-    marks_of_spelling,
+    Charge, Compared, Consequence, EarlierCharges, Fate, Form, Likeness, Mark, Scope, compare, consequence,
+    links, marks,
 };
 use crate::failure::Problem;
 use crate::rows::problems::MOST_KEPT;
-use crate::rows::spreadsheet::{Forms, is_exact_variant};
 
 /// By what rows are found that may be one charge with another row or with an earlier charge. Only then is the file read again.
 #[derive(Default)]
@@ -22,20 +21,17 @@ pub(super) struct RowHashes {
     pub(super) keys: Hashes,
     /// What an earlier charge has in common with a row to send.
     pub(super) marks: Hashes,
-    /// What a second charge of the file has in common with a valid row.
-    pub(super) marks_in_file: Hashes,
-    /// The payment of each valid row that has a reference.
-    pub(super) payments: Hashes,
+    /// What another row has in common with a valid row.
+    pub(super) names: Hashes,
 }
 
-/// The problems of rows to send of which the journal has the same charge under a variant of the key, or, where the reference is or was
-/// the key, under that, or of which the same payment is open under any key. Keys of the file itself count only if they are open. And the
-/// rows of which the same payment is processed. The rows are read `again` only if there may be such a charge. Keys that would be one if they
-/// were sent again are added to `watched`.
+/// The problems of rows to send that may be the same payment as a charge of the journal, and those of which a person is warned. Of
+/// charges whose keys are in the file only open ones count here: rows are compared with each other. The rows are read `again` only if
+/// there may be such a charge. Keys that would be one if they were sent again are added to `watched`.
 pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     pages: &mut RecentPages,
     service: &str,
-    RowHashes { keys, marks, payments, .. }: &mut RowHashes,
+    RowHashes { keys, marks, .. }: &mut RowHashes,
     watched: &mut EarlierCharges,
     again: impl FnOnce() -> I,
 ) -> Result<(Vec<Problem>, Repeats), StoreError> {
@@ -43,63 +39,54 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     if marks.is_empty() {
         return Ok((problems, repeats));
     }
-    for hashes in [&mut *keys, &mut *marks, &mut *payments] {
-        hashes.sort();
-    }
-    let mut processed = HashMap::new();
-    let mut open_in_file = EarlierCharges::of_service(service);
-    // Only what is nearly certainly a problem counts, or others would use up the limit.
-    let mut is_charge = |intent: &Intent| {
-        let is_in_file = keys.have(&intent.key);
-        if !intent.is_of(service) || is_in_file && !intent.is_unresolved() {
-            return false;
-        }
-        let payment = payment_of_intent(intent).filter(|payment| payments.have(payment));
-        let mut common = marks_of_intent(intent);
-        common.retain(|mark| marks.have(mark));
-        if is_in_file {
-            if common.iter().any(|(of, ..)| *of == MarkOf::Reference) {
-                open_in_file.add(intent.clone());
-            }
-            return false;
-        }
-        if intent.moved_nothing() {
-            if payment.is_some() || !common.is_empty() {
-                watched.add(intent.clone());
-            }
-            // Another key may be a new try, but one in another spelling is not.
-            return !is_sent_again(intent) && marks_of_spelling(intent).iter().any(|mark| marks.have(mark));
-        }
-        let is_open = payment.is_some() && intent.is_unresolved();
-        if let Some(payment) = payment.filter(|_| !is_open && processed.len() < MOST_KEPT) {
-            processed.entry(payment).or_insert_with(|| intent.key.clone());
-        }
-        is_open || !common.is_empty()
-    };
-    let mut found = Vec::new();
-    while found.len() < MOST_KEPT
+    keys.sort();
+    marks.sort();
+    let mut charged = EarlierCharges::of_service(service);
+    let (mut refusing, mut warned) = (0, HashSet::new());
+    while refusing < MOST_KEPT
         && let Some(intents) = pages.next().await?
     {
-        found.extend(intents.into_iter().filter(&mut is_charge));
-    }
-    let is_cut = found.len() >= MOST_KEPT;
-    if found.is_empty() && processed.is_empty() && open_in_file.is_empty() {
-        return Ok((problems, repeats));
-    }
-    let mut charged = EarlierCharges::of_service(service);
-    for intent in found {
-        charged.add(intent);
-    }
-    for row in again() {
-        let request = IntentRequest::from(&row.payment);
-        let same = charged.same_as(&row.key, &request);
-        if let Some([what, advice]) = same.or_else(|| open_in_file.open_as(&row.key, &request)) {
-            problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
-        } else if let Some(key) = payment_of_row(&row).and_then(|payment| processed.get(&payment)) {
-            repeats.add_processed(&row, key);
+        for intent in intents.into_iter().filter(|intent| intent.is_of(service)) {
+            let fate = Fate::from(&intent);
+            let mut common = links((&intent.key, &intent.request));
+            common.retain(|(_, mark)| marks.have(mark));
+            if keys.have(&intent.key) {
+                if fate == Fate::Open && common.iter().any(|(_, (form, ..))| *form == Form::Reference) {
+                    charged.add(intent, Scope::File);
+                }
+                continue;
+            }
+            if intent.moved_nothing() && !common.is_empty() {
+                watched.add(intent.clone(), Scope::Run);
+            }
+            // Only what is nearly certainly a problem counts, or others would use up the limit. Of charges that are alike, one is
+            // enough for a warning.
+            let most = common.iter().map(|(likeness, _)| consequence(*likeness, fate, Scope::Run)).max();
+            let is_charge = match most {
+                Some(Consequence::Warn) if warned.len() < MOST_KEPT => {
+                    common.into_iter().filter(|(_, mark)| warned.insert(mark.clone())).count() > 0
+                }
+                most => most == Some(Consequence::Refuse),
+            };
+            refusing += usize::from(most == Some(Consequence::Refuse));
+            if is_charge {
+                charged.add(intent, Scope::Run);
+            }
         }
     }
-    if is_cut && problems.is_empty() {
+    if charged.is_empty() {
+        return Ok((problems, repeats));
+    }
+    for row in again() {
+        match charged.compare((&row.key, &IntentRequest::from(&row.payment))) {
+            Compared::Send => {}
+            Compared::Warn(key) => repeats.add(&row, &format!("{key} of an earlier run")),
+            Compared::Refuse([what, advice]) => {
+                problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
+            }
+        }
+    }
+    if refusing >= MOST_KEPT && problems.is_empty() {
         let rule = "has keys that are too much like those of too many earlier charges to be compared with each: use keys that \
                     are clearly others";
         problems.push(Problem::new(1, "file", rule));
@@ -107,52 +94,89 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     Ok((problems, repeats))
 }
 
-/// What a second charge of the file for the same has in common with this row, of whose key the forms are.
-pub(super) fn marks_in_file(row: &BillingRow, forms: &Forms) -> Vec<Mark> {
-    marks(MarkOf::Key, &forms.exact, &charge_of(&IntentRequest::from(&row.payment))).collect()
+/// The names of a row, under which another row may be the same payment, with what is charged: those of its key, then of its reference.
+pub(super) fn names(marks: Vec<Mark>) -> Vec<(Form, Name)> {
+    let mut names: Vec<(Form, Name)> = Vec::new();
+    for (form, text, charge) in marks {
+        let name = (text, charge);
+        if form != Form::RoundedKey && name.1.is_some() && names.iter().all(|(_, other)| *other != name) {
+            names.push((form, name));
+        }
+    }
+    names
 }
 
-/// The problems of rows whose charge an earlier row has, under a key that is another only in its spelling, if one of the two would be
-/// sent; and those of which both may have been charged. The rows are read `again` only if there may be such rows.
-pub(super) fn charged_twice<I: Iterator<Item = (BillingRow, Standing)>>(
-    marks: Hashes,
+type Name = (String, Charge);
+
+/// The problems of rows that would be sent beside an earlier row for the same, or whose other row would be; rows of which a person is
+/// warned; and those that were both charged under one key in two spellings. The rows are read `again` only if there may be such rows.
+pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
+    hashes: Hashes,
     again: impl FnOnce() -> I,
-) -> (Vec<Problem>, Repeats) {
-    let (mut problems, mut repeats) = (Vec::new(), Repeats::default());
-    let mut earlier: HashMap<Mark, Vec<(BillingRow, Standing)>> = HashMap::new();
-    let forms = |(row, standing): (BillingRow, Standing)| {
-        let marks = marks_in_file(&row, &Forms::of(row.key.as_str()));
-        marks.into_iter().map(move |mark| (mark, (row.clone(), standing)))
+) -> (Vec<Problem>, Repeats, Repeats) {
+    let (mut problems, mut repeats, mut charged_twice) = (Vec::new(), Repeats::default(), Repeats::default());
+    let mut rows: Vec<(BillingRow, IntentRequest, Fate)> = Vec::new();
+    let mut by_name: HashMap<Name, Vec<(Form, usize)>> = HashMap::new();
+    let again = || {
+        again().map(|(row, fate)| {
+            let request = IntentRequest::from(&row.payment);
+            let names = names(marks((&row.key, &request)));
+            ((row, request, fate), names)
+        })
     };
-    // A row has several marks, and is reported once.
-    let (mut last_problem, mut last_warning) = (0, 0);
-    for (mark, (row, standing)) in marks.repeated(|| again().flat_map(forms)) {
-        let rows = earlier.entry(mark).or_default();
-        let is_same = |(other, _): &&(BillingRow, Standing)| {
-            other.key != row.key
-                && is_exact_variant(other.key.as_str(), row.key.as_str())
-                && is_same_reference(other.payment.reference_no(), row.payment.reference_no())
-        };
-        let would_charge =
-            |(_, other): &&(BillingRow, Standing)| [standing, *other].contains(&Standing::ToSend);
-        let have_charged =
-            |(_, other): &&(BillingRow, Standing)| [standing, *other] == [Standing::Charged; 2];
-        let mut others = rows.iter().filter(is_same).filter(|_| row.number != last_problem);
-        if let Some((first, _)) = others.clone().find(would_charge) {
+    for ((row, request, fate), names) in hashes.repeated(again, |(_, name)| name) {
+        let [mut problem, mut repeated, mut charged] = [None; 3];
+        for (_, other) in names.iter().filter_map(|(_, name)| by_name.get(name)).flatten() {
+            let (other, other_request, other_fate) = &rows[*other];
+            let (other_fate, is_to_send) = match [fate, *other_fate] {
+                [Fate::ToSend, it] | [it, Fate::ToSend] => (it, true),
+                [Fate::Charged, Fate::Charged] => (Fate::Charged, false),
+                _ => continue,
+            };
+            let other_payment = (&other.key, other_request);
+            let compared = compare((&row.key, &request), other_payment, other_fate, Scope::File);
+            let Some((consequence, likeness)) = compared else { continue };
+            let found = match (consequence, is_to_send) {
+                (Consequence::Refuse, true) => &mut problem,
+                (Consequence::Refuse, false) if likeness == Likeness::Key => &mut charged,
+                (_, true) => &mut repeated,
+                (_, false) => continue,
+            };
+            found.get_or_insert((other, likeness));
+        }
+        if let Some((other, likeness)) = problem {
+            let line = other.line;
+            let (what, otherwise) = match likeness {
+                Likeness::KeyIsReference => (
+                    format!("or that of line {line} is the ReferenceNo of both"),
+                    "give one of them another ReferenceNo",
+                ),
+                _ => (
+                    format!("is that of line {line} in another spelling"),
+                    "give them keys that are clearly different",
+                ),
+            };
             let rule = format!(
-                "is that of line {} in another spelling, and the rows have the same token, amount and ReferenceNo: if they are \
-                 one payment, remove one row, because both would be charged; else give them keys that are clearly different",
-                first.line
+                "{what}, and the rows have the same token, amount and ReferenceNo: if they are one payment, remove one row, because \
+                 both would be charged; else {otherwise}"
             );
             problems.push(Problem::new(row.line, "Key", rule));
-            last_problem = row.number;
-        } else if row.number != last_warning
-            && let Some((first, _)) = others.find(have_charged)
-        {
-            repeats.add_row(&row, first.line, &first.key);
-            last_warning = row.number;
+        } else {
+            for (repeats, found) in [(&mut repeats, repeated), (&mut charged_twice, charged)] {
+                if let Some((other, _)) = found {
+                    repeats.add(&row, &format!("{} of line {}", other.key, other.line));
+                }
+            }
         }
-        rows.push((row, standing));
+        for (form, name) in names {
+            let others = by_name.entry(name).or_default();
+            // Of those with the same reference, one is enough.
+            let is_like = |(of, other): &(Form, usize)| (*of, rows[*other].2) == (form, fate);
+            if form == Form::Key || !others.iter().any(is_like) {
+                others.push((form, rows.len()));
+            }
+        }
+        rows.push((row, request, fate));
     }
-    (problems, repeats)
+    (problems, repeats, charged_twice)
 }

@@ -29,19 +29,23 @@ impl Hashes {
         self.hashes.binary_search(&self.hasher.hash_one(value)).is_ok()
     }
 
-    /// The rows, read `again` with their values, of which another row has the same hash. The values may still differ. Nothing is
-    /// read if each hash is there once.
-    pub(super) fn repeated<V: Hash, R, I: Iterator<Item = (V, R)>>(
+    /// The rows, read `again` with their values, of which another row has the same hash; `hashed` is the part of a value that was
+    /// added. The values may still differ. Nothing is read if each hash is there once.
+    pub(super) fn repeated<R, V, H: Hash, I: Iterator<Item = (R, Vec<V>)>>(
         self,
         again: impl FnOnce() -> I,
-    ) -> impl Iterator<Item = (V, R)> {
+        hashed: impl Fn(&V) -> &H,
+    ) -> impl Iterator<Item = (R, Vec<V>)> {
         let Self { hasher, mut hashes } = self;
         hashes.sort_unstable();
         let repeated: HashSet<_> =
             hashes.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
         drop(hashes);
-        let rows = (!repeated.is_empty()).then(again);
-        rows.into_iter().flatten().filter(move |(value, _)| repeated.contains(&hasher.hash_one(value)))
+        let rows = (!repeated.is_empty()).then(again).into_iter().flatten();
+        rows.filter_map(move |(row, mut values)| {
+            values.retain(|value| repeated.contains(&hasher.hash_one(hashed(value))));
+            (!values.is_empty()).then_some((row, values))
+        })
     }
 
     /// The line of each row whose value an earlier line has, and that line.
@@ -50,8 +54,8 @@ impl Hashes {
         again: impl FnOnce() -> I,
     ) -> Vec<(u64, u64)> {
         let mut first_lines = HashMap::new();
-        self.repeated(again)
-            .filter_map(|(value, line)| {
+        self.repeated(|| again().map(|(value, line)| (line, vec![value])), |value| value)
+            .filter_map(|(line, value)| {
                 let first = *first_lines.entry(value).or_insert(line);
                 (first != line).then_some((line, first))
             })

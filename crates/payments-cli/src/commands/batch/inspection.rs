@@ -8,26 +8,24 @@ use payments_journal::{
     Intent, IntentKey, IntentRequest, IntentState, Journal, StateName, StoreError, Verdict,
 };
 
-use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead, Standing};
-use super::earlier_charges::{RowHashes, charged_before, charged_twice, marks_in_file};
+use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead};
+use super::earlier_charges::{RowHashes, charged_before, compare_in_file, names};
 use super::hashes::Hashes;
 use super::recent_pages::RecentPages;
-use super::repeats::{Repeats, payment_of_row};
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
-use crate::call::same_payment::{EarlierCharges, is_same_reference, marks_of_payment};
+use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks};
 use crate::failure::{Failure, Problem, RecordedIntent, Situation};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
 use crate::rows::card_like_ids;
-use crate::rows::spreadsheet::Forms;
 use crate::rows::{Problems, Role};
 use crate::settings::{KnownKeys, PrintedCommands, shell_word};
 use crate::style::for_terminal;
 
 /// A valid file: every row can be charged or has been charged.
 pub(super) struct Inspected {
-    /// Of each row.
-    pub(super) standings: Vec<Standing>,
+    /// Of each row: to send, charged or rejected.
+    pub(super) fates: Vec<Fate>,
     /// The outcomes of earlier runs, and the first rows that are unknown since then.
     pub(super) summary: Summary,
     /// How many ids look like card numbers and are none, as the person says.
@@ -98,7 +96,7 @@ pub(super) async fn inspect(
         other_references: (0, String::new()),
         without_reference: 0,
         inspected: Inspected {
-            standings: Vec::new(),
+            fates: Vec::new(),
             summary: Summary { commands: rules.commands.clone(), ..Summary::default() },
             like_cards: 0,
             warnings: Vec::new(),
@@ -123,7 +121,7 @@ pub(super) async fn inspect(
             inspection.take(row, intent.as_ref());
         }
     }
-    if file.may_be_cut() && inspection.inspected.standings.last() == Some(&Standing::ToSend) {
+    if file.may_be_cut() && inspection.inspected.fates.last() == Some(&Fate::ToSend) {
         inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
     }
     inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten()).await
@@ -207,17 +205,10 @@ impl Inspection<'_> {
         let row = match content {
             Err(problems) => {
                 self.problems.extend(problems);
-                return self.inspected.standings.push(Standing::ToSend);
+                return self.inspected.fates.push(Fate::ToSend);
             }
             Ok(row) => row,
         };
-        let forms = Forms::of(row.key.as_str());
-        for mark in marks_in_file(&row, &forms) {
-            self.hashes.marks_in_file.add(&mark);
-        }
-        if let Some(payment) = payment_of_row(&row) {
-            self.hashes.payments.add(&payment);
-        }
         let total = &mut self.inspected.summary.tallies.total;
         if let Some(more) = total.checked_with(row.payment.amount()) {
             *total = more;
@@ -225,24 +216,23 @@ impl Inspection<'_> {
             let rule = "makes the sum of the file too large to be exact";
             self.problems.push(Problem::new(line, "Amount", rule));
         }
-        let standing = if let Some(intent) = intent {
+        let fate = if let Some(intent) = intent {
             self.check_recorded(&row, intent)
         } else {
             // A key that is in the journal was accepted before.
             self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
             self.left_out.new.extend(is_left_out(&row.key).then_some(line));
-            Standing::ToSend
+            Fate::ToSend
         };
-        self.inspected.standings.push(standing);
-        if standing == Standing::ToSend {
+        self.inspected.fates.push(fate);
+        let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
+        if fate == Fate::ToSend {
             if self.known.is_some() {
-                for mark in marks_of_payment(&IntentRequest::from(&row.payment), &forms) {
-                    self.hashes.marks.add(&mark);
-                }
+                marks.iter().for_each(|mark| self.hashes.marks.add(mark));
             }
-            let has_reference = row.payment.reference_no().is_some_and(|it| !it.trim().is_empty());
-            self.without_reference += u64::from(!has_reference);
+            self.without_reference += u64::from(row.payment.reference_no().is_none());
         }
+        names(marks).iter().for_each(|(_, name)| self.hashes.names.add(name));
     }
 
     /// Compares the rows with earlier charges and with each other. `again` reads the file again.
@@ -250,14 +240,13 @@ impl Inspection<'_> {
         mut self,
         again: impl Fn() -> I,
     ) -> Result<Inspected, Failure> {
-        let (hashes, Inspected { standings, warnings, watched, .. }) =
-            (&mut self.hashes, &mut self.inspected);
+        let (hashes, Inspected { fates, warnings, watched, .. }) = (&mut self.hashes, &mut self.inspected);
         let rows = || {
-            let rows = again().zip(standings.iter());
-            rows.filter_map(|(row, standing)| Some((row.content.ok()?, *standing)))
+            let rows = again().zip(fates.iter());
+            rows.filter_map(|(row, fate)| Some((row.content.ok()?, *fate)))
         };
         if let Some(known) = &mut self.known {
-            let to_send = || rows().filter(|(_, it)| *it == Standing::ToSend).map(|(row, _)| row);
+            let to_send = || rows().filter(|(_, it)| *it == Fate::ToSend).map(|(row, _)| row);
             let (pages, service) = (&mut known.pages, self.rules.service);
             let found = charged_before(pages, service, hashes, watched, to_send).await;
             let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
@@ -280,7 +269,7 @@ impl Inspection<'_> {
             ));
         }
         // Names of orders may all begin with a sign.
-        if self.left_out.count < standings.len() as u64 {
+        if self.left_out.count < fates.len() as u64 {
             self.problems
                 .extend(self.left_out.new.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
         }
@@ -290,10 +279,10 @@ impl Inspection<'_> {
         {
             self.problems.push(Problem::new(line, "Key", format!("is the same as in line {first}")));
         }
-        let (twice, charged) = charged_twice(self.hashes.marks_in_file, rows);
-        self.problems.extend(twice);
-        warnings.extend(charged.warning_of_charged());
-        if standings.is_empty() && self.problems.is_empty() {
+        let (problems, repeats, charged_twice) = compare_in_file(self.hashes.names, rows);
+        self.problems.extend(problems);
+        warnings.extend(charged_twice.warning_of_charged());
+        if fates.is_empty() && self.problems.is_empty() {
             // A billing run without rows is probably a failed export, and must not look like a success.
             self.problems.push(Problem::new(1, "file", "has no rows"));
         }
@@ -305,14 +294,13 @@ impl Inspection<'_> {
                 self.without_reference
             ));
         }
-        let rows = || rows().map(|(row, standing)| (row, standing == Standing::ToSend));
-        warnings.extend(Repeats::in_file(self.hashes.payments, rows).warning("an earlier row"));
+        warnings.extend(repeats.warning("an earlier row"));
         let newer = self.known.map(|known| known.pages);
         Ok(Inspected { keys: all_keys, newer, ..self.inspected })
     }
 
     /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
-    fn check_recorded(&mut self, row: &BillingRow, intent: &Intent) -> Standing {
+    fn check_recorded(&mut self, row: &BillingRow, intent: &Intent) -> Fate {
         if !intent.answers(self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = match &intent.service {
@@ -326,7 +314,7 @@ impl Inspection<'_> {
             };
             *self.of_others.entry(intent.service.clone().unwrap_or_default()).or_default() += 1;
             self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key).of_a_setting());
-            return Standing::ToSend;
+            return Fate::ToSend;
         }
         let request = IntentRequest::from(&row.payment);
         let differences = intent.differences(&request);
@@ -339,7 +327,7 @@ impl Inspection<'_> {
                 amount: intent.request.amount,
                 transaction_id: intent.transaction_id().map(ToString::to_string),
             }));
-            return Standing::ToSend;
+            return Fate::ToSend;
         }
         let summary = &mut self.inspected.summary;
         let amount = row.payment.amount();
@@ -348,7 +336,7 @@ impl Inspection<'_> {
             IntentState::Processed { .. } => &mut summary.tallies.earlier.processed,
             IntentState::Resolved { resolution, .. } => match &resolution.verdict {
                 Verdict::Processed(_) => &mut summary.tallies.earlier.processed,
-                Verdict::Rejected(_) | Verdict::NotProcessed => return Standing::ToSend,
+                Verdict::Rejected(_) | Verdict::NotProcessed => return Fate::ToSend,
             },
             IntentState::Rejected(failure) => {
                 summary.list_rejected(row.rejected(failure));
@@ -363,7 +351,7 @@ impl Inspection<'_> {
                 &mut summary.tallies.earlier.unknown
             }
             // A row that another process is sending may have ended by the time its turn comes.
-            _ => return Standing::ToSend,
+            _ => return Fate::ToSend,
         };
         *tally = tally.checked_with(amount).unwrap_or(*tally);
         if let (Some(recorded), Some(given)) = (&intent.request.reference, &request.reference)
@@ -378,7 +366,7 @@ impl Inspection<'_> {
         if intent.second_charges().next().is_some() {
             self.charged_twice.push(intent.key.clone());
         }
-        if intent.moved_nothing() { Standing::Rejected } else { Standing::Charged }
+        if intent.moved_nothing() { Fate::Rejected } else { Fate::Charged }
     }
 }
 

@@ -11,7 +11,7 @@ use super::billing_file::BillingRow;
 use super::hashes::Hashes;
 use super::recent_pages::RecentPages;
 use crate::call::admission::find_all;
-use crate::call::same_payment::EarlierCharges;
+use crate::call::same_payment::{Compared, EarlierCharges, Scope};
 
 /// The charges that were not made when the file was checked.
 pub(super) struct Newcomers {
@@ -20,10 +20,9 @@ pub(super) struct Newcomers {
     pages: RecentPages,
     /// Of the file.
     keys: Hashes,
-    /// New charges of other keys, and keys that the check has met and that moved no money until then.
+    /// New charges of other keys, keys that the check has met and that moved no money until then, and those of the file whose outcomes
+    /// have become unknown.
     charges: EarlierCharges,
-    /// Charges of the file's keys whose outcomes have become unknown.
-    unknown_in_file: EarlierCharges,
     /// The file's keys that have just ended as unknown in this run.
     just_ended: Vec<IntentKey>,
     /// The file's keys that were being sent, by whichever run.
@@ -45,13 +44,11 @@ impl Newcomers {
         charges: EarlierCharges,
     ) -> Self {
         keys.sort();
-        let unknown_in_file = EarlierCharges::of_service(charges.service());
         Self {
             journal,
             pages,
             keys,
             charges,
-            unknown_in_file,
             just_ended: Vec::new(),
             sending_in_file: BTreeSet::new(),
             look_at: Instant::now(),
@@ -65,27 +62,22 @@ impl Newcomers {
 
     /// Reads what is new, unless it has just done so.
     pub(super) async fn look(&mut self) -> Result<(), StoreError> {
-        for intent in find_all(&self.journal, mem::take(&mut self.just_ended)).await?.into_iter().flatten() {
-            self.add_of_file(intent);
-        }
         let begun = Instant::now();
-        if begun < self.look_at {
+        let is_due = begun >= self.look_at;
+        let mut keys = mem::take(&mut self.just_ended);
+        if is_due {
+            keys.extend(self.charges.undecided());
+            keys.extend(mem::take(&mut self.sending_in_file));
+        }
+        for intent in find_all(&self.journal, keys).await?.into_iter().flatten() {
+            self.add(intent);
+        }
+        if !is_due {
             return Ok(());
-        }
-        for intent in find_all(&self.journal, self.charges.undecided()).await?.into_iter().flatten() {
-            self.charges.add(intent);
-        }
-        let sending = mem::take(&mut self.sending_in_file);
-        for intent in find_all(&self.journal, sending).await?.into_iter().flatten() {
-            self.add_of_file(intent);
         }
         while let Some(intents) = self.pages.next().await? {
             for intent in intents {
-                if self.keys.have(&intent.key) {
-                    self.add_of_file(intent);
-                } else {
-                    self.charges.add(intent);
-                }
+                self.add(intent);
             }
         }
         let now = Instant::now();
@@ -93,18 +85,17 @@ impl Newcomers {
         Ok(())
     }
 
-    fn add_of_file(&mut self, intent: Intent) {
+    fn add(&mut self, intent: Intent) {
         match intent.state {
-            IntentState::Unknown(_) => self.unknown_in_file.add(intent),
+            _ if !self.keys.have(&intent.key) => self.charges.add(intent, Scope::Run),
+            IntentState::Unknown(_) => self.charges.add(intent, Scope::File),
             IntentState::Sending => _ = self.sending_in_file.insert(intent.key),
             _ => {}
         }
     }
 
-    /// Why the row is not sent, if one of them is the same payment, and what to do about it.
-    pub(super) fn same_as(&self, row: &BillingRow) -> Option<[String; 2]> {
-        let request = IntentRequest::from(&row.payment);
-        let same = self.charges.same_as(&row.key, &request);
-        same.or_else(|| self.unknown_in_file.open_as(&row.key, &request))
+    /// What they mean for the row.
+    pub(super) fn compare(&self, row: &BillingRow) -> Compared<'_> {
+        self.charges.compare((&row.key, &IntentRequest::from(&row.payment)))
     }
 }

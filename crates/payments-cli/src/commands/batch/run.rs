@@ -22,6 +22,7 @@ use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, StopRules};
 use super::throttle::{Start, Throttle};
 use crate::call::journaled::LAST_WRITES;
+use crate::call::same_payment::Compared;
 use crate::format::counted;
 use crate::process::run_to_report::catch_panic;
 use crate::report::run::{Stop, Summary};
@@ -176,13 +177,21 @@ impl<'a> Run<'a> {
             }
             let (now, patience) = (Instant::now(), self.throttle.patience());
             match self.queue.next(now, self.in_flight.is_empty(), patience) {
-                Next::Row(row) => match self.newcomers.as_ref().and_then(|others| others.same_as(&row)) {
-                    Some([what, advice]) => {
+                Next::Row(row) => match self.newcomers.as_ref().map(|others| others.compare(&row)) {
+                    Some(Compared::Refuse([what, advice])) => {
                         let (line, key) = (row.line, &row.key);
                         let why = format!("line {line}: {key} was not sent, because {what}: {advice}");
                         self.stop_if(Some(Stop::SamePayment(why)));
                     }
-                    None => self.start(row),
+                    Some(Compared::Warn(other)) => {
+                        self.progress.print_line(&format!(
+                            "WARNING: line {}: {} has the token, amount and ReferenceNo of {other}, which another process has just \
+                             charged: unless it is a payment of its own, such as an instalment, somebody is charged twice",
+                            row.line, row.key
+                        ));
+                        self.start(row);
+                    }
+                    Some(Compared::Send) | None => self.start(row),
                 },
                 Next::At(instant) => return Some(instant),
                 Next::Nothing => return None,

@@ -20,7 +20,7 @@ use tokio::task::JoinHandle;
 
 use super::*;
 use crate::args::journal_place::PlaceOptions;
-use crate::call::same_payment::EarlierCharges;
+use crate::call::same_payment::{EarlierCharges, Scope};
 use crate::commands::batch::billing_file::BillingFile;
 use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::charge_result::tests::DECLINED;
@@ -293,11 +293,11 @@ async fn earlier_key_that_is_charged_meanwhile_is_seen() {
             format!("k{line},tok_approved,1.00,false,{reference}\n")
         };
         let (file, inspected) = setup.inspect(&(2..7).map(row).collect::<String>()).await;
-        let Inspected { standings, summary, keys, newer, watched, .. } = inspected;
+        let Inspected { fates, summary, keys, newer, watched, .. } = inspected;
         let api_keys = KnownKeys::default();
         let run = Run::new(
             setup.client.clone(),
-            file.to_send(standings, &api_keys),
+            file.to_send(fates, &api_keys),
             Throttle::new(1, None, Duration::from_mins(5)),
             Counting::new(summary, None, None),
             Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
@@ -1067,7 +1067,7 @@ async fn many_rows_whose_keys_are_references_of_rejected_charges_are_valid() {
         rows.extend([format!("ref{number}x,tok_declined,1.00,false,ref{number}x\n")]);
     }
     let (_, inspected) = setup.inspect(&rows).await;
-    assert_eq!(inspected.standings.len(), MOST_KEPT);
+    assert_eq!(inspected.fates.len(), MOST_KEPT);
 }
 
 /// A database has few connections: the charges of the run need them too, and give up after ten seconds.
@@ -1083,7 +1083,7 @@ async fn earlier_keys_are_looked_up_again_a_few_at_once() {
             TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
         let (key, payment) = (IntentKey::new(format!("old{number}")).unwrap(), payment.build().unwrap());
         setup.client.process_token(&key, &payment).await.unwrap_err();
-        charges.add(journal.find(&key).await.unwrap().unwrap());
+        charges.add(journal.find(&key).await.unwrap().unwrap(), Scope::Run);
     }
     let pages = RecentPages::of(journal.pages(StateName::ALL));
     Newcomers::new(journal.clone(), pages, Hashes::default(), charges).look().await.unwrap();
