@@ -210,7 +210,9 @@ pub(crate) const fn is_recorded(outcome: Option<Outcome>, state: &IntentState) -
 pub(crate) const LAST_WRITES: Duration = Duration::from_secs(5);
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::future::ready;
+    use std::pin::Pin;
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -250,24 +252,49 @@ mod tests {
         }
     }
 
-    /// A store of which the next write fails when it is told so.
-    struct FailsOnce {
-        store: MemoryStore,
-        fails: Arc<AtomicBool>,
+    /// What is asked of a store.
+    pub(crate) enum Asked<'a> {
+        Change(&'a Change),
+        Lookup,
+        List,
+    }
+
+    /// Comes before what is asked, which is not done after an error.
+    pub(crate) type Before = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
+
+    /// A store of which a test decides when it fails, hangs or panics.
+    pub(crate) struct HookedStore {
+        pub(crate) store: MemoryStore,
+        pub(crate) before: Box<dyn Fn(Asked<'_>) -> Before + Send + Sync>,
+        pub(crate) is_listed: Box<dyn Fn(&Intent) -> bool + Send + Sync>,
+    }
+
+    impl HookedStore {
+        pub(crate) fn new(before: impl Fn(Asked<'_>) -> Before + Send + Sync + 'static) -> Self {
+            Self { store: MemoryStore::new(), before: Box::new(before), is_listed: Box::new(|_| true) }
+        }
+
+        pub(crate) fn changing(
+            before: impl Fn(&Change) -> Result<(), StoreError> + Send + Sync + 'static,
+        ) -> Self {
+            Self::new(move |asked| {
+                let result = if let Asked::Change(change) = asked { before(change) } else { Ok(()) };
+                Box::pin(ready(result))
+            })
+        }
     }
 
     #[async_trait]
-    impl IntentStore for FailsOnce {
+    impl IntentStore for HookedStore {
         fn owner(&self) -> &OwnerId {
             self.store.owner()
         }
         async fn apply(&self, change: Change) -> Result<Applied, StoreError> {
-            if self.fails.swap(false, Ordering::Relaxed) {
-                return Err(StoreError::unavailable("the disk is full"));
-            }
+            (self.before)(Asked::Change(&change)).await?;
             self.store.apply(change).await
         }
         async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+            (self.before)(Asked::Lookup).await?;
             self.store.find(key).await
         }
         async fn list(
@@ -276,7 +303,10 @@ mod tests {
             after: Option<i64>,
             limit: usize,
         ) -> Result<Rows, StoreError> {
-            self.store.list(states, after, limit).await
+            (self.before)(Asked::List).await?;
+            let mut rows = self.store.list(states, after, limit).await?;
+            rows.retain(|(_, intent)| (self.is_listed)(intent));
+            Ok(rows)
         }
         async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
             self.store.is_live(owner).await
@@ -326,7 +356,11 @@ mod tests {
             let fails = Arc::new(AtomicBool::new(false));
             let transport =
                 EarlierIsPaid { store: store.another_owner(), earlier, fails: fails.clone(), is_failing };
-            let journal = Journal::open(FailsOnce { store, fails }).await.unwrap();
+            let failing = HookedStore::changing(move |_| {
+                let fails = fails.swap(false, Ordering::Relaxed);
+                if fails { Err(StoreError::unavailable("the disk is full")) } else { Ok(()) }
+            });
+            let journal = Journal::open(HookedStore { store, ..failing }).await.unwrap();
             let unknown = journal.find(&key).await.unwrap().unwrap();
             journal.resolve(&unknown, Resolution::not_processed("ada").note("none")).await.unwrap();
             let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();

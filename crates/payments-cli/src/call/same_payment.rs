@@ -73,21 +73,18 @@ pub(crate) enum Consequence {
 /// What follows for a payment that would be sent.
 pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -> Consequence {
     use Fate::{Charged, MovedNothing, Rejected, ToSend};
-    use Likeness::{Key, Reference, RoundedKey};
-    use Scope::{File, Run};
+    use Likeness::{KeyIsReference, Reference, RoundedKey};
+    use Scope::{Call, File};
 
     match (likeness, other, scope) {
-        // Whoever sends that one compares it then.
-        (_, MovedNothing, _) => Consequence::Send,
-        // Two rows of a file may have long numbers that are much alike.
-        (RoundedKey, _, File) => Consequence::Send,
-        // A new try. Rows of one file are all meant to be charged.
-        (Reference, Rejected, File) => Consequence::Warn,
-        (Key | RoundedKey, Rejected, Run | File) => Consequence::Refuse,
-        // A person may try again with a key of another spelling; a file is not that explicit.
-        (_, Rejected, _) => Consequence::Send,
-        // Instalments look the same.
-        (Reference, ToSend | Charged, _) => Consequence::Warn,
+        // Instalments look the same. A rejected row of the same file is meant to be charged too.
+        (Reference, ToSend | Charged, _) | (Reference, Rejected, File) => Consequence::Warn,
+        // Whoever sends that one compares it then. Two rows of a file may have long numbers that are much alike. Another key may be a
+        // new try, and so may another spelling of the key if a person gives it; a file is not that explicit.
+        (_, MovedNothing, _)
+        | (RoundedKey, _, File)
+        | (KeyIsReference | Reference, Rejected, _)
+        | (_, Rejected, Call) => Consequence::Send,
         _ => Consequence::Refuse,
     }
 }
@@ -295,9 +292,6 @@ impl EarlierCharges {
 
     /// What they mean for a payment.
     pub(crate) fn compare(&self, payment: Keyed<'_>) -> Compared<'_> {
-        if self.is_empty() {
-            return Compared::Send;
-        }
         let mut warning = None;
         for key in marks(payment).iter().filter_map(|mark| self.by_mark.get(mark)).flatten() {
             let (intent, scope) = &self.charges[key];

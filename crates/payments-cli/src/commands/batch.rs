@@ -145,9 +145,8 @@ async fn charge_file(
         Counting::new(summary, results, arguments.max_rejected),
         progress,
     );
-    let run = run.compared_with(newcomers);
     has_begun.set(true);
-    let summary = run_and_close(run, place, interrupt).await;
+    let summary = run_and_close(run.compared_with(newcomers), place, interrupt).await;
     Ok(Report::Batch(Box::new(summary)))
 }
 

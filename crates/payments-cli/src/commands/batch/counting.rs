@@ -97,7 +97,7 @@ impl<'a> Counting<'a> {
                 "key_reused"
             };
             let why = format!("line {}: {} was not sent by this run: {error:#}", row.line, row.key);
-            Stop::KeyTaken { kind, why }
+            Stop::NotSent { kind, why }
         });
         journal_failure.map(Stop::Journal).or(taken).or_else(|| too_many.map(Stop::TooManyRejected))
     }

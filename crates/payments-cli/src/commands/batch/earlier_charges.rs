@@ -115,25 +115,25 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
     again: impl FnOnce() -> I,
 ) -> (Vec<Problem>, Repeats, Repeats) {
     let (mut problems, mut repeats, mut charged_twice) = (Vec::new(), Repeats::default(), Repeats::default());
-    let mut rows: Vec<(BillingRow, IntentRequest, Fate)> = Vec::new();
+    let mut rows: Vec<(BillingRow, Fate)> = Vec::new();
     let mut by_name: HashMap<Name, Vec<(Form, usize)>> = HashMap::new();
     let again = || {
-        again().map(|(row, fate)| {
-            let request = IntentRequest::from(&row.payment);
-            let names = names(marks((&row.key, &request)));
-            ((row, request, fate), names)
+        again().map(|row| {
+            let names = names(marks((&row.0.key, &IntentRequest::from(&row.0.payment))));
+            (row, names)
         })
     };
-    for ((row, request, fate), names) in hashes.repeated(again, |(_, name)| name) {
+    for ((row, fate), names) in hashes.repeated(again, |(_, name)| name) {
+        let request = IntentRequest::from(&row.payment);
         let [mut problem, mut repeated, mut charged] = [None; 3];
         for (_, other) in names.iter().filter_map(|(_, name)| by_name.get(name)).flatten() {
-            let (other, other_request, other_fate) = &rows[*other];
+            let (other, other_fate) = &rows[*other];
             let (other_fate, is_to_send) = match [fate, *other_fate] {
                 [Fate::ToSend, it] | [it, Fate::ToSend] => (it, true),
                 [Fate::Charged, Fate::Charged] => (Fate::Charged, false),
                 _ => continue,
             };
-            let other_payment = (&other.key, other_request);
+            let other_payment = (&other.key, &IntentRequest::from(&other.payment));
             let compared = compare((&row.key, &request), other_payment, other_fate, Scope::File);
             let Some((consequence, likeness)) = compared else { continue };
             let found = match (consequence, is_to_send) {
@@ -171,12 +171,12 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
         for (form, name) in names {
             let others = by_name.entry(name).or_default();
             // Of those with the same reference, one is enough.
-            let is_like = |(of, other): &(Form, usize)| (*of, rows[*other].2) == (form, fate);
+            let is_like = |(of, other): &(Form, usize)| (*of, rows[*other].1) == (form, fate);
             if form == Form::Key || !others.iter().any(is_like) {
                 others.push((form, rows.len()));
             }
         }
-        rows.push((row, request, fate));
+        rows.push((row, fate));
     }
     (problems, repeats, charged_twice)
 }

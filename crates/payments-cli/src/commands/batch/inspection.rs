@@ -228,11 +228,15 @@ impl Inspection<'_> {
         let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
         if fate == Fate::ToSend {
             if self.known.is_some() {
-                marks.iter().for_each(|mark| self.hashes.marks.add(mark));
+                for mark in &marks {
+                    self.hashes.marks.add(mark);
+                }
             }
             self.without_reference += u64::from(row.payment.reference_no().is_none());
         }
-        names(marks).iter().for_each(|(_, name)| self.hashes.names.add(name));
+        for (_, name) in names(marks) {
+            self.hashes.names.add(&name);
+        }
     }
 
     /// Compares the rows with earlier charges and with each other. `again` reads the file again.

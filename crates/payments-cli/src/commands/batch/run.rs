@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
                     Some(Compared::Refuse([what, advice])) => {
                         let (line, key) = (row.line, &row.key);
                         let why = format!("line {line}: {key} was not sent, because {what}: {advice}");
-                        self.stop_if(Some(Stop::SamePayment(why)));
+                        self.stop_if(Some(Stop::NotSent { kind: "same_payment", why }));
                     }
                     Some(Compared::Warn(other)) => {
                         self.progress.print_line(&format!(

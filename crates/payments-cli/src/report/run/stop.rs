@@ -27,11 +27,9 @@ pub(crate) enum Stop {
     Throttled { outcome: Outcome, asked: Option<Duration>, left: Duration },
     /// The journal failed; with its message.
     Journal(String),
-    /// Another process has meanwhile charged the payment of a row in another spelling, or it became unknown in another row; with the
-    /// row, and what to do.
-    SamePayment(String),
-    /// Another process has meanwhile used the key of a row for another request or at another service; with the kind and the row.
-    KeyTaken { kind: &'static str, why: String },
+    /// Another process has meanwhile charged the payment of a row under another key, or used its key for another request or at another
+    /// service, or the payment became unknown in another row; with the kind, the row and what to do.
+    NotSent { kind: &'static str, why: String },
     /// The file of `--results` could not be written.
     Results(String),
     /// A panic, which is a bug.
@@ -57,8 +55,7 @@ impl Stop {
             | Self::Blocked(_)
             | Self::Unreachable(_)
             | Self::Journal(_)
-            | Self::SamePayment(_)
-            | Self::KeyTaken { .. }
+            | Self::NotSent { .. }
             | Self::Results(_) => NextRun {
                 headline: "fix the cause, then run the same command again",
                 when: "once the cause is fixed, ",
@@ -90,8 +87,7 @@ impl Stop {
             Self::Outage(_) | Self::Unreachable(_) => "outage",
             Self::Throttled { .. } => "throttled",
             Self::Journal(_) => "journal",
-            Self::SamePayment(_) => "same_payment",
-            Self::KeyTaken { kind, .. } => kind,
+            Self::NotSent { kind, .. } => kind,
             Self::Results(_) => "results",
             Self::Internal => "internal",
         }
@@ -165,7 +161,7 @@ impl Stop {
                  this run did not send it, but an earlier run may have paid it: do not pay it another way, \
                  run the same command again once the journal works"
             ),
-            Self::SamePayment(why) | Self::KeyTaken { why, .. } => why.clone(),
+            Self::NotSent { why, .. } => why.clone(),
             Self::Results(why) => format!("the file of --results cannot be written: {why}"),
             Self::Internal => format!(
                 "internal error, which is a bug: report the place that stderr names; no new charge was started; `{}` shows what is \
@@ -289,7 +285,7 @@ mod tests {
             ),
             (stopped(Stop::Journal(text())), FIX, fixed, &["do not pay it another way"], &[]),
             (stopped(Stop::Results(text())), FIX, fixed, &["cannot be written: why"], &[]),
-            (stopped(Stop::SamePayment(text())), FIX, fixed, &["why"], &[]),
+            (stopped(Stop::NotSent { kind: "same_payment", why: text() }), FIX, fixed, &["why"], &[]),
             (stopped(Stop::Internal), SAFE, "", &["`payments journal list --unresolved`"], &[]),
         ] {
             let mut summary = Summary { stop: Some(stop), given_up, ..Summary::default() };
