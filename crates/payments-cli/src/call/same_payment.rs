@@ -40,7 +40,7 @@ impl From<&Intent> for Fate {
 }
 
 /// What two charges under two keys have in common, besides token, card or account, and amount.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Likeness {
     /// The key, in two spellings.
     Key,

@@ -63,9 +63,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
             // enough for a warning.
             let most = common.iter().map(|(likeness, _)| consequence(*likeness, fate, Scope::Run)).max();
             let is_charge = match most {
-                Some(Consequence::Warn) if warned.len() < MOST_KEPT => {
-                    common.into_iter().filter(|(_, mark)| warned.insert(mark.clone())).count() > 0
-                }
+                Some(Consequence::Warn) => warned.len() < MOST_KEPT && warned.insert(common),
                 most => most == Some(Consequence::Refuse),
             };
             refusing += usize::from(most == Some(Consequence::Refuse));

@@ -259,7 +259,15 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
 async fn payment_that_another_run_made_meanwhile_under_another_key_is_warned_about() {
     let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
     let newcomers = setup.newcomers(["k2", "k3", "k4", "k5", "k6"], setup.no_charges());
+    let payment = |line: u64| {
+        TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive)
+            .reference_no(format!("rent {line}"))
+            .build()
+            .unwrap()
+    };
     let mut run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
+    let rows = run.queue.rows.map(move |row| BillingRow { payment: payment(row.line), ..row });
+    run.queue = RowQueue::new(Box::new(rows));
     let (shown, lines) = mpsc::channel();
     let screen = move |item| {
         if let Item::Text(line) = item {
@@ -269,11 +277,8 @@ async fn payment_that_another_run_made_meanwhile_under_another_key_is_warned_abo
     run.progress = Progress::on(true, screen, &Tallies::default(), Instant::now());
     let other = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let payment =
-            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-        let payment = payment.reference_no("K4").build().unwrap();
         let client = JournaledClient::new(setup.gateway.client(), setup.client.journal().clone());
-        client.process_token(&IntentKey::new("other").unwrap(), &payment).await.unwrap();
+        client.process_token(&IntentKey::new("other").unwrap(), &payment(4)).await.unwrap();
     };
     let (summary, ()) = tokio::join!(run.complete(never), other);
     assert_eq!((ExitCode::of_run(&summary), summary.tallies.processed.count), (ExitCode::Processed, 5));
