@@ -69,7 +69,12 @@ pub struct Intent {
     pub dropped_events: u32,
     /// Since when the journal may lack later attempts of a rejected key: a person has
     /// [accepted](crate::Journal::accept_history) that entries are lost. What would allow another attempt makes it unknown.
-    #[serde(default, with = "milliseconds::optional", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        serialize_with = "milliseconds::serialize_some",
+        deserialize_with = "milliseconds::deserialize_some",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub lost_since: Option<SystemTime>,
 }
 

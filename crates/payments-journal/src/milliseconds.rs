@@ -25,22 +25,23 @@ pub(crate) fn serialize<S: Serializer>(time: &SystemTime, serializer: S) -> Resu
 }
 
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SystemTime, D::Error> {
-    time(i64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom("the time is out of range"))
+    time(i64::deserialize(deserializer)?).ok_or_else(|| D::Error::custom(OUT_OF_RANGE))
 }
 
 /// Of a time that may be missing.
-pub(crate) mod optional {
-    use super::{Deserialize, Deserializer, Serialize as _, Serializer, SystemTime};
-
-    #[derive(Deserialize)]
-    struct Time(#[serde(with = "super")] SystemTime);
-
-    #[expect(clippy::ref_option, reason = "serde passes a reference")]
-    pub(crate) fn serialize<S: Serializer>(time: &Option<SystemTime>, to: S) -> Result<S::Ok, S::Error> {
-        time.map(super::of).serialize(to)
-    }
-
-    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<SystemTime>, D::Error> {
-        Ok(Option::<Time>::deserialize(from)?.map(|Time(time)| time))
-    }
+#[expect(clippy::ref_option, reason = "serde passes a reference")]
+pub(crate) fn serialize_some<S: Serializer>(
+    time: &Option<SystemTime>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    time.map(of).serialize(serializer)
 }
+
+pub(crate) fn deserialize_some<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<SystemTime>, D::Error> {
+    let found = Option::<i64>::deserialize(deserializer)?;
+    found.map(|found| time(found).ok_or_else(|| D::Error::custom(OUT_OF_RANGE))).transpose()
+}
+
+const OUT_OF_RANGE: &str = "the time is out of range";
