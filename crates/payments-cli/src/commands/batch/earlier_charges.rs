@@ -1,6 +1,7 @@
 //! Rows that may be charged a second time under another key: one that the journal has, or that of an earlier row.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use payments_journal::{IntentRequest, StoreError};
 
@@ -106,6 +107,8 @@ pub(super) fn names(marks: Vec<Mark>) -> Vec<(Form, Name)> {
 
 type Name = (String, Charge);
 
+type SharedRow = Rc<(BillingRow, Fate)>;
+
 /// The problems of rows that would be sent beside an earlier row for the same, or whose other row would be; rows of which a person is
 /// warned; and those that were both charged under one key in two spellings. The rows are read `again` only if there may be such rows.
 pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
@@ -113,20 +116,21 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
     again: impl FnOnce() -> I,
 ) -> (Vec<Problem>, Repeats, Repeats) {
     let (mut problems, mut repeats, mut charged_twice) = (Vec::new(), Repeats::default(), Repeats::default());
-    let mut rows: Vec<(BillingRow, Fate)> = Vec::new();
-    let mut by_name: HashMap<Name, Vec<(Form, usize)>> = HashMap::new();
+    let mut by_name: HashMap<Name, Vec<(Form, SharedRow)>> = HashMap::new();
     let again = || {
         again().map(|row| {
             let names = names(marks((&row.0.key, &IntentRequest::from(&row.0.payment))));
             (row, names)
         })
     };
-    for ((row, fate), names) in hashes.repeated(again, |(_, name)| name) {
+    for (row_and_fate, names) in hashes.repeated(again, |(_, name)| name) {
+        let row_and_fate = Rc::new(row_and_fate);
+        let (row, fate) = &*row_and_fate;
         let request = IntentRequest::from(&row.payment);
         let [mut problem, mut repeated, mut charged] = [None; 3];
         for (_, other) in names.iter().filter_map(|(_, name)| by_name.get(name)).flatten() {
-            let (other, other_fate) = &rows[*other];
-            let (other_fate, is_to_send) = match [fate, *other_fate] {
+            let (other, other_fate) = &**other;
+            let (other_fate, is_to_send) = match [*fate, *other_fate] {
                 [Fate::ToSend, it] | [it, Fate::ToSend] => (it, true),
                 [Fate::Charged, Fate::Charged] => (Fate::Charged, false),
                 _ => continue,
@@ -162,19 +166,17 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
         } else {
             for (repeats, found) in [(&mut repeats, repeated), (&mut charged_twice, charged)] {
                 if let Some((other, _)) = found {
-                    repeats.add(&row, &format!("{} of line {}", other.key, other.line));
+                    repeats.add(row, &format!("{} of line {}", other.key, other.line));
                 }
             }
         }
         for (form, name) in names {
             let others = by_name.entry(name).or_default();
             // Of those with the same reference, one is enough.
-            let is_like = |(of, other): &(Form, usize)| (*of, rows[*other].1) == (form, fate);
-            if form == Form::Key || !others.iter().any(is_like) {
-                others.push((form, rows.len()));
+            if form == Form::Key || others.iter().all(|(of, other)| (*of, other.1) != (form, *fate)) {
+                others.push((form, Rc::clone(&row_and_fate)));
             }
         }
-        rows.push((row, fate));
     }
     (problems, repeats, charged_twice)
 }
