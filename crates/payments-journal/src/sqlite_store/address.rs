@@ -21,6 +21,10 @@ pub(super) fn why_not_a_path(path: &Path) -> Option<&'static str> {
     {
         return Some(VERBATIM);
     }
+    // Of a folder that is not there, such as that of a disk that is not mounted, it would make a file.
+    if ["/", "/.", "/.."].iter().any(|end| text.ends_with(end)) {
+        return Some(FOLDER);
+    }
     if let Some((scheme, _)) = text.split_once("://") {
         let is_postgres = ["postgres", "postgresql"].iter().any(|known| scheme.eq_ignore_ascii_case(known));
         return Some(if is_postgres { POSTGRES } else { ADDRESS });
@@ -87,6 +91,8 @@ const TWO_SLASHES: &str = "begins with two slashes, like an address without its 
 const PLACEHOLDER: &str = "begins with something that a shell or a template would have replaced, such as ~ or $HOME, or with an \
      address in brackets: write the whole path, from / on; a file of exactly this name is ./NAME";
 
+const FOLDER: &str = "ends like a folder: name the file in it";
+
 const VERBATIM: &str = "has a control character, or begins or ends with white space or a quote, as a line of a file of variables \
      can: write the path alone, without quotes";
 
@@ -141,6 +147,10 @@ mod tests {
                     "[::1]/pay",
                     "[::1]:5432/pay",
                 ],
+            ),
+            (
+                "ends like a folder",
+                &["/var/lib/payments/", "payments/", "./", "/", "./.", "payments/..", "//"],
             ),
             ("two slashes", &["//db/pay", "//ada:hunter2@db/pay", "//var/lib/billing.db"]),
         ] {
