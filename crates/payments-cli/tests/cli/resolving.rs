@@ -222,6 +222,23 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
     assert_eq!(workspace.requests(), looked_up, "no charge was sent");
 }
 
+/// Who is only told that the key is processed stops looking, and the payer stays charged twice.
+#[test]
+fn id_that_is_found_for_a_key_that_the_service_has_processed_since_needs_its_attempt_d48() {
+    let workspace = Workspace::open();
+    let first = workspace.lose_response("k");
+    workspace.resolve("ada", "--not-processed --note 'in no report'").exits(0);
+    let second = workspace.charge("k").paid_id();
+    for options in [format!("--processed {first}"), format!("--processed {first} --unverified")] {
+        let error = workspace.resolve("bob", &options).failed_as(2, "attempt_required");
+        begins(message(&error), "k has 2 attempts; nothing was changed: say which one");
+    }
+    for options in [format!("--processed {second}"), "--not-processed --note n".to_owned()] {
+        workspace.resolve("bob", &options).failed_as(2, "not_unknown");
+    }
+    workspace.resolve("bob", &format!("--processed {first} --attempt 1")).exits(8);
+}
+
 /// Otherwise a full disk would leave only an exit code: a program reads no warning.
 #[test]
 fn second_charge_that_cannot_be_written_says_what_was_recorded_d48() {

@@ -130,8 +130,14 @@ impl Said {
         let refused = |kind: &str, why: String, what_to_do: String| {
             Err(Failure::invalid(kind, format!("{why}; nothing was changed: {what_to_do}")))
         };
-        // Nothing can be said about the newest attempt of these, so they are refused for that.
-        let is_final = matches!(intent.state, IntentState::Sending | IntentState::Processed { .. });
+        // Nothing can be said about the newest attempt of these, so they are refused for that. But another id that was found may be
+        // that of an earlier attempt: a second charge.
+        let is_another = verdict.processed_as().is_some_and(|id| intent.processed_as() != Some(id));
+        let is_final = match intent.state {
+            IntentState::Sending => true,
+            IntentState::Processed { .. } => !is_another,
+            _ => false,
+        };
         if self.attempt.is_none() && *attempts > 1 && !is_final {
             return refused(
                 "attempt_required",
