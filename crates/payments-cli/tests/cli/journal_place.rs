@@ -256,3 +256,17 @@ fn damaged_or_newer_journal_stops_every_command_that_may_send() {
     change(&workspace.journal(), "PRAGMA user_version = 1000");
     nothing_may_be_sent(&workspace, &["newer"]);
 }
+
+/// The index is sound, so only the check of the rows notices it. Running it again does not help.
+#[test]
+fn damaged_row_is_not_safe_to_run_again() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    workspace.bills("").exits(0);
+    change(&workspace.journal(), "UPDATE intent SET document = '{'");
+    for options in ["", "--dry-run"] {
+        let ended = workspace.bills(options);
+        has(message(&ended.failed(2)), ["nothing was sent", "damaged"]);
+        ended.hides(["safe"]);
+    }
+}

@@ -71,8 +71,8 @@ impl KnownIntents {
 }
 
 fn cannot_read_journal(error: &StoreError) -> Failure {
-    let message = format!("the journal cannot be read; nothing was sent: {error:#}");
-    Failure { situation: Situation::Journal, ..Failure::not_processed("journal", message) }
+    let message = format!("the journal cannot be read; nothing was sent: {error}");
+    Failure { message, ..Failure::of_store(error) }
 }
 
 /// Checks every row. With a journal, looks up each row in it. The error may have the problems of a file of which no row is
