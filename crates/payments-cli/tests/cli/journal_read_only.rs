@@ -33,6 +33,7 @@ fn reading_a_journal_changes_no_file() {
     running.end();
     gate.release();
     workspace.rows("in-flight,tok_approved,45.00,false,\nnew,tok_approved,1,false,\n");
+    let found = workspace.write("found.csv", "Key,Verdict,Note\nin-flight,not processed,in no report\n");
     let before = files(&workspace);
 
     let list = |options: &str| -> Value {
@@ -52,6 +53,7 @@ fn reading_a_journal_changes_no_file() {
     workspace.bills("--dry-run").counts(&json!({"unknown_earlier": 1, "not_started": 1, "total": 2}));
     // A key that looks like a card number is looked up.
     workspace.charging("378282246310005", TOKEN_PAYMENT).with("--dry-run").end().failed(2);
+    workspace.journals(format!("resolve --from {found} --by ada --dry-run")).exits(0);
     assert_eq!(files(&workspace), before);
 
     // What was shown can be resolved.

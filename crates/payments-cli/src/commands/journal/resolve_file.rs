@@ -69,7 +69,8 @@ pub(super) async fn run(
         let why = "; nothing was changed: it is safe to run it again";
         CommandError::from(Abandoned::Signal(signal).harmless(why))
     };
-    let opening = interrupt.or_signal(place.open(OpenFor::Changing)).await;
+    let opening =
+        interrupt.or_signal(place.open(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing })).await;
     let journal = opening.map_err(nothing_was_changed)??;
     let service = client.as_ref().map(Client::service);
     let checking = async {
