@@ -14,7 +14,7 @@ use super::hashes::Hashes;
 use super::recent_pages::RecentPages;
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
 use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks};
-use crate::failure::{Failure, Problem, RecordedIntent, Situation};
+use crate::failure::{Failure, Problem, RecordedIntent};
 use crate::report::advice::of_other_service;
 use crate::report::run::Summary;
 use crate::rows::card_like_ids;
