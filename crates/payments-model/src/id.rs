@@ -169,9 +169,9 @@ pub fn is_blank(text: &str) -> bool {
     text.chars().all(shows_nothing)
 }
 
-/// Whether the character is white space, [invisible](is_invisible) or a control character, as a scanner puts around what it reads.
+/// Whether the character is white space or [invisible](is_invisible).
 pub(crate) fn shows_nothing(letter: char) -> bool {
-    letter.is_whitespace() || letter.is_control() || is_invisible(letter)
+    letter.is_whitespace() || is_invisible(letter)
 }
 
 fn not_empty(text: &str) -> Result<(), Rule> {

@@ -141,7 +141,9 @@ fn check_account(given: Vec<(String, SecretText)>, check: &mut Check) -> Vec<Acc
             "must have a name that is not blank"
         } else if is_of_interface(&name) {
             "must have another name: this one belongs to a field of the interface"
-        } else if is_of_interface(&name.replace(|letter: char| shows_nothing(letter), "")) {
+        } else if is_of_interface(
+            &name.replace(|letter: char| shows_nothing(letter) || letter.is_control(), ""),
+        ) {
             PADDED
         } else if !seen.insert(name.clone()) {
             REPEATED
