@@ -91,7 +91,7 @@ const TWO_SLASHES: &str = "begins with two slashes, like an address without its 
 const PLACEHOLDER: &str = "begins with something that a shell or a template would have replaced, such as ~ or $HOME, or with an \
      address in brackets: write the whole path, from / on; a file of exactly this name is ./NAME";
 
-const FOLDER: &str = "ends like a folder: name the file in it";
+const FOLDER: &str = "ends like a folder and has no file name: name the file in it";
 
 const VERBATIM: &str = "has a control character, or begins or ends with white space or a quote, as a line of a file of variables \
      can: write the path alone, without quotes";

@@ -2,8 +2,12 @@ use payments_core::model::{Amount, Card, CardTransaction, ConvenienceFee, Payer,
 use payments_core::{ApiKey, Endpoint, Outcome};
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let key = ApiKey::new(&std::env::var("PAYMENTS_API_KEY")?)?;
+async fn main() -> std::process::ExitCode {
+    pay().await.map_or_else(|error| { eprintln!("{error:#}"); 1.into() }, |()| 0.into())
+}
+
+async fn pay() -> Result<(), Box<dyn std::error::Error>> {
+    let key = ApiKey::new(&std::env::var("PAYMENTS_API_KEY").map_err(|_| "set PAYMENTS_API_KEY")?)?;
     let endpoint = Endpoint::new("https://pay.example.com/api/v1/public", key)?;
     let client = payments_hyper::client(endpoint)?;
 
