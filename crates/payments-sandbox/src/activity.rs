@@ -6,10 +6,12 @@ use std::time::Duration;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep, sleep_until};
 
+use crate::page::HEARTBEAT;
+
 /// What a connection is doing, for the rule that idle connections are closed.
 ///
 /// A connection is idle while it handles no request and transfers no bytes. An unfinished handshake, head or body, and a response
-/// that is not read, are idle too.
+/// that is not read, are idle too. A stream that is read is not idle between two of its heartbeats.
 #[derive(Default)]
 pub(crate) struct Activity {
     state: Mutex<State>,
@@ -20,11 +22,13 @@ struct State {
     /// A request can begin before the guard of the last one is dropped.
     handled: usize,
     last_transfer: Instant,
+    /// Whether its response is a stream, which has a heartbeat.
+    is_stream: bool,
 }
 
 impl Default for State {
     fn default() -> Self {
-        Self { handled: 0, last_transfer: Instant::now() }
+        Self { handled: 0, last_transfer: Instant::now(), is_stream: false }
     }
 }
 
@@ -86,6 +90,11 @@ impl Activity {
         self.change(|state| state.last_transfer = Instant::now());
     }
 
+    /// Called once the response to a request begins that is a stream.
+    pub(crate) fn streams(&self) {
+        self.change(|state| state.is_stream = true);
+    }
+
     /// The connection is not idle until the guard is dropped.
     pub(crate) fn handle_request(&self) -> impl Drop + use<'_> {
         struct Handling<'a>(&'a Activity);
@@ -120,7 +129,8 @@ impl Activity {
 
     fn idle_since(&self) -> Option<Instant> {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        (state.handled == 0).then_some(state.last_transfer)
+        let is_read = state.is_stream && state.last_transfer.elapsed() < 2 * HEARTBEAT;
+        (state.handled == 0 && !is_read).then_some(state.last_transfer)
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {

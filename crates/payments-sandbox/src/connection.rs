@@ -111,13 +111,16 @@ impl ClientConnection {
             NO_RESPONSE
         })?;
         let _processing = processing.lock().await;
-        let _handling = activity.handle_request();
+        let handling = activity.handle_request();
         let is_head = head.method == Method::HEAD;
         let request = Request::from_parts(head, body);
         if let Some(admin) = admin {
             let response = site.administer(Arc::clone(admin), request).await;
             if matches!(response.body(), Body::Left(_)) {
                 socket.set_state(State::Responding);
+            } else {
+                drop(handling);
+                activity.streams();
             }
             return Ok(response);
         }

@@ -101,4 +101,4 @@ impl Feed {
 const BUFFERED_EVENTS: usize = 256;
 
 /// Chosen by this SDK.
-const HEARTBEAT: Duration = Duration::from_secs(15);
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_fake::Fixtures;
+use payments_fake::{Fixtures, block_on};
 use payments_sandbox::{BlockingSandbox, IdleClose, Sandbox, SandboxBuilder};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -48,11 +48,16 @@ fn a_connection_over_the_limit_waits_until_another_is_closed() {
     let sandbox = Sandbox::builder().max_connections(1).start_blocking().unwrap();
     let mut first = RawClient::connect(&sandbox);
     first.look_up();
+    // A connection that waits for its response is not idle, so it is not closed for the next one.
+    let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
+    first.pay("");
+    block_on(gate.arrived());
     let mut second = RawClient::connect(&sandbox);
     second.get("/customer/cus_1");
-    first.look_up();
     assert!(second.is_silent());
-    assert_eq!(sandbox.gateway().requests().len(), 2);
+    assert_eq!(sandbox.gateway().requests().len(), 1);
+    gate.release();
+    assert_eq!(first.response().status(), 200);
     drop(first);
     assert_eq!(second.response().status(), 200);
 }
@@ -223,6 +228,24 @@ async fn at_the_limit_the_oldest_idle_connection_is_closed() {
     }
     gate.release();
     assert_answered(&mut busy).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_event_stream_that_is_written_to_is_not_idle() {
+    let (sandbox, closes) = recording_idle_closes(Sandbox::builder().max_connections(2)).await;
+    let stream = connect(&sandbox, "GET /_sandbox/events HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+    stream.readable().await.unwrap();
+    let mut idle = connect(&sandbox, "").await;
+    for _ in 0..3 {
+        sleep(Duration::from_secs(2)).await;
+        let mut client = connect(&sandbox, HEALTH).await;
+        read_response(&mut client).await;
+        assert_eq!(closes.try_recv().unwrap().client, idle.local_addr().unwrap());
+        idle = client;
+    }
+    sleep(Duration::from_hours(1)).await;
+    assert_eq!(closes.try_recv().unwrap().client, idle.local_addr().unwrap());
+    closes.try_recv().unwrap_err();
 }
 
 #[tokio::test]
