@@ -132,26 +132,26 @@ async fn the_record_and_the_log_say_what_a_client_saw_however_it_leaves() {
                 client.write_all(payment(&sandbox, "accept: */*").as_bytes()).await.unwrap();
                 read_response(&mut client).await;
             }
-            let header = match leaving {
-                Closing | Dropping => "accept: */*",
-                HalfClosing | BeforeTheResponse => "sandbox-fault: after_commit=delay;delay_ms=100",
-            };
-            client.write_all(payment(&sandbox, header).as_bytes()).await.unwrap();
+            let gate = sandbox.gateway().gate_after_commit(OperationName::TokenTransaction);
+            client.write_all(payment(&sandbox, "accept: */*").as_bytes()).await.unwrap();
+            gate.arrived().await;
             if matches!(leaving, HalfClosing) {
                 client.shutdown().await.unwrap();
             }
-            if matches!(leaving, BeforeTheResponse) {
-                while sandbox.gateway().requests().len() <= earlier {
-                    tokio::task::yield_now().await;
-                }
-            } else {
+            // Otherwise it is released here.
+            let gate = matches!(leaving, BeforeTheResponse).then_some(gate);
+            if gate.is_none() {
                 read_response(&mut client).await;
             }
             if matches!(leaving, Closing) {
                 client.shutdown().await.unwrap();
             }
             drop(client);
-            // A shutdown would end the delay.
+            if gate.is_some() {
+                // Nothing shows when the end of the connection has arrived.
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            drop(gate);
             while matches!(leaving, BeforeTheResponse)
                 && sandbox.gateway().requests()[earlier].symptom.is_none()
             {
