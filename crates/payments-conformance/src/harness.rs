@@ -107,9 +107,18 @@ impl Harness<'_> {
         script: impl Fn(&mut Connection) + Send + Sync + 'static,
         body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
     ) -> Result<(), Violation> {
-        let server = Server::start(security, script);
+        self.with_started(&Server::start(security, script), situation, body)
+    }
+
+    /// Runs `body` against a server that has started.
+    pub(crate) fn with_started(
+        &self,
+        server: &Server,
+        situation: &str,
+        body: impl FnOnce(&TestRun<'_>) -> Result<(), Violation>,
+    ) -> Result<(), Violation> {
         let setup = self.setup(server.arrivals.clone(), None);
-        self.run_check(situation, Some(&server), &setup, self.url(server.address), body)
+        self.run_check(situation, Some(server), &setup, self.url(server.address), body)
     }
 
     /// Runs `body` against an HTTP/2 server. Each connection runs `script`.

@@ -1,8 +1,9 @@
 //! There is another route to the service: a request that may have arrived must not take it.
 
+use std::io::{self, ErrorKind};
 use std::net::{Ipv6Addr, TcpListener, ToSocketAddrs, UdpSocket};
 
-use http::{StatusCode, Uri};
+use http::StatusCode;
 
 use crate::arrivals::counted;
 use crate::connection::Connection;
@@ -20,9 +21,12 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
     let why = "one response header would redirect all later payments, with the card and the API key. A payment lost on \
                one route would be charged again over the other. Disable Alt-Svc in the HTTP client";
     Contract::new(own_name!(), why).check(stack, |harness| {
-        let other = harness.another_server(Connection::serve);
-        // HTTP/3 would arrive here. If the port is taken, HTTP/3 is not checked.
-        let datagrams = UdpSocket::bind(other.address).and_then(|udp| udp.set_nonblocking(true).map(|()| udp));
+        // HTTP/3 would arrive at the second.
+        let listen = |other: &Server| UdpSocket::bind(other.address);
+        let both = on_one_port(|| harness.another_server(Connection::serve), listen);
+        let both = both.and_then(|(other, udp)| udp.set_nonblocking(true).map(|()| (other, udp)));
+        let (other, datagrams) =
+            both.map_err(|error| Violation::new(format!("this machine cannot receive HTTP/3 over loopback: {error}")))?;
         let port = other.address.port();
         let services = ["h3", "h2", "http/1.1", "http%2F1.1"].map(|protocol| format!("{protocol}=\":{port}\"; ma=3600"));
         let services = services.join(", ");
@@ -42,7 +46,7 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
             let mut calls = Vec::new();
             for charge in [run.charge(), run.charge(), run.lookup(), run.charge(), run.charge()] {
                 calls.push(run.send(charge)?);
-                if other.arrivals.connections() > 0 || datagrams.as_ref().is_ok_and(|udp| udp.peek_from(&mut [0; 1]).is_ok()) {
+                if other.arrivals.connections() > 0 || datagrams.peek_from(&mut [0; 1]).is_ok() {
                     let found = "the transport contacted the alternative service; it must contact only the server in the \
                                  URL";
                     return Err(Violation::dangerous(found).detail("other server", other.arrivals.to_string()));
@@ -77,20 +81,24 @@ pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> 
                 }
             };
             let what = "listens at two addresses, reads the whole request and ends the connection";
-            harness.with_server(what, script, |run| {
-                let port = port_of(&run.base_url);
-                let listener = TcpListener::bind((Ipv6Addr::LOCALHOST, port));
-                let second = listener.map(|listener| {
-                    Server::start_on(listener, harness.security(), run.arrivals.clone(), script)
-                });
+            let listen = |first: &Server| TcpListener::bind((Ipv6Addr::LOCALHOST, first.address.port()));
+            let (first, second) = match on_one_port(|| harness.another_server(script), listen) {
+                Ok((first, listener)) => {
+                    let arrivals = first.arrivals.clone();
+                    (first, Some(Server::start_on(listener, harness.security(), arrivals, script)))
+                }
+                Err(_) => (harness.another_server(script), None),
+            };
+            harness.with_started(&first, what, |run| {
+                let port = first.address.port();
                 let charge = run.charge_at(&format!("{}://localhost:{port}/api/v1/public", harness.scheme));
                 let call = run.send(charge)?;
-                if let Ok(second) = &second {
+                if let Some(second) = &second {
                     run.block_on(second.until_idle())?;
                 }
                 unknown_and_once(run, &call)?;
                 let addresses = ("localhost", port).to_socket_addrs();
-                if second.is_err() {
+                if second.is_none() {
                     harness.not_checked("this machine has no second loopback address to listen on");
                 } else if !addresses.is_ok_and(|mut all| all.any(|address| address.is_ipv6())) {
                     harness.not_checked("this machine resolves localhost to only one address");
@@ -125,7 +133,40 @@ pub fn http2_is_not_spoken_unasked(stack: &dyn AnyStack) -> Verdict {
     })
 }
 
-fn port_of(url: &str) -> u16 {
-    let uri: Uri = url.parse().expect("the kit's addresses are valid");
-    uri.port_u16().expect("the kit's addresses have a port")
+/// Opens one socket on a free port, and another one with the same number. If another program has that one, tries other ports.
+fn on_one_port<A, B>(first: impl Fn() -> A, second: impl Fn(&A) -> io::Result<B>) -> io::Result<(A, B)> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let first = first();
+        match second(&first) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && tries < MOST_TRIES => {}
+            second => return Ok((first, second?)),
+        }
+    }
+}
+
+const MOST_TRIES: usize = 100;
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn only_a_taken_port_is_replaced_and_not_forever() {
+        let (taken, missing) = (ErrorKind::AddrInUse, ErrorKind::AddrNotAvailable);
+        for (first_free, there, expected, tries) in [
+            (2, Ok("free"), Ok((2, "free")), 3),
+            (2, Err(missing), Err(missing), 3),
+            (usize::MAX, Ok("free"), Err(taken), MOST_TRIES),
+        ] {
+            let ports = Cell::new(0);
+            let next = || ports.replace(ports.get() + 1);
+            let listen = |port: &usize| if *port < first_free { Err(taken) } else { there };
+            let opened = on_one_port(next, |port| listen(port).map_err(io::Error::from));
+            assert_eq!((opened.map_err(|error| error.kind()), ports.get()), (expected, tries));
+        }
+    }
 }
