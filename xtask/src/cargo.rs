@@ -55,6 +55,10 @@ pub(crate) struct Package {
     pub(crate) other_features: Vec<String>,
     pub(crate) has_library: bool,
     pub(crate) is_published: bool,
+    /// The members that it is built with.
+    pub(crate) members: Vec<String>,
+    /// The members that only its tests are built with.
+    pub(crate) members_of_tests: Vec<String>,
 }
 
 pub(crate) fn packages(shell: &Shell) -> anyhow::Result<Vec<Package>> {
@@ -90,6 +94,13 @@ impl Package {
         let is_other = |name: &&String| {
             *name != "default" && !name.starts_with('_') && !default_features.contains(&name.as_str())
         };
+        let dependencies = package["dependencies"].as_array().into_iter().flatten();
+        let (of_tests, others): (Vec<_>, Vec<_>) = dependencies
+            .filter(|dependency| dependency["path"].is_string())
+            .partition(|dependency| dependency["kind"] == "dev");
+        let names = |members: Vec<&Value>| {
+            members.iter().filter_map(|member| member["name"].as_str()).map(str::to_owned).collect()
+        };
         let mut kinds = package["targets"].as_array().into_iter().flatten().map(|target| &target["kind"][0]);
         Ok(Self {
             name: package["name"]
@@ -101,6 +112,8 @@ impl Package {
             default_features: default_features.into_iter().map(str::to_owned).collect(),
             has_library: kinds.any(|kind| kind == "lib"),
             is_published: package["publish"].is_null(),
+            members: names(others),
+            members_of_tests: names(of_tests),
         })
     }
 }

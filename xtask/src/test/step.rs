@@ -8,14 +8,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, ensure};
 use xshell::{Shell, cmd};
 
+use crate::cargo::{Package, packages};
+
 pub(super) struct Step {
     pub(super) title: &'static str,
     pub(super) stage: Stage,
     /// If one of these is not met, the step is skipped and the summary says why.
     pub(super) needs: &'static [Need],
-    /// All files that decide its result besides the toolchain and [`ALWAYS_READ`], as patterns of git. If there are none, it may
-    /// read any file.
-    pub(super) reads: &'static [&'static str],
+    /// All that decides its result besides the toolchain and [`ALWAYS_READ`]. If there is nothing, it may read any file.
+    pub(super) reads: Option<Reads>,
     pub(super) run: Run,
 }
 
@@ -25,6 +26,40 @@ pub(super) enum Stage {
     Tests,
     /// It replaces no program that a test starts.
     BesideTests,
+}
+
+/// Some packages with the members that they depend on, and other files.
+pub(super) struct Reads {
+    pub(super) is_read: fn(&Package) -> bool,
+    /// Whether their tests are read too. Those of the members that they depend on never are.
+    pub(super) with_tests: bool,
+    pub(super) other_files: &'static [&'static str],
+}
+
+impl Reads {
+    /// As patterns of git.
+    pub(super) fn patterns(&self, packages: &[Package]) -> Vec<String> {
+        let mut read: Vec<_> = packages.iter().filter(|package| (self.is_read)(package)).collect();
+        let first = read.len();
+        let mut next = 0;
+        while let Some(package) = read.get(next) {
+            let of_tests = if self.with_tests && next < first { &package.members_of_tests[..] } else { &[] };
+            let names = package.members.iter().chain(of_tests);
+            let members = names.filter_map(|name| packages.iter().find(|package| package.name == *name));
+            let new: Vec<_> =
+                members.filter(|member| read.iter().all(|known| known.name != member.name)).collect();
+            read.extend(new);
+            next += 1;
+        }
+        let mut patterns: Vec<_> = self.other_files.iter().map(|&pattern| pattern.to_owned()).collect();
+        for (number, Package { folder, .. }) in read.iter().enumerate() {
+            patterns.push(folder.clone());
+            if !self.with_tests || number >= first {
+                patterns.push(format!(":(exclude){folder}/tests"));
+            }
+        }
+        patterns
+    }
 }
 
 pub(super) type Run = fn(&Shell) -> anyhow::Result<()>;
@@ -87,12 +122,15 @@ pub(super) const ALWAYS_READ: [&str; 5] = ["*Cargo.toml", "Cargo.lock", ".cargo"
 impl Step {
     /// If git cannot tell, for example in a clone without history, the answer is no.
     pub(super) fn reads_nothing_new(&self, shell: &Shell, commit: &str) -> bool {
-        let reads = self.reads;
+        let Some(Ok(reads)) =
+            self.reads.as_ref().map(|reads| packages(shell).map(|packages| reads.patterns(&packages)))
+        else {
+            return false;
+        };
+        let reads = &reads;
         let same = cmd!(shell, "git diff --quiet {commit} -- {ALWAYS_READ...} {reads...}");
         let new = cmd!(shell, "git ls-files --others --exclude-standard -- {ALWAYS_READ...} {reads...}");
-        !reads.is_empty()
-            && same.quiet().ignore_stderr().run().is_ok()
-            && new.quiet().read().is_ok_and(|files| files.is_empty())
+        same.quiet().ignore_stderr().run().is_ok() && new.quiet().read().is_ok_and(|files| files.is_empty())
     }
 }
 

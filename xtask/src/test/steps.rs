@@ -6,8 +6,8 @@ use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
 
 use super::sandbox::Sandbox;
-use super::step::{Need, Run, Stage, Step};
-use crate::cargo::{self, cargo, has_nextest, run_all};
+use super::step::{Need, Reads, Run, Stage, Step};
+use crate::cargo::{self, Package, cargo, has_nextest, run_all};
 use crate::rustdoc_formats::READABLE;
 use crate::wheel;
 
@@ -18,66 +18,52 @@ pub(super) const STEPS: &[Step] = &[
     first(Stage::BeforeTests, "lints", lints),
     first(Stage::BeforeTests, "build of the tests", build_of_the_tests),
     first(Stage::Tests, "tests", tests),
-    beside("the sandbox follows its OpenAPI document", &[PYTHON_VENV], SANDBOX, openapi),
-    beside("a payment from Python", &[PYTHON_VENV], &[], python),
-    beside("a payment from Node", &[NODE], &[], node),
-    beside("console examples in the documents", &[BASH, CURL], &[], console_examples),
-    beside("lints of each library alone", &[], LIBRARIES, lints_of_each_library),
-    beside("doctests", &[], &[], doctests),
-    beside("the release program", &[], RELEASE, release_program),
-    beside("the README works with the packages alone", &[], PACKAGES, packages),
-    beside("the Python package", &[PYTHON_VENV], WHEEL, python_package),
-    beside("numbers under serde_json's other features", &[], NUMBERS, numbers),
-    beside("the public API matches tests/api", &[RUSTDOC_JSON], LIBRARIES, public_api),
-    beside("documentation", &[], &[], documentation),
+    beside("the sandbox follows its OpenAPI document", &[PYTHON_VENV], Some(SANDBOX), openapi),
+    beside("a payment from Python", &[PYTHON_VENV], None, python),
+    beside("a payment from Node", &[NODE], None, node),
+    beside("console examples in the documents", &[BASH, CURL], None, console_examples),
+    beside("lints of each library alone", &[], Some(LIBRARIES), lints_of_each_library),
+    beside("doctests", &[], None, doctests),
+    beside("the release program", &[], Some(RELEASE), release_program),
+    beside("the README works with the packages alone", &[], Some(PACKAGES), packages),
+    beside("the Python package", &[PYTHON_VENV], Some(WHEEL), python_package),
+    beside("numbers under serde_json's other features", &[], Some(NUMBERS), numbers),
+    beside("the public API matches tests/api", &[RUSTDOC_JSON], Some(LIBRARIES), public_api),
+    beside("documentation", &[], None, documentation),
 ];
 
 /// A step that always runs.
 const fn first(stage: Stage, title: &'static str, run: Run) -> Step {
-    Step { title, stage, needs: &[], reads: &[], run }
+    Step { title, stage, needs: &[], reads: None, run }
 }
 
-const fn beside(
-    title: &'static str,
-    needs: &'static [Need],
-    reads: &'static [&'static str],
-    run: Run,
-) -> Step {
+const fn beside(title: &'static str, needs: &'static [Need], reads: Option<Reads>, run: Run) -> Step {
     Step { title, stage: Stage::BesideTests, needs, reads, run }
 }
 
-/// The libraries without their tests and texts, and what checks each alone.
-const LIBRARIES: &[&str] = &[
-    "crates",
-    ":(exclude,glob)crates/*/tests/**",
-    ":(exclude,glob)crates/*/src/**/tests.rs",
-    ":(exclude,glob)crates/**/*.md",
-    ":(exclude)crates/payments-cli",
-    "clippy.toml",
-    "tests/api",
-    "xtask/release/src",
-];
-const RELEASE: &[&str] = &["xtask/release"];
-/// The packages whose tests read numbers, with the members that they depend on.
-const NUMBERS: &[&str] = &[
-    "crates/payments-model",
-    ":(glob)crates/payments-core/src/**",
-    ":(glob)crates/payments-fake/src/**",
-    ":(glob)crates/payments-sandbox/src/**",
-    "tests/fuzz",
-];
-const SANDBOX: &[&str] = &[
-    ":(glob)crates/payments-cli/src/**",
-    ":(glob)crates/payments-core/src/**",
-    ":(glob)crates/payments-fake/src/**",
-    ":(glob)crates/payments-model/src/**",
-    "crates/payments-sandbox",
-    ":(exclude,glob)crates/*/tests/**",
-    "tests/schemathesis",
-];
-const WHEEL: &[&str] = &["crates", ":(exclude,glob)crates/*/tests/**", "tests/wheel", "examples/python"];
-const PACKAGES: &[&str] =
-    &["crates", ":(exclude,glob)crates/*/tests/**", "README.md", "docs", "xtask/release/src"];
+/// The libraries, and what checks each alone.
+const LIBRARIES: Reads = reading(
+    |package| package.is_published && package.has_library,
+    &["clippy.toml", "tests/api", "xtask/release/src"],
+);
+const RELEASE: Reads =
+    Reads { is_read: |package| package.name == "payments-release", with_tests: true, other_files: &[] };
+const NUMBERS: Reads = Reads {
+    is_read: |package| ["payments-model", "payments-fuzz"].contains(&&*package.name),
+    with_tests: true,
+    other_files: &[],
+};
+const SANDBOX: Reads = reading(is_command, &["tests/schemathesis"]);
+const WHEEL: Reads = reading(is_command, &["tests/wheel", "examples/python"]);
+const PACKAGES: Reads = reading(|package| package.is_published, &["README.md", "docs", "xtask/release/src"]);
+
+fn is_command(package: &Package) -> bool {
+    package.name == "payments-cli"
+}
+
+const fn reading(is_read: fn(&Package) -> bool, other_files: &'static [&'static str]) -> Reads {
+    Reads { is_read, with_tests: false, other_files }
+}
 
 fn formatting(shell: &Shell) -> anyhow::Result<()> {
     run_all(shell, &["fmt --all --check", "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml"])
@@ -286,7 +272,10 @@ mod tests {
     #[test]
     fn every_pattern_that_a_step_reads_names_a_file() {
         let shell = cargo::shell().unwrap();
-        let patterns = STEPS.iter().flat_map(|step| step.reads).chain(&ALWAYS_READ);
+        let packages = cargo::packages(&shell).unwrap();
+        let reads = STEPS.iter().filter_map(|step| step.reads.as_ref());
+        let patterns = reads.flat_map(|reads| reads.patterns(&packages));
+        let patterns = patterns.chain(ALWAYS_READ.map(str::to_owned));
         for pattern in patterns.filter(|pattern| !pattern.starts_with(":(exclude")) {
             let files = cmd!(shell, "git ls-files -- {pattern}").quiet().read().unwrap();
             assert!(!files.is_empty(), "{pattern}");
@@ -294,11 +283,30 @@ mod tests {
     }
 
     #[test]
+    fn a_step_reads_the_members_that_its_packages_depend_on() {
+        let packages = cargo::packages(&cargo::shell().unwrap()).unwrap();
+        let reads = |reads: Reads, file: &str| {
+            let patterns = reads.patterns(&packages);
+            let is_in = |folder: &str| file.starts_with(&format!("{folder}/"));
+            let is_excluded = |pattern: &String| pattern.strip_prefix(":(exclude)").is_some_and(is_in);
+            patterns.iter().any(|pattern| is_in(pattern)) && !patterns.iter().any(is_excluded)
+        };
+        for member in ["cli", "core", "fake", "hyper", "journal", "model", "sandbox"] {
+            assert!(reads(SANDBOX, &format!("crates/payments-{member}/src/lib.rs")), "{member}");
+            assert!(!reads(SANDBOX, &format!("crates/payments-{member}/tests/a/main.rs")), "{member}");
+        }
+        assert!(!reads(SANDBOX, "crates/payments-ureq/src/lib.rs"));
+        assert!(reads(NUMBERS, "crates/payments-model/tests/model/money.rs"));
+        assert!(reads(NUMBERS, "crates/payments-core/src/lib.rs"));
+        assert!(!reads(NUMBERS, "crates/payments-core/tests/core/main.rs"));
+    }
+
+    #[test]
     fn a_step_runs_if_it_may_read_any_file_or_git_does_not_know_the_commit() {
         let shell = cargo::shell().unwrap();
         for step in STEPS {
             assert!(!step.reads_nothing_new(&shell, "no-such-commit"), "{}", step.title);
-            assert!(!step.reads.is_empty() || !step.reads_nothing_new(&shell, "HEAD"), "{}", step.title);
+            assert!(step.reads.is_some() || !step.reads_nothing_new(&shell, "HEAD"), "{}", step.title);
         }
     }
 }
