@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn a_sleep_outside_a_runtime_wakes_its_task_and_ends() {
-        const SHORT: Duration = Duration::from_millis(20);
+        const SHORT: Duration = Duration::from_millis(300);
         let (signal, woken) = mpsc::channel();
         let waker = Waker::from(Arc::new(Signal(signal)));
         let mut cx = Context::from_waker(&waker);

@@ -70,7 +70,7 @@ fn a_deadline_is_not_the_end_of_a_body() {
         // Returns when the client has closed the connection.
         socket.read_to_end(&mut Vec::new()).unwrap();
     });
-    let error = block_on(StdTransport.send(payment(address, Duration::from_millis(300)))).unwrap_err();
+    let error = block_on(StdTransport.send(payment(address, Duration::from_secs(3)))).unwrap_err();
     assert_eq!(
         (error.delivery(), error.kind()),
         (Delivery::Answered(http::StatusCode::OK), TransportErrorKind::Timeout)
