@@ -158,6 +158,10 @@ async fn a_connection_idle_for_too_long_is_not_reused() {
     let idle_timeout = Duration::from_millis(30);
     let transport = HyperTransport::builder().pool_idle_timeout(idle_timeout).build().unwrap();
     send(&transport, post(server.url())).await.unwrap();
+    // A task of the connection returns it to the pool, and from then on it is idle.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
     tokio::time::sleep(idle_timeout).await;
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!(server.connections(), 2);
