@@ -1,7 +1,7 @@
 use std::env;
 use std::fs::{self, Permissions};
 use std::io::{self, BufRead as _, BufReader, Write as _};
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
@@ -9,6 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use socket2::{Domain, Socket, Type};
 use tempfile::TempDir;
 
 use crate::Binaries;
@@ -20,6 +21,8 @@ pub struct Server {
     folder: PathBuf,
     user: ServerUser,
     port: u16,
+    /// Bound to the port and not listening, so that no other process takes it before the server starts, or while it is stopped.
+    _reserved: Socket,
     shell: Child,
     commands: Option<ChildStdin>,
     replies: BufReader<ChildStdout>,
@@ -142,8 +145,11 @@ impl Server {
         // The shell removes the folder, because it outlives this process.
         let folder = tempfile::Builder::new().prefix("postgres-").tempdir().map(TempDir::keep)?;
         let user = ServerUser::of_this_process(&folder)?;
-        // Free now. Only a server with `listen_addresses` uses it as a TCP port.
-        let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        // Only a server with `listen_addresses` uses it as a TCP port.
+        let reserved = Socket::new(Domain::IPV4, Type::STREAM, None)?;
+        reserved.set_reuse_address(true)?;
+        reserved.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into())?;
+        let port = reserved.local_addr()?.as_socket().map_or(0, |address| address.port());
         let configuration = configuration(&folder, port, settings);
         let prepared = create(&folder.join("data"), binaries, user)
             .and_then(|()| fs::write(folder.join("data/postgresql.auto.conf"), configuration))
@@ -165,7 +171,7 @@ impl Server {
         let mut shell = user.run(&mut command).spawn()?;
         let commands = shell.stdin.take();
         let replies = BufReader::new(shell.stdout.take().expect("stdout is piped"));
-        let mut this = Self { folder, user, port, shell, commands, replies };
+        let mut this = Self { folder, user, port, _reserved: reserved, shell, commands, replies };
         this.command("START")?;
         this.wait_until_ready()?;
         Ok(this)
