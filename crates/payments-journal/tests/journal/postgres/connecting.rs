@@ -35,11 +35,19 @@ async fn silent_host_leaves_time_for_the_next() {
     });
     let url = format!("postgres://postgres@127.0.0.1:{silent},127.0.0.1:{}/postgres", server.port());
     PostgresStore::connect(&url).await.unwrap();
-    let began = Instant::now();
-    PostgresStore::connect(&format!("{url}?connect_timeout=1")).await.unwrap();
-    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
     // Each store has two connections, and the second goes to the host that responded.
-    assert_eq!(asked.load(Ordering::SeqCst), 2);
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
+    // On a busy machine one may be late, or the server. With a limit that is not kept, all are late.
+    let mut late = Vec::new();
+    for _ in 0..4 {
+        let began = Instant::now();
+        let connected = PostgresStore::connect(&format!("{url}?connect_timeout=1")).await;
+        if connected.is_ok() && began.elapsed() < Duration::from_secs(4) {
+            return;
+        }
+        late.push((began.elapsed(), connected.err()));
+    }
+    panic!("{late:?}");
 }
 
 const ONE_NAME: &str = "PAYMENTS_TEST_ONE_NAME";
@@ -102,7 +110,9 @@ async fn missing_password_is_refused_and_named() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refusal_is_reported_whatever_other_addresses_do() {
     let Some(server) = server_on_tcp() else { return };
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    // The port of a client: nobody listens there, and no other process can.
+    let client = std::net::TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    let nobody = client.local_addr().unwrap().port();
     for ports in [[server.port(), nobody], [nobody, server.port()]] {
         let [first, second] = ports;
         let url = format!("postgres://stranger@127.0.0.1:{first},127.0.0.1:{second}/postgres");
