@@ -60,8 +60,7 @@ impl Sandbox {
     }
 
     fn end(self) -> Ended {
-        self.running.signal("TERM");
-        self.running.end().exits(0)
+        self.running.end_by("TERM").exits(0)
     }
 }
 
@@ -310,12 +309,12 @@ fn unread_log_blocks_neither_requests_nor_a_signal_and_lost_lines_are_counted() 
         for _ in 0..3000 {
             assert_eq!(service.get("/customer/cus_1").unwrap().0, 200);
         }
-        sandbox.running.signal("TERM");
         if !is_read_at_the_end {
+            sandbox.running.signal("TERM");
             assert_eq!(sandbox.running.wait_without_reading(), Some(0), "it does not end with a full stderr");
             continue;
         }
-        let log = sandbox.running.end().exits(0).stderr;
+        let log = sandbox.running.end_by("TERM").exits(0).stderr;
         let written = log.lines().filter(|line| line.contains("/customer/cus_1")).count();
         // The lines about the shutdown may be lost too.
         let lost: usize = log

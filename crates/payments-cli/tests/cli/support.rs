@@ -165,10 +165,37 @@ impl<L: Line + ?Sized> Line for &L {
 
 /// The command with this line and without settings.
 pub(crate) fn payments(line: impl Line) -> Run {
+    #[cfg(target_os = "linux")]
+    stop_ignoring_signals();
     let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
     command.args(line.words());
     remove_settings(&mut command);
     Run { command, stdin: None, is_typed: false }
+}
+
+/// A command inherits which signals are ignored, and a script starts its jobs in the background, perhaps these tests, with SIGINT
+/// ignored. A signal that this process catches has its default action in a command again.
+#[cfg(target_os = "linux")]
+fn stop_ignoring_signals() {
+    use tokio::runtime::Builder;
+    use tokio::signal::unix::{SignalKind, signal};
+
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
+        let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it has signals");
+        let ignored = u64::from_str_radix(ignored.trim(), 16).expect("a mask");
+        let runtime = Builder::new_current_thread().enable_io().build().expect("a runtime");
+        let _entered = runtime.enter();
+        for kind in
+            [SignalKind::hangup(), SignalKind::interrupt(), SignalKind::quit(), SignalKind::terminate()]
+        {
+            if ignored >> (kind.as_raw_value() - 1) & 1 == 1 {
+                // The process goes on catching it.
+                drop(signal(kind).expect("it can be caught"));
+            }
+        }
+    });
 }
 
 /// The command with this line, the key of the tests, and the service at `base_url`.
@@ -412,8 +439,18 @@ impl Running {
         (self.wait_without_reading(), stdout.join().expect("stdout was read"))
     }
 
-    pub(crate) fn end(mut self) -> Ended {
+    pub(crate) fn end(self) -> Ended {
+        self.end_after(|_| ())
+    }
+
+    /// Ends it with this signal. Its streams are already read then, so what is written last is not lost on a busy machine.
+    pub(crate) fn end_by(self, signal: &str) -> Ended {
+        self.end_after(|running| running.signal(signal))
+    }
+
+    fn end_after(mut self, stop: impl Fn(&Self)) -> Ended {
         let (stdout, stderr) = (read(self.0.stdout.take()), read(self.0.stderr.take()));
+        stop(&self);
         let code = self.0.wait().expect("the command ends").code();
         let [stdout, stderr] = [stdout, stderr].map(|stream| stream.join().expect("it was read"));
         Ended { code, stdout, stderr }
