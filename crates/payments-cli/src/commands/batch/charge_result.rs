@@ -61,7 +61,7 @@ pub(super) mod tests {
         while client.journal().find(&key).await.expect("it is readable").is_none() {
             tokio::task::yield_now().await;
         }
-        // One that never ends stays in progress.
+        // One that never ends stays in progress. In paused time, this ends only when nothing else can happen.
         let _ = tokio::time::timeout(std::time::Duration::from_millis(100), first).await;
         charge(&client).await
     }

@@ -295,7 +295,7 @@ mod tests {
         Place::Ended { outcome: Some(Rejected), status: Some(status), is_earlier }
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn every_result_has_one_place() {
         let answer = |status, body| ScriptedTransport::new().respond_json(status, body);
         let lost = || ScriptedTransport::new().fail(TransportError::unknown(TransportErrorKind::Closed));

@@ -162,7 +162,7 @@ mod tests {
         StopRules::default().decide(charged, &mut throttle, ticket, now)
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn every_result_has_one_consequence_d54() {
         use RowGoesOn::{AskAgain, Count, TryAgain};
         use TransportErrorKind::{Closed, Configuration, Connect};

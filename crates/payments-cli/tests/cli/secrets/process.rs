@@ -39,7 +39,8 @@ fn seen(canaries: &Canaries, shape: &str, payment: fn(&Canaries) -> String) -> V
     let mut seen = vec![("its arguments", fs::read(proc.join("cmdline")).unwrap())];
     seen.push(("its environment", fs::read(proc.join("environ")).unwrap()));
     for thread in fs::read_dir(proc.join("task")).unwrap() {
-        seen[0].1.extend(fs::read(thread.unwrap().path().join("comm")).unwrap());
+        // A thread can end at any time.
+        seen[0].1.extend(fs::read(thread.unwrap().path().join("comm")).unwrap_or_default());
     }
     let open = fs::read_dir(proc.join("fd")).unwrap().map(|file| fs::read_link(file.unwrap().path()));
     let open = open.flatten().map(|path| path.into_os_string().into_string().unwrap());
