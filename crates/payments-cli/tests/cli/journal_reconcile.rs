@@ -782,7 +782,7 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     workspace.write("found.csv", "yesterday's");
     has(
         workspace.reconcile(nothing, &format!("--out {out}")).refusal(),
-        ["the file of --out", "exists", "remove it, or name another"],
+        ["the file of --out", "exists", "different now, remove it, or name another; else resolve from it"],
     );
     assert_eq!(workspace.read("found.csv"), "yesterday's");
     fs::remove_file(&out).unwrap();

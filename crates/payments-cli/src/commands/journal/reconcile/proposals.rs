@@ -149,7 +149,7 @@ impl NewFile<'_> {
     fn exists(&self) -> Failure {
         self.refused(
             "exists, and has what the journal does not know",
-            "resolve from it, remove it, or name another",
+            "if the report or the options are different now, remove it, or name another; else resolve from it",
         )
     }
 
