@@ -78,10 +78,11 @@ pub(crate) enum DateOrder {
     Mdy,
 }
 
-/// `id=Txn` as the field and the heading.
+/// `id=Txn` as the field and the heading. An empty one says that no column is a status.
 fn column(text: &str) -> Result<(String, String), String> {
-    let pair =
-        text.split_once('=').filter(|(name, heading)| FIELDS.contains(name) && !heading.trim().is_empty());
+    let pair = text
+        .split_once('=')
+        .filter(|(name, heading)| FIELDS.contains(name) && (*name == "status" || !heading.trim().is_empty()));
     let pair = pair.map(|(name, heading)| (name.to_owned(), heading.to_owned()));
     pair.ok_or_else(|| format!("must be NAME=HEADING, and the name one of {}", FIELDS.join(", ")))
 }

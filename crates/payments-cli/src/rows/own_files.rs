@@ -19,9 +19,13 @@ pub(crate) fn is_own(headings: &[String]) -> bool {
     is_of_reconcile || (!has("Key") && (has("key") || headings.iter().any(|it| is_only_of_an_export(it))))
 }
 
+/// What the file of `reconcile --out` has after [`PROPOSALS`]: the text of the report, for a person.
+pub(crate) const COMPARED_BY: [&str; 1] = ["ReportRow"];
+
 /// Whether a file with these headings is of `reconcile --out` or `--rest`, and nobody has changed its columns.
 pub(crate) fn is_of_reconcile(headings: &[String]) -> bool {
-    headings == PROPOSALS || headings.iter().eq(PROPOSALS.iter().chain(&SEARCHED_BY))
+    // Older ones of `--out` have no more.
+    [&[][..], &COMPARED_BY, &SEARCHED_BY].iter().any(|more| headings.iter().eq(PROPOSALS.iter().chain(*more)))
 }
 
 /// Whether a separator in the note of a row of `reconcile` has moved what is behind it: the address of the service is not in its
@@ -56,6 +60,7 @@ mod tests {
             &*PROPOSALS.join(","),
             &PROPOSALS[..6].join(","),
             &[&PROPOSALS[..], &SEARCHED_BY].concat().join(","),
+            &[&PROPOSALS[..], &COMPARED_BY].concat().join(","),
             &intent::names().join(","),
             &intent::names().join(",").to_ascii_uppercase(),
             "line,key,outcome,amount,reference,transaction_id,http_status,kind,message",

@@ -121,9 +121,11 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     assert_eq!(
         workspace.read("found.csv"),
         format!(
-            "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt\n\
-             '@invoice-21,1,2,{first},processed,\"{name}, line 2\",{service},{}\n\
-             invoice-22,1,2,{second},rejected,\"{name}, line 3\",{service},{}\n",
+            "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt,ReportRow\n\
+             '@invoice-21,1,2,{first},processed,\"{name}, line 2\",{service},{},\
+             Transaction ID: {first}; Amount: 10.50; Reference: @invoice-21; Date: {time}; Status: Settled\n\
+             invoice-22,1,2,{second},rejected,\"{name}, line 3\",{service},{},\
+             Transaction ID: {second}; Amount: 99.00; Reference: invoice-22; Date: {time}; Status: FAILED\n",
             begun[0], begun[1]
         )
     );
@@ -789,7 +791,7 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     // A program gives the file to `resolve` whatever was found.
     let ended = workspace.reconcile(nothing, &format!("--out {out}")).exits(5);
     assert_eq!(ended.json()["out"], *out);
-    let headings = "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt\n";
+    let headings = "Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt,ReportRow\n";
     assert_eq!(workspace.read("found.csv"), headings);
     workspace.journals(format!("resolve --by ada --from {out}")).exits(0);
     // It is no next step for a person, and no obstacle to the right report.
@@ -853,4 +855,143 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     let full = workspace.run(format!("journal reconcile {path} {both}")).with_file_limit(8).end();
     full.refused("could not be written completely");
     assert_eq!(exist(), [false, false]);
+}
+
+/// Nobody paid twice, and a person must know what was recorded and how to correct it.
+#[test]
+fn declined_row_of_a_processed_key_says_how_to_correct_it() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    workspace.journals(format!("resolve invoice-21 --processed {id}")).exits(0);
+    let other = workspace.token("tok_approved", "invoice-22", "7.25").paid_id();
+    let time = now();
+    let report = format!(
+        "Transaction ID,Amount,Reference,Date,Status\n{id},10.50,invoice-21,{time},Declined\n\
+         {other},7.25,invoice-22,{time},Declined\n"
+    );
+    let options = "--charged-status settled --declined-status declined --output text";
+    let text = workspace.reconcile(&report, options).exits(8).stdout;
+    let correct = format!("resolve invoice-21 --rejected={id} --note TEXT --replace {id}");
+    has(
+        &text,
+        [
+            "RECORDED AS PAID, AND DECLINED IN THE REPORT: 2 cases\n",
+            "invoice-21  10.50  the journal says resolved as processed\n",
+            &format!("payments journal {correct}\n"),
+            "invoice-22  7.25  the journal says processed\n",
+        ],
+    );
+    assert!(!text.contains("NOBODY EXPLAINS") && !text.contains("paid twice"), "{text}");
+    assert!(!text.contains("resolve invoice-22"), "{text}");
+    workspace.journals(correct.replace("TEXT", "declined")).exits(0);
+    let text = workspace.reconcile(&report, options).exits(8).stdout;
+    has(&text, ["RECORDED AS PAID, AND DECLINED IN THE REPORT: 1 case\n"]);
+    // What was resolved as not processed, and is in the report, stays an alarm.
+    workspace.lost("invoice-23", "3.00");
+    workspace.journals("resolve invoice-23 --not-processed --note none").exits(0);
+    let charged =
+        format!("{report}txn_3,3.00,invoice-23,{time},Settled\n{other},7.25,invoice-22,{time},Settled\n");
+    let text = workspace.reconcile(charged, options).exits(8).stdout;
+    has(
+        &text,
+        ["MONEY THAT NOBODY EXPLAINS: ", "invoice-23  3.00  the journal says resolved as not processed\n"],
+    );
+}
+
+/// A person compares it before it is recorded. A note would be in the journal for ever.
+#[test]
+fn found_rows_have_the_text_of_the_report() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let time = now();
+    let report = format!(
+        "Transaction ID;Amount;Reference;Date;Zustand;Card\n{id};10,50;invoice-21;{time};abgelehnt;4111111111111111\n"
+    );
+    let out = workspace.path("found.csv");
+    workspace.reconcile(report, &format!("--out {out} --column last-four=Card")).exits(0);
+    let written = workspace.read("found.csv");
+    let row = format!(
+        "Transaction ID: {id}; Amount: 10,50; Reference: invoice-21; Date: {time}; Zustand: abgelehnt; Card: ************1111"
+    );
+    assert!(
+        written.starts_with("Key,Attempt,Revision,TransactionId,Verdict,Note,Service,BegunAt,ReportRow\n")
+    );
+    has(&written, [format!(",\"{row}\"\n")]);
+    workspace.journals(format!("resolve --from {out}")).exits(0);
+    assert_eq!(workspace.shown("invoice-21", "note"), format!("{}, line 2", workspace.path("report.csv")));
+}
+
+/// Else a declined row of such a report is recorded as paid, and nothing fails.
+#[test]
+fn column_that_may_be_a_status_is_asked_about() {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    let time = now();
+    let report = |heading: &str, own: &str, others: &[&str]| {
+        let others =
+            (0..).zip(others).map(|(number, word)| format!("t{number};1,00;other-{number};{time};{word}\n"));
+        format!(
+            "Id;Amount;Reference;Date;{heading}\n{id};10,50;invoice-21;{time};{own}\n{}",
+            others.collect::<String>()
+        )
+    };
+    for (heading, own, others) in [
+        ("Zustand", "abgelehnt", &["gebucht", "gebucht"][..]),
+        ("Buchung", "Abgelehnt", &["gebucht"]),
+        ("Ergebnis", "nein", &["ja", "ja"]),
+        ("Situation", "refusé", &["payé", "en attente"]),
+        ("Code", "05", &["00", "00", "00"]),
+        ("Bezahlt", "offen", &["erledigt", "erledigt"]),
+        ("Paid", "offen", &["erledigt", "erledigt"]),
+        ("Ok", "0", &["1"]),
+        ("Ablehnungsgrund", "Karte gesperrt", &["", ""]),
+    ] {
+        let report = report(heading, own, others);
+        let status = format!("--column status={heading} --charged-status WORD,… --declined-status WORD,…");
+        let refused = format!("which words of the column {heading} mean that the money moved?");
+        workspace.refused(&report, "", &[&refused, &format!("{own} (1)"), &status, "--column status="]);
+        // A person has looked.
+        assert_eq!(found(&workspace.reconcile(&report, "--column status=")).len(), 1, "{heading}");
+        let named = format!("--column status={heading} --charged-status xyz --declined-status '{own}'");
+        let document = workspace.reconcile(&report, &named).json();
+        assert_eq!(document["proposals"][0]["verdict"], "rejected", "{heading} {document}");
+    }
+    for (heading, own, others) in [
+        ("Zustand", "gebucht", &["gebucht"][..]),
+        ("Currency", "EUR", &["USD", "EUR"]),
+        ("W", "EUR", &["CHF", "EUR"]),
+        ("Scheme", "Visa", &["Mastercard", "Visa"]),
+        ("Stadt", "Bonn", &["Ulm", "Ulm"]),
+        ("Customer Name", "Ada", &["Bob", "Bob"]),
+        ("Kunde", "a", &["b", "c", "d", "e", "f", "g"]),
+        ("X", "a", &["b", "c", "d", "e", "f", "g"]),
+        ("Valuta", "2026-11-01", &["2026-11-02", "2026-11-02"]),
+        ("Net", "10,20", &["0,70", "0,70"]),
+        ("Batch", "B-1077", &["B-1078", "B-1079"]),
+        ("Approved", "yes", &["no", "no"]),
+        ("Disputed", "no", &["yes", "no"]),
+        ("Remark", "gift", &["", ""]),
+    ] {
+        let ended = workspace.reconcile(report(heading, own, others), "");
+        assert_eq!(found(&ended).len(), 1, "{heading} {ended:?}");
+    }
+    // A column of that kind is no way around the words of a known status.
+    workspace.refused(report("Status", "Paid", &["Paid"]), "--column status=", &["a status with the words"]);
+    workspace.refused(
+        report("Status", "Paid", &[]).replace("Status", "Zustand"),
+        "--column status= --charged-status Paid",
+        &["no column that is known to be the status"],
+    );
+    // Where other headings are asked for, so is this one.
+    for (header, is_named) in [
+        ("Nummer;Amount;Reference;Date;Zustand", true),
+        ("Id;Amount;Gross;Reference;Date;Zustand", true),
+        ("Nummer;Amount;Reference;Date", false),
+    ] {
+        let refused = workspace.reconcile(format!("{header}\n"), "").refusal();
+        assert_eq!(refused.contains("--column status=HEADING"), is_named, "{refused}");
+    }
+    // It is read before what was found.
+    let text = workspace.reconcile(report("Zustand", "gebucht", &[]), "--output text").exits(0).stdout;
+    assert!(text.starts_with("NO STATUS, so every row counts as charged\n"), "{text}");
 }

@@ -4,10 +4,12 @@ pub(super) mod cells;
 mod document;
 mod processor_report;
 mod proposals;
+mod unread_column;
 
+use std::collections::HashMap;
 use std::time::SystemTime;
 
-use payments_journal::ReconcileOptions;
+use payments_journal::{ReconcileOptions, StateName};
 
 use self::document::Document;
 use self::processor_report::{Again, ProcessorReport};
@@ -65,8 +67,14 @@ pub(super) async fn run(
         let how = "name it with --service, or with --base-url and --merchant";
         if error.is_refused() { failure.hint(how.to_owned()) } else { failure }
     })?;
+    let mut resolved = HashMap::new();
+    let unexplained = found.unexplained.iter().flat_map(|case| &case.attempts);
+    for attempt in unexplained.filter(|attempt| attempt.state == StateName::Resolved) {
+        let intent = journal.find(&attempt.key).await.map_err(|error| Failure::of_store(&error))?;
+        resolved.extend(intent.map(|intent| (attempt.key.clone(), intent)));
+    }
     let written = proposals::write(&found, &report, &journal, place, asked).await?;
-    let document = Document::of(&found, &report, written);
+    let document = Document::of(&found, &report, &resolved, written);
     let written = super::write(READ, output, &document, |style| document.lines(style, &output.commands));
     let is_unexplained =
         !found.unexplained.is_empty() || (asked.journal_is_complete && !found.foreign.is_empty());

@@ -97,6 +97,27 @@ pub(super) fn against_in_column(heading: &str, cell: &str) -> Option<&'static st
     word.or_else(|| (is_success && (is_nothing(cell) || begins_with_no(cell))).then_some("no"))
 }
 
+/// Whether the heading of a column that is not read says that it is no status: its cells are read by [`against_in_column`], or are
+/// about something else.
+pub(super) fn is_of_something_else(heading: &str) -> bool {
+    let (letters, heading) = (letters(heading), heading_words(heading));
+    let has = |names: &[&str]| heading.iter().any(|word| names.contains(&&**word));
+    [&CHECK[..], &SOMETHING_ELSE, &REMARK].into_iter().any(|parts| has_part(&letters, parts))
+        || has_stem_of(&heading, TROUBLE)
+        || has(&POSSIBILITY)
+        || has(&["credit", "debit", "kind", "type"])
+        || heading.iter().any(|word| word.ends_with("able"))
+}
+
+/// Whether the heading of a column says that its cells are a yes or a no about a success.
+pub(super) fn is_success(heading: &str) -> bool {
+    has_stem_of(&heading_words(heading), SUCCESS)
+}
+
+pub(super) fn is_yes_or_no(cell: &str) -> bool {
+    is_nothing(cell) || ["1", "ja", "oui", "s\u{ed}", "t", "true", "y", "yes"].contains(&&*letters(cell))
+}
+
 /// Whether a sentence begins with a no, such as `Not found`.
 pub(super) fn begins_with_no(cell: &str) -> bool {
     words(cell).next().is_some_and(|word| is_no(&word))
@@ -122,7 +143,7 @@ const POSSIBILITY: [&str; 4] = ["deadline", "policy", "until", "url"];
 const OF_A_SUCCESS: [&str; 7] = ["at", "by", "code", "date", "id", "out", "paidout"];
 
 /// The words of a heading: they end at signs, at white space, and before a capital letter as in `FailureMessage` and `TXNRefunded`.
-fn heading_words(heading: &str) -> Vec<String> {
+pub(super) fn heading_words(heading: &str) -> Vec<String> {
     let (mut apart, mut last) = (String::new(), ' ');
     let mut letters = heading.chars().peekable();
     while let Some(letter) = letters.next() {

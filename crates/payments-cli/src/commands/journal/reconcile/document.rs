@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
 use payments_journal::{
-    IntentKey, OfAnotherMerchant, Proposal, ReconciledAttempt, Reconciliation, ReportRow, UndecidedReason,
-    Unexplained,
+    Intent, IntentKey, IntentState, OfAnotherMerchant, Proposal, ReconciledAttempt, Reconciliation,
+    ReportRow, RowStatus, StateName, UndecidedReason, Unexplained, Verdict,
 };
 use payments_model::{Amount, mask};
 use serde::Serialize;
@@ -65,6 +65,9 @@ struct Key<'a> {
     #[serde(serialize_with = "exact")]
     amount: Option<Amount>,
     begun_at: String,
+    /// What a person has said about it.
+    #[serde(skip)]
+    resolved: Option<(&'a Verdict, &'a Intent)>,
 }
 
 #[derive(Serialize)]
@@ -92,6 +95,9 @@ struct Charged<'a> {
     rows: Vec<ShownRow<'a>>,
     /// Whether it is in the file of `--out`.
     is_proposed: bool,
+    /// Whether it is a processed key whose own row is declined.
+    #[serde(skip)]
+    is_declined: bool,
 }
 
 /// A row of the report; of several with one id, the first.
@@ -134,7 +140,14 @@ impl<'a> Key<'a> {
             state: attempt.state.as_str(),
             amount: attempt.request.amount,
             begun_at: timestamp(attempt.begun_at),
+            resolved: None,
         }
+    }
+
+    /// What the journal says, with the verdict of a person.
+    fn recorded(&self) -> String {
+        let verdict = self.resolved.map(|(verdict, _)| format!(" as {}", in_words(verdict)));
+        format!("{}{}", self.state.replace('_', " "), verdict.unwrap_or_default())
     }
 
     fn shown(&self) -> String {
@@ -159,7 +172,13 @@ impl ShownRow<'_> {
 }
 
 impl<'a> Document<'a> {
-    pub(super) fn of(found: &'a Reconciliation, report: &'a ProcessorReport, written: Written) -> Self {
+    /// With the intents of what nobody explains that a person has resolved.
+    pub(super) fn of(
+        found: &'a Reconciliation,
+        report: &'a ProcessorReport,
+        resolved: &'a HashMap<IntentKey, Intent>,
+        written: Written,
+    ) -> Self {
         let by_line: HashMap<u64, &ReportRow> = report.rows.iter().map(|row| (row.line, row)).collect();
         let row = |lines: &[u64]| {
             let first = lines.first().and_then(|line| by_line.get(line));
@@ -180,10 +199,26 @@ impl<'a> Document<'a> {
             verdict: in_words(verdict),
             row: row(lines),
         };
+        let verdict = |key: &IntentKey| match resolved.get(key) {
+            Some(intent) => match &intent.state {
+                IntentState::Resolved { resolution, .. } => Some((&resolution.verdict, intent)),
+                _ => None,
+            },
+            None => None,
+        };
+        let is_declined = |line: &u64| by_line.get(line).is_some_and(|row| row.status == RowStatus::Declined);
+        let is_processed = |attempt: &ReconciledAttempt| {
+            attempt.state == StateName::Processed
+                || matches!(verdict(&attempt.key), Some((Verdict::Processed(_), _)))
+        };
         let charged = |Unexplained { attempts, rows, proposal, .. }: &'a Unexplained| Charged {
-            keys: attempts.iter().map(Key::of).collect(),
+            keys: attempts
+                .iter()
+                .map(|attempt| Key { resolved: verdict(&attempt.key), ..Key::of(attempt) })
+                .collect(),
             rows: rows.iter().map(|lines| row(lines)).collect(),
             is_proposed: proposal.is_some(),
+            is_declined: rows.iter().flatten().all(is_declined) && attempts.iter().all(is_processed),
         };
         let newest = report.rows.iter().filter_map(|row| row.time.value()).map(|time| time.latest).max();
         let is_too_old = |at| newest.is_some_and(|newest| newest < at);
@@ -236,6 +271,13 @@ impl<'a> Document<'a> {
 
     pub(super) fn lines(&self, style: Style, commands: &PrintedCommands) -> String {
         let mut text = Sections { text: String::new(), style };
+        text.write(
+            Tone::Warning,
+            "NO STATUS, so every row counts as charged",
+            (!self.unread.is_empty()).then(|| format!("not read: {}", self.unread.join(", "))).into_iter(),
+            "does one of these say what became of a payment? name it: --column status=HEADING",
+        );
+        let first = text.text.len();
         let keys = |count: usize| counted(count as u64, "key");
         let rows = |count: usize| counted(count as u64, "row");
         let proposals = self.proposals.iter();
@@ -253,24 +295,7 @@ impl<'a> Document<'a> {
             self.missing.iter().map(Key::shown),
             "that is no proof: ask the service before you resolve them",
         );
-        // Without as many rows that agree, a wrong column is more likely than as many wrong charges.
-        let wrong: usize = self.unexplained.iter().flat_map(|it| &it.rows).map(|row| row.lines.len()).sum();
-        let of_no_key = self.foreign.len() + self.doubtful.len() + self.unreadable.len();
-        let agreeing = self.rows.saturating_sub((wrong + of_no_key + self.other_merchants.len()) as u64);
-        let is_amount_wrong = self.unexplained.len() > 1
-            && self.unexplained.iter().all(Charged::has_another_amount)
-            && agreeing < wrong as u64;
-        let undo = if is_amount_wrong {
-            "every row has another amount than its key: is it after a fee, or in cents? --column amount=HEADING names another"
-        } else {
-            "somebody may have paid twice, or for nothing: undo what is wrong"
-        };
-        text.write(
-            Tone::Error,
-            &format!("MONEY THAT NOBODY EXPLAINS: {}", counted(self.unexplained.len() as u64, "case")),
-            self.unexplained.iter().flat_map(Charged::lines),
-            undo,
-        );
+        self.write_unexplained(&mut text, commands);
         text.write(
             Tone::Warning,
             &format!("MAY BE A CHARGE THAT NOBODY EXPLAINS: {}", rows(self.doubtful.len())),
@@ -309,24 +334,55 @@ impl<'a> Document<'a> {
             columns.chain(others),
             "",
         );
-        if text.text.is_empty() {
+        if text.text.len() == first {
+            if first > 0 {
+                text.text.push('\n');
+            }
             text.text.push_str(match self.rows {
                 0 => "nothing is unknown; the report has no rows, as after a failed export\n",
                 _ => "nothing is unknown, and every charge is explained\n",
             });
         }
-        text.write(
-            Tone::Dim,
-            "NO STATUS, so every row counts as charged",
-            (!self.unread.is_empty()).then(|| format!("not read: {}", self.unread.join(", "))).into_iter(),
-            "does one of these say what became of a payment? name it: --column status=HEADING",
-        );
         let mut text = text.text;
         let next_step = self.next_step(commands);
         if !next_step.is_empty() {
             text.push('\n');
         }
         text + &next_step
+    }
+
+    fn write_unexplained(&self, text: &mut Sections, commands: &PrintedCommands) {
+        // Without as many rows that agree, a wrong column is more likely than as many wrong charges.
+        let (declined, unexplained): (Vec<_>, Vec<_>) =
+            self.unexplained.iter().partition(|case| case.is_declined);
+        let cases = |cases: &[_]| counted(cases.len() as u64, "case");
+        let wrong: usize = unexplained.iter().flat_map(|it| &it.rows).map(|row| row.lines.len()).sum();
+        let of_no_key = self.foreign.len() + self.doubtful.len() + self.unreadable.len();
+        let agreeing = self.rows.saturating_sub((wrong + of_no_key + self.other_merchants.len()) as u64);
+        let is_amount_wrong = unexplained.len() > 1
+            && unexplained.iter().all(|case| case.has_another_amount())
+            && agreeing < wrong as u64;
+        let undo = if is_amount_wrong {
+            "every row has another amount than its key: is it after a fee, or in cents? --column amount=HEADING names another"
+        } else {
+            "somebody may have paid twice, or for nothing: undo what is wrong"
+        };
+        text.write(
+            Tone::Error,
+            &format!("MONEY THAT NOBODY EXPLAINS: {}", cases(&unexplained)),
+            unexplained.iter().flat_map(|case| case.lines()),
+            undo,
+        );
+        let service = self.service_options(commands);
+        text.write(
+            Tone::Error,
+            &format!("RECORDED AS PAID, AND DECLINED IN THE REPORT: {}", cases(&declined)),
+            declined.iter().flat_map(|case| {
+                let correction = case.correction(commands, &service).map(|command| format!("  {command}"));
+                case.lines().into_iter().chain(correction)
+            }),
+            "nobody has paid if the report is right: look at its row, and correct the journal or ask the processor",
+        );
     }
 
     fn unnamed_lines(&self) -> impl Iterator<Item = String> {
@@ -337,6 +393,11 @@ impl<'a> Document<'a> {
             format!("no row has the {words} {}, which an option names", self.missing_statuses.join(", "))
         });
         shown.into_iter().chain(missing)
+    }
+
+    fn service_options(&self, commands: &PrintedCommands) -> String {
+        self.service
+            .map_or_else(|| commands.service_options(), |service| commands.options_of_service(service))
     }
 
     fn next_step(&self, commands: &PrintedCommands) -> String {
@@ -375,9 +436,7 @@ impl<'a> Document<'a> {
         };
         let from: Vec<_> = files.iter().map(|name| format!(" --from {}", shell_word(name))).collect();
         let (resolve, by) = (commands.journal(&format!("resolve{}", from.concat())), by_option());
-        let service = self
-            .service
-            .map_or_else(|| commands.service_options(), |service| commands.options_of_service(service));
+        let service = self.service_options(commands);
         let _ = writeln!(text, "{what}, then:\n  {resolve}{service}{by}");
         text
     }
@@ -424,11 +483,25 @@ impl Charged<'_> {
         self.rows.iter().all(|row| self.keys.iter().all(|key| key.amount != row.amount))
     }
 
+    /// The command that records the declined row instead of what a person has said. What the service has said stays.
+    fn correction(&self, commands: &PrintedCommands, service: &str) -> Option<String> {
+        let (Verdict::Processed(said), intent) = self.keys.first()?.resolved? else { return None };
+        let row = self.rows.first()?.transaction_id.as_deref()?;
+        let [row, said] = [row, said.as_str()].map(shell_word);
+        let attempt = if intent.attempts > 1 {
+            format!(" --attempt {}", self.keys.first()?.attempt)
+        } else {
+            String::new()
+        };
+        let options =
+            format!(" --rejected={row} --note TEXT --replace {said}{attempt}{service}{}", by_option());
+        Some(for_terminal(&commands.about_key("resolve", &intent.key, &options)))
+    }
+
     /// What the journal says, then the rows that show a charge.
     fn lines(&self) -> Vec<String> {
         let keys = self.keys.iter();
-        let keys =
-            keys.map(|key| format!("{}  the journal says {}", key.shown(), key.state.replace('_', " ")));
+        let keys = keys.map(|key| format!("{}  the journal says {}", key.shown(), key.recorded()));
         keys.chain(self.rows.iter().map(|row| format!("  {}", row.shown()))).collect()
     }
 }

@@ -7,6 +7,7 @@ use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_na
 use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
+use super::unread_column::UnreadColumn;
 use crate::args::TypedOption;
 use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
 use crate::commands::journal::status_words::{self, StatusWords};
@@ -34,6 +35,8 @@ pub(super) struct ProcessorReport {
     pub(super) unread: Vec<String>,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
+    /// The text of each line, if `--out` was given.
+    pub(super) texts: BTreeMap<u64, String>,
     /// Why a row cannot be read, by line.
     pub(super) unreadable: BTreeMap<u64, String>,
     /// The columns with cells that cannot be read, by what they show of a payment.
@@ -88,15 +91,13 @@ impl ProcessorReport {
             table.map_err(|problem| Role::Report.refused(&format!(": the header {}", problem.rule)))?;
         let (columns, mut unclear) = columns(&table, &asked.columns, words);
         if !unclear.is_empty() {
-            unclear.add_status(&mut table, columns[STATUS], words);
+            unclear.add_status(&mut table, &columns, words);
             return Err(unclear.refused(table.headings(), again));
         }
         let mut this = Self { name: file.name.clone(), ..Self::default() };
-        if columns[STATUS].is_none() {
-            let unread = (0..table.headings().len()).filter(|index| !columns.contains(&Some(*index)));
-            let unread = unread.map(|index| printable_field_name(&table.headings()[index]).to_string());
-            this.unread = unread.collect();
-        }
+        let mut unread =
+            if columns[STATUS].is_none() { unread_columns(&table, &columns) } else { Vec::new() };
+        this.unread = unread.iter().map(|column| shown_heading(&table, column)).collect();
         let (mut seen_words, mut times) = (BTreeMap::<String, u64>::new(), Vec::new());
         while let Some(read) = table.next() {
             let line = table.line();
@@ -115,6 +116,12 @@ impl ProcessorReport {
                 this.unreadable.insert(line, format!("the row {}", problem.rule));
                 row.status = RowStatus::Unreadable;
             } else {
+                for column in &mut unread {
+                    column.add(table.cell(column.index).unwrap_or_default());
+                }
+                if asked.out.is_some() {
+                    this.texts.insert(line, text_of(&table));
+                }
                 if let Some(word) = word {
                     *seen_words.entry(word.clone()).or_default() += 1;
                     this.statuses.insert(line, word);
@@ -154,6 +161,9 @@ impl ProcessorReport {
             let command = again.with(&[words.wanted()]);
             let what_helps = format!("{what_helps}: {command}");
             return Err(Role::Report.refused_until(&why, &what_helps));
+        }
+        if !asked.columns.iter().any(|(field, _)| field == "status") {
+            refuse_unread_status(&table, &unread, words, again)?;
         }
         let (missing, has_no_charged) = words.missing_in(&seen_words);
         let unnamed = seen_words.into_iter().filter(|(word, _)| words.is_unclear(word));
@@ -206,6 +216,54 @@ fn cell(table: &Table<'_>, index: usize) -> ReportCell<String> {
         Ok(text) if check_no_spreadsheet_value(text).is_ok() => ReportCell::Read(text.to_owned()),
         Ok(_) | Err(_) => ReportCell::Unreadable,
     }
+}
+
+fn unread_columns(table: &Table<'_>, columns: &[Option<usize>; 6]) -> Vec<UnreadColumn> {
+    let headings = table.headings().iter().enumerate();
+    let others = headings.filter(|(index, _)| !columns.contains(&Some(*index)));
+    others.map(|(index, heading)| UnreadColumn::new(index, heading)).collect()
+}
+
+fn shown_heading(table: &Table<'_>, column: &UnreadColumn) -> String {
+    printable_field_name(&table.headings()[column.index]).to_string()
+}
+
+/// Refuses a report with a column that may be a status that nobody has named: its declined rows would count as charged.
+fn refuse_unread_status(
+    table: &Table<'_>,
+    unread: &[UnreadColumn],
+    words: StatusWords<'_>,
+    again: &Again<'_>,
+) -> Result<(), Failure> {
+    let found = unread.iter().filter_map(|column| Some((column, column.status_words()?)));
+    let found: Vec<_> = found.map(|(column, seen)| (column, shown_heading(table, column), seen)).collect();
+    let heading = match &*found {
+        [] => return Ok(()),
+        [(column, ..)] => for_terminal(&mask(table.headings()[column.index].trim(), &[])),
+        _ => "HEADING".to_owned(),
+    };
+    let shown =
+        found.iter().map(|(_, name, seen)| format!("the column {name} may be {}", status_words::shown(seen)));
+    let shown: Vec<_> = shown.collect();
+    let names: Vec<_> = found.iter().map(|(_, name, _)| name.as_str()).collect();
+    let option = format!("--column {}", shell_word(&format!("status={heading}")));
+    let command = again.with(&[option, words.wanted()]);
+    let what_helps = format!(
+        "which words of the column {} mean that the money moved? say it with {command}; only if no column says what became of a \
+         payment, give --column status= instead",
+        names.join(" or ")
+    );
+    Err(Role::Report.refused_until(&format!(": {}", shown.join("; ")), &what_helps))
+}
+
+/// The row as a person compares it with a payment.
+fn text_of(table: &Table<'_>) -> String {
+    let cells = table.headings().iter().enumerate();
+    let cells = cells.filter_map(|(index, heading)| {
+        let cell = table.cell(index).ok().map(str::trim).filter(|cell| !cell.is_empty())?;
+        Some(mask(&format!("{}: {cell}", heading.trim()), &[]).into_owned())
+    });
+    for_terminal(&cells.collect::<Vec<_>>().join("; "))
 }
 
 /// A word of another column that says that the payment of a row was not made or was given back.
@@ -294,6 +352,8 @@ struct Unclear {
     recognized: Vec<String>,
     /// The options that say what is unclear.
     options: Vec<String>,
+    /// Whether a heading that is not asked for may be a status that is not known.
+    may_have_status: bool,
 }
 
 impl Unclear {
@@ -302,8 +362,11 @@ impl Unclear {
     }
 
     /// Adds the words of the status, if nobody has said what they mean. A row that cannot be read has none.
-    fn add_status(&mut self, table: &mut Table<'_>, status: Option<usize>, words: StatusWords<'_>) {
-        let Some(status) = status.filter(|_| !words.has_charged()) else { return };
+    fn add_status(&mut self, table: &mut Table<'_>, columns: &[Option<usize>; 6], words: StatusWords<'_>) {
+        let left = unread_columns(table, columns).len();
+        let is_asked_for = self.options.iter().any(|option| option.contains("status="));
+        self.may_have_status = columns[STATUS].is_none() && !is_asked_for && left > self.options.len();
+        let Some(status) = columns[STATUS].filter(|_| !words.has_charged()) else { return };
         let mut seen = BTreeMap::<String, u64>::new();
         while let Some(read) = table.next() {
             if let (Ok(()), ReportCell::Read(word)) = (read, cell(table, status)) {
@@ -315,7 +378,7 @@ impl Unclear {
     }
 
     fn refused(self, headings: &[String], again: &Again<'_>) -> Failure {
-        let Self { why, recognized, options } = self;
+        let Self { why, recognized, options, may_have_status } = self;
         let headings: Vec<_> =
             headings.iter().map(|heading| printable_field_name(heading).to_string()).collect();
         let recognized =
@@ -323,7 +386,12 @@ impl Unclear {
         let (why, headings) = (why.join("; "), headings.join(", "));
         let why = format!(" has {why}; its headings are {headings}; recognized: {recognized}");
         let command = again.with(&options);
-        Role::Report.refused_until(&why, &format!("say which is which with {command}"))
+        let status = if may_have_status {
+            "; if another one says what became of a payment, with --column status=HEADING too"
+        } else {
+            ""
+        };
+        Role::Report.refused_until(&why, &format!("say which is which with {command}{status}"))
     }
 }
 
@@ -371,6 +439,8 @@ fn columns(
     let later = headings.iter().position(|heading| is_among(LATER_TIMES, heading));
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
+        // An empty one says that no column is a status.
+        let asked = asked.filter(|heading| !heading.trim().is_empty());
         let is_it = |heading: &str| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => match KNOWN.get(number) {

@@ -17,7 +17,7 @@ use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
 use crate::intent::history::{self, in_words};
 use crate::rows::csv_file;
-use crate::rows::own_files::{PROPOSALS, SEARCHED_BY};
+use crate::rows::own_files::{COMPARED_BY, PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;
 
 /// The names of the files that were written.
@@ -39,8 +39,8 @@ pub(super) async fn write(
         option: "out",
         path,
         is_done: false,
-        headings: PROPOSALS.to_vec(),
-        rows: found.all_proposals().map(|it| proposed(it, found, report).to_vec()).collect(),
+        headings: [&PROPOSALS[..], &COMPARED_BY].concat(),
+        rows: found.all_proposals().map(|it| proposed(it, found, report)).collect(),
     });
     let mut rest = asked.rest.as_deref().map(|path| NewFile {
         option: "rest",
@@ -84,11 +84,13 @@ pub(super) fn still_unknown(found: &Reconciliation) -> impl Iterator<Item = &Rec
     undecided.filter(move |attempt| attempt.state == StateName::Unknown && !proposed.contains(&attempt.key))
 }
 
-fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorReport) -> [String; 8] {
+fn proposed(proposal: &Proposal, found: &Reconciliation, report: &ProcessorReport) -> Vec<String> {
     let name = report.name.as_deref().unwrap_or("the report");
     let note = format!("{name}, {}", lines_of(&proposal.lines));
     let id = proposal.verdict.transaction_id().map_or("", TransactionId::as_str).to_owned();
-    cells(&proposal.attempt, found, [id, in_words(&proposal.verdict), note])
+    let rows = proposal.lines.iter().filter_map(|line| report.texts.get(line).cloned()).collect::<Vec<_>>();
+    let own = cells(&proposal.attempt, found, [id, in_words(&proposal.verdict), note]);
+    own.into_iter().chain([rows.join(" | ")]).collect()
 }
 
 /// A person fills in the verdict, the id and the note.

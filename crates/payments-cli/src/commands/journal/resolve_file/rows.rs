@@ -12,7 +12,9 @@ use super::super::resolution::{TypedVerdict, is_written_as};
 use super::super::status_words;
 use crate::failure::Problem;
 use crate::intent::{self, exported_transaction};
-use crate::rows::own_files::{PROPOSALS, SEARCHED_BY, is_of_reconcile, is_only_of_an_export, plain};
+use crate::rows::own_files::{
+    COMPARED_BY, PROPOSALS, SEARCHED_BY, is_of_reconcile, is_only_of_an_export, plain,
+};
 use crate::rows::{Problems, RowFile, Table};
 
 /// Where a row is.
@@ -234,8 +236,10 @@ impl Columns {
         let amount = headings.iter().position(|heading| are_ours && plain(heading) == "amount");
         let amount = amount.map(|index| ("amount", index));
         let is_member = |heading: &str| is_in(&intent::names(), heading);
-        let is_ours =
-            |heading: &str| is_in(&PROPOSALS, heading) || (are_ours && is_in(&SEARCHED_BY, heading));
+        let is_ours = |heading: &str| {
+            is_in(&PROPOSALS, heading)
+                || (are_ours && (is_in(&SEARCHED_BY, heading) || is_in(&COMPARED_BY, heading)))
+        };
         let foreign =
             table.columns(|heading| !(if is_exported { is_member(heading) } else { is_ours(heading) }));
         let [key, id, note] = required;
