@@ -224,8 +224,8 @@ impl Journal {
     /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
     /// that was rejected before this may have been sent once more by an explicit call: the next call
     /// [after its rejection](crate::JournaledClient::after_rejection), its [reopening](Self::reopen), or
-    /// another [resolution](Self::resolve) by which it moved no money, sends nothing and makes it unknown too. A key that is rejected
-    /// later is one as any other.
+    /// another [resolution](Self::resolve) by which it moved no money, sends nothing and makes it unknown too. So does each key that
+    /// is rejected when this is called again; one that is rejected later is one as any other.
     ///
     /// It may be called again with further keys, also while nothing is refused. `by` is the person who says so; the journal keeps
     /// it, also in the [history](Intent::history) of each key that became unknown.

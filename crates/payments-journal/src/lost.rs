@@ -119,6 +119,8 @@ impl Merge<'_> {
             revision: lost.revision.max(found.revision),
             events: self.events(),
             dropped_events: lost.dropped_events.max(found.dropped_events),
+            // Other attempts may be lost too.
+            lost_since: [lost.lost_since, found.lost_since].into_iter().flatten().min(),
             ..newest.clone()
         }
     }

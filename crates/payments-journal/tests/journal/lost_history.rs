@@ -382,12 +382,12 @@ proptest! {
         let begin = if begun.is_some() { Begin::AfterRejection } else { Begin::First };
         let begun = begin_as(begin, "n").decide(begun.as_ref()).ok();
         let Some(begun) = begun else { return Ok(()) };
-        let restored = if is_named {
-            let named = Change::lost(key(), at(4), owner(), "ada", at(6));
-            named.decide(copy.as_ref()).ok().or(copy)
+        let accepted = if is_named {
+            Change::lost(key(), at(4), owner(), "ada", at(6))
         } else {
-            copy
+            Change::may_lack(key(), at(4), at(6))
         };
+        let restored = accepted.decide(copy.as_ref()).ok().or(copy);
         let found = steps(restored, &since, "since");
         let (ending, _) = endings()[ending].clone();
         let written = end(&begun, ending.clone()).decide(found.as_ref()).ok();
@@ -396,6 +396,7 @@ proptest! {
         let may_begin = |row: &Intent, begin| begin_as(begin, "again").decide(Some(row)).is_ok();
         if let Some(written) = &written {
             prop_assert_eq!(notes(Some(written)), all);
+            prop_assert_eq!(written.lost_since, found.as_ref().and_then(|found| found.lost_since));
             prop_assert!(written.revision > found.as_ref().map_or(0, |found| found.revision));
             let history = written.history();
             let attempts = history.iter().filter_map(|event| match event {
