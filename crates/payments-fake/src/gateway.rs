@@ -123,7 +123,7 @@ impl FakeGateway {
 
     /// Removes everything: the records of every tenant, faults, recorded requests, and late effects that were not delivered.
     /// Keys, choices and gates stay. The sequence of identifiers continues, so new records have new identifiers. A request
-    /// that a delay holds has no effect when its pause ends.
+    /// that a gate or a delay holds is closed without an effect when it goes on.
     pub fn reset(&self) {
         self.reset_to(&Fixtures::default());
     }

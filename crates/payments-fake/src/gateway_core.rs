@@ -148,8 +148,9 @@ impl GatewayCore {
         let mut given_up = pin!(given_up);
         let received = self.receive(request);
         let operation = received.0.operation;
+        let epoch = self.state().epoch;
         let gates = self.pass_gates(operation, Phase::BeforeCommit);
-        if before(given_up.as_mut(), gates).await.is_none() {
+        if before(given_up.as_mut(), gates).await.is_none() || self.state().epoch != epoch {
             return (Reply::Closed, None);
         }
         let (reply, record) = match self.process(self.settings.now(), received) {

@@ -187,6 +187,14 @@ fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     gateway.ledger().assert_nothing_charged();
     assert!(matches!(block_on(after_reset).0, Reply::Response(_)));
     assert_eq!(gateway.ledger().entries().len(), 1);
+
+    let gate = gateway.gate(OperationName::TokenTransaction);
+    let mut at_the_gate = Box::pin(core.respond(token_request("tok_approved"), &clock, pending()));
+    assert!(at_the_gate.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    gateway.reset();
+    drop(gate);
+    assert!(matches!(block_on(at_the_gate).0, Reply::Closed));
+    gateway.ledger().assert_nothing_charged();
 }
 
 #[test]
