@@ -4,7 +4,7 @@
 /// services use for the same fields. Case and punctuation are ignored.
 #[rustfmt::skip]
 pub(crate) fn is_secret_name(name: &str) -> bool {
-    let (mut letters, mut length) = ([0; "primaryaccountnumber".len()], 0);
+    let (mut letters, mut length) = ([0; "cardverificationnumber".len()], 0);
     for letter in name.bytes().filter(u8::is_ascii_alphanumeric) {
         let Some(place) = letters.get_mut(length) else { return false };
         *place = letter.to_ascii_lowercase();
@@ -12,13 +12,18 @@ pub(crate) fn is_secret_name(name: &str) -> bool {
     }
     matches!(
         &letters[..length],
-        b"aba" | b"abanumber" | b"account" | b"accountno" | b"accountnumber" | b"acctno" | b"acctnumber"
-        | b"achaccount" | b"apikey" | b"authorization" | b"bankaccount" | b"bankaccountnumber"
-        | b"cardcode" | b"cardcvc" | b"cardcvv" | b"cardexpiry" | b"cardno" | b"cardnum" | b"cardnumber"
-        | b"cardsecuritycode" | b"ccnumber" | b"creditcard" | b"creditcardnumber" | b"csc" | b"cvc"
-        | b"cvc2" | b"cvv" | b"cvv2" | b"cvvcode" | b"exp" | b"expdate" | b"expiration"
-        | b"expirationdate" | b"expiry" | b"expirydate" | b"iban" | b"pan" | b"primaryaccountnumber"
-        | b"routing" | b"routingno" | b"routingnumber" | b"securitycode" | b"track1" | b"track2"
+        b"aba" | b"abanumber" | b"account" | b"accountno" | b"accountnumber" | b"acctno"
+        | b"acctnumber" | b"achaccount" | b"apikey" | b"authorization" | b"bankaccount"
+        | b"bankaccountnumber" | b"cardcode" | b"cardcvc" | b"cardcvv" | b"cardexp" | b"cardexpdate"
+        | b"cardexpiration" | b"cardexpirationdate" | b"cardexpiry" | b"cardexpirydate" | b"cardno"
+        | b"cardnum" | b"cardnumber" | b"cardsecuritycode" | b"cardverificationcode"
+        | b"cardverificationnumber" | b"cardverificationvalue" | b"ccnumber" | b"creditcard"
+        | b"creditcardnumber" | b"csc" | b"cvc" | b"cvc2" | b"cvn" | b"cvn2" | b"cvv" | b"cvv2"
+        | b"cvvcode" | b"cvvnumber" | b"exp" | b"expdate" | b"expiration" | b"expirationdate"
+        | b"expirationmonth" | b"expirationyear" | b"expiry" | b"expirydate" | b"expirymonth"
+        | b"expiryyear" | b"expmonth" | b"expyear" | b"iban" | b"pan" | b"primaryaccountnumber"
+        | b"routing" | b"routingno" | b"routingnumber" | b"securitycode" | b"track1" | b"track1data"
+        | b"track2" | b"track2data"
     )
 }
 
@@ -39,6 +44,9 @@ mod tests {
             "i.b.a.n",
             "Authorization",
             "api_key",
+            "CardVerificationCode",
+            "card_verification_number",
+            "Exp-Month",
         ] {
             assert!(is_secret_name(name), "{name}");
         }
