@@ -2,6 +2,7 @@
 
 use std::net::IpAddr;
 
+use payments_model::unversioned::is_blank;
 use payments_model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, Payer, Shipping, TokenTransaction,
     TransactionId, TransactionRequest, TransactionType, Void,
@@ -138,7 +139,7 @@ macro_rules! with_options {
 }
 
 fn not_blank() -> impl Strategy<Value = String> {
-    any::<String>().prop_map(|text| if text.trim().is_empty() { format!("{text}x") } else { text })
+    any::<String>().prop_map(|text| if is_blank(&text) { format!("{text}x") } else { text })
 }
 
 /// An id as a caller may write it.
