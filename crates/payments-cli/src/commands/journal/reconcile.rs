@@ -6,7 +6,7 @@ mod processor_report;
 mod proposals;
 mod unread_column;
 
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::time::SystemTime;
 
 use payments_journal::{ReconcileOptions, StateName};
@@ -17,6 +17,7 @@ use super::status_words::StatusWords;
 use super::{CommandError, READ, code_of};
 use crate::args::ClientOptions;
 use crate::args::reconcile::ReconcileArguments;
+use crate::call::admission::find_all;
 use crate::failure::Failure;
 use crate::format::timestamp;
 use crate::output::Output;
@@ -67,12 +68,11 @@ pub(super) async fn run(
         let how = "name it with --service, or with --base-url and --merchant";
         if error.is_refused() { failure.hint(how.to_owned()) } else { failure }
     })?;
-    let mut resolved = HashMap::new();
     let unexplained = found.unexplained.iter().flat_map(|case| &case.attempts);
-    for attempt in unexplained.filter(|attempt| attempt.state == StateName::Resolved) {
-        let intent = journal.find(&attempt.key).await.map_err(|error| Failure::of_store(&error))?;
-        resolved.extend(intent.map(|intent| (attempt.key.clone(), intent)));
-    }
+    let resolved = unexplained.filter(|attempt| attempt.state == StateName::Resolved);
+    let resolved: BTreeSet<_> = resolved.map(|attempt| attempt.key.clone()).collect();
+    let resolved = find_all(&journal, resolved).await.map_err(|error| Failure::of_store(&error))?;
+    let resolved = resolved.into_iter().flatten().map(|intent| (intent.key.clone(), intent)).collect();
     let written = proposals::write(&found, &report, &journal, place, asked).await?;
     let document = Document::of(&found, &report, &resolved, written);
     let written = super::write(READ, output, &document, |style| document.lines(style, &output.commands));

@@ -199,12 +199,11 @@ impl<'a> Document<'a> {
             verdict: in_words(verdict),
             row: row(lines),
         };
-        let verdict = |key: &IntentKey| match resolved.get(key) {
-            Some(intent) => match &intent.state {
+        let verdict = |key: &IntentKey| {
+            resolved.get(key).and_then(|intent| match &intent.state {
                 IntentState::Resolved { resolution, .. } => Some((&resolution.verdict, intent)),
                 _ => None,
-            },
-            None => None,
+            })
         };
         let is_declined = |line: &u64| by_line.get(line).is_some_and(|row| row.status == RowStatus::Declined);
         let is_processed = |attempt: &ReconciledAttempt| {
