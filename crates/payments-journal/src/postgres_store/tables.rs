@@ -158,9 +158,16 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// The key is compared byte by byte, because an index in a language's collation breaks with a new version of the operating
 /// system's library, and then the same key can be inserted twice. `stored_at` is the server's time. `processed_as` is indexed by
 /// hash, because other index types refuse long values, and the outcome of a charge must never be refused. It is the first
-/// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any.
+/// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any. `lost_since` is when
+/// the newest intent was first written that was there when commits were lost: a charge that was in flight may still be added with
+/// its end.
 const CREATE: &str = r#"
-    CREATE TABLE payments_journal.meta (version integer NOT NULL, timeline text, intents oid NOT NULL);
+    CREATE TABLE payments_journal.meta (
+        version integer NOT NULL,
+        timeline text,
+        intents oid NOT NULL,
+        lost_since timestamptz
+    );
     CREATE TABLE payments_journal.accepted (
         at timestamptz NOT NULL,
         by text NOT NULL,
@@ -212,7 +219,7 @@ const OBSERVE: &str =
 /// A person accepts the server's timeline, if it may be asked for, and the table. Who may not ask for the cluster keeps the one
 /// that is known for this timeline: without it, nobody would notice a dump any more.
 pub(super) const ACCEPT: &str = "
-    UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass,
+    UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass, lost_since = NULL,
         timeline = CASE WHEN split_part(timeline, ' ', 1) = $1 THEN timeline ELSE $1 END";
 
 /// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. It is the newest, also
@@ -262,6 +269,13 @@ pub(super) const SAME_TRANSACTIONS: &str = "
 /// The newest intent. A copy of the journal ends when it was first written, or later.
 pub(super) const NEWEST: &str =
     "SELECT key, state, document FROM payments_journal.intents ORDER BY position DESC LIMIT 1";
+
+/// Nothing is recorded while this was recorded already.
+pub(super) const SET_LOST_SINCE: &str =
+    "UPDATE payments_journal.meta SET lost_since = $1 WHERE lost_since IS NULL";
+
+pub(super) const LOST_SINCE: &str =
+    "SELECT lost_since FROM payments_journal.meta WHERE lost_since IS NOT NULL";
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =

@@ -25,6 +25,18 @@ async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
     assert_eq!(store.check_history().await.unwrap_err().to_string(), text);
 }
 
+/// Copies the intents, as a dump does.
+const COPY: &str = "
+    CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
+    INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents";
+
+/// Puts the copy in place of the intents.
+const RESTORE: &str = "
+    DROP TABLE payments_journal.intents;
+    ALTER TABLE payments_journal.restored RENAME TO intents;
+    SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), max(position) + 100)
+    FROM payments_journal.intents";
+
 async fn reader(server: &Server) -> PostgresStore {
     PostgresStore::connect_to_read(&server.url()).await.unwrap().unwrap()
 }
@@ -194,12 +206,8 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
     sql(&server.url(), "VACUUM FULL payments_journal.intents").await;
     assert!(begins(&store, "vacuumed").await.unwrap());
     store.close().await;
-    let restore = "
-        CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
-        INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents;
-        DROP TABLE payments_journal.intents;
-        ALTER TABLE payments_journal.restored RENAME TO intents";
-    sql(&server.url(), restore).await;
+    sql(&server.url(), COPY).await;
+    sql(&server.url(), RESTORE).await;
     let store = PostgresStore::connect(&server.url()).await.unwrap();
     assert_lost(&store, "new", "restored from a dump").await;
     // It may have been charged since, by an explicit call.
@@ -217,19 +225,12 @@ async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
 async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
     let Some((server, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
-    let copy = "
-        CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
-        INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents";
-    sql(&server.url(), copy).await;
+    sql(&server.url(), COPY).await;
     let mut begun = Vec::new();
     for name in ["missing", "named"] {
         begun.push(contract::begun(&store, name).await);
     }
-    let restore = "
-        DROP TABLE payments_journal.intents;
-        ALTER TABLE payments_journal.restored RENAME TO intents;
-        SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), 100)";
-    sql(&server.url(), restore).await;
+    sql(&server.url(), RESTORE).await;
     assert_lost(&store, "new", "restored from a dump").await;
     let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
     for begun in begun {
@@ -244,6 +245,34 @@ async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
         assert!(!begins(&store, begun.key.as_str()).await.unwrap(), "it is charged");
     }
     assert!(begins(&store, "new").await.unwrap());
+}
+
+/// A charge that was in flight when the dump was restored is its newest entry once it has ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn charge_that_ends_after_the_restore_does_not_shorten_the_lost_time_d49() {
+    let Some((server, store)) = opened().await else { return };
+    let mut second = 0;
+    let mut begin = async |name: String| {
+        second += 1;
+        store.apply(contract::begin(&name, &store, second)).await.unwrap().written().unwrap()
+    };
+    for round in ["first", "second"] {
+        let name = |what: &str| format!("{round}-{what}");
+        let kept = begin(name("kept")).await;
+        sql(&server.url(), COPY).await;
+        begin(name("lost")).await;
+        let in_flight = begin(name("in-flight")).await;
+        sql(&server.url(), RESTORE).await;
+        let end = Change::end_of(in_flight, contract::as_processed(&name("txn")), at(100));
+        assert!(store.apply(end).await.unwrap().written().is_some());
+        let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+        // Also if it was cut short.
+        for text in ["lost", "more"].map(name) {
+            assert_eq!(person.accept_history(SentSince::Keys(&[key(&text)]), "ada").await.unwrap(), 1);
+            assert_eq!(person.find(&key(&text)).await.unwrap().unwrap().begun_at, kept.created_at, "{text}");
+        }
+        person.close().await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
