@@ -39,6 +39,21 @@ pub(super) fn examples_of_documents_are_compiled(workspace: &Workspace) -> Vec<S
 
 const WIDEST_LINE: usize = 100;
 
+/// A pattern that matches no file leaves out code that was moved, and nobody notices.
+pub(super) fn mutated_files_exist(workspace: &Workspace) -> Vec<String> {
+    let listed = workspace.read(".cargo/mutants.toml");
+    let patterns = listed.split('"').filter(|text| text.starts_with("crates/"));
+    let matches = |pattern: &str, path: &str| match pattern.split_once('*') {
+        Some((folder, end)) => {
+            path.strip_prefix(folder).is_some_and(|name| name.ends_with(end) && !name.contains('/'))
+        }
+        None => path == pattern,
+    };
+    let lost = patterns.filter(|pattern| !workspace.files.iter().any(|path| matches(pattern, path)));
+    lost.map(|pattern| format!(".cargo/mutants.toml: {pattern} matches no file: name where its code is"))
+        .collect()
+}
+
 /// The README names the command that CI runs.
 pub(super) fn one_command_tests_everything(workspace: &Workspace) -> Vec<String> {
     let command = "cargo xtask test";

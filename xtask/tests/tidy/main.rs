@@ -47,6 +47,7 @@ rules! {
     files::files_point_to_nothing_outside,
     documents::documents_exist,
     documents::examples_of_documents_are_compiled,
+    documents::mutated_files_exist,
     documents::one_command_tests_everything,
     documents::links_lead_somewhere,
     documents::code_map_names_every_member,
