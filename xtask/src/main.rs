@@ -2,7 +2,7 @@
 //!
 //! The rules of the repository are ordinary tests, in `xtask/tests/tidy`.
 
-#![allow(clippy::print_stdout, reason = "a task reports to the person who ran it")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a task reports to the person who ran it")]
 
 mod cargo;
 mod fuzz;
@@ -89,7 +89,7 @@ fn main() -> ExitCode {
     };
     // Not returned from `main`: anyhow may print a backtrace, which would hide the line that says what to do.
     if let Err(error) = done {
-        println!("\nerror: {error:#}");
+        eprintln!("\nerror: {error:#}");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

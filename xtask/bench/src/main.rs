@@ -3,7 +3,7 @@
 //! Each file is about one question. Two things are compared in the same run, because figures from another day or another machine
 //! are not comparable. valgrind counts instructions, so a busy machine does not change them.
 
-#![allow(clippy::print_stdout, reason = "a benchmark prints its results")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a benchmark prints its results")]
 
 mod bare_server;
 mod batch;
@@ -70,7 +70,7 @@ fn main() -> ExitCode {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
         Err(error) => {
-            println!("\nerror: {error:#}");
+            eprintln!("\nerror: {error:#}");
             ExitCode::FAILURE
         }
     }

@@ -128,10 +128,9 @@ fn rustdoc_wrapper(workspace: &Workspace) -> anyhow::Result<PathBuf> {
 
     let path = workspace.target.join("payments-release").join("rustdoc");
     // Another run may be executing the script, so it is not written again.
-    if fs::read_to_string(&path).is_ok_and(|text| text == PROGRAM) {
-        return Ok(path);
+    if !fs::read_to_string(&path).is_ok_and(|text| text == PROGRAM) {
+        workspace.shell.write_file(&path, PROGRAM)?;
     }
-    workspace.shell.write_file(&path, PROGRAM)?;
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;

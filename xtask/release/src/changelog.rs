@@ -34,7 +34,7 @@ pub(crate) fn has_unreleased(text: &str) -> bool {
 
 fn section<'a>(text: &'a str, heading: &str) -> Option<&'a str> {
     let (_, after) = text.split_once(heading)?;
-    let (_, after) = after.split_once('\n')?;
+    let after = &after[after.find('\n')?..];
     Some(after.split("\n## ").next().unwrap_or(after).trim())
 }
 
@@ -69,6 +69,8 @@ mod tests {
         assert!(
             released(&format!("{TEXT}\n## [Unreleased]\n\n- More.\n")).unwrap_err().contains("has 2 lines")
         );
+        let adjacent = "\n## [Unreleased]\n## [0.1.0] - 2026-01-31\n\n- The first.\n";
+        assert!(released(adjacent).unwrap_err().contains("has no entry under"));
         assert!(released("# Changelog\n").unwrap_err().contains("has 0 lines"));
         let twice = TEXT.replace("[0.1.0]", "[0.2.0]");
         assert_eq!(released(&twice).unwrap_err(), "CHANGELOG.md already has a section for 0.2.0");

@@ -4,7 +4,7 @@
 //! `cargo publish`. No file records the progress: git and the registry show what has happened, so you can always run the
 //! same command again.
 
-#![allow(clippy::print_stdout, reason = "a command reports to the person who ran it")]
+#![allow(clippy::print_stderr, clippy::print_stdout, reason = "a command reports to the person who ran it")]
 
 mod api;
 mod changelog;
@@ -45,7 +45,7 @@ fn main() -> ExitCode {
         Release::Packages => packages::run(),
     };
     if let Err(error) = done {
-        println!("\nerror: {error:#}");
+        eprintln!("\nerror: {error:#}");
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS

@@ -87,13 +87,11 @@ impl Workspace {
         self.shell.cmd("git").args(call.split(' ')).quiet().ignore_stderr().read().ok()
     }
 
-    /// The crates that a commit already has.
+    /// The crates that a commit already has, maybe in other folders.
     pub(crate) fn crates_at(&self, commit: &str) -> impl Iterator<Item = &Crate> {
-        let root = self.shell.current_dir();
         self.libraries().filter(move |member| {
-            let manifest = member.package["manifest_path"].as_str().map(PathBuf::from).unwrap_or_default();
-            let path = manifest.strip_prefix(&root).unwrap_or(&manifest).display().to_string();
-            self.try_git(&format!("cat-file -e {commit}:{path}")).is_some()
+            let name = format!("^name.=.\"{}\"$", member.name);
+            self.try_git(&format!("grep --quiet {name} {commit} -- *Cargo.toml")).is_some()
         })
     }
 

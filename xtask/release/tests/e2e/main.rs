@@ -29,7 +29,9 @@ fn prepare_commits_the_version_and_the_changelog() {
     assert!(manifest.contains("chain-c = { path = \"crates/chain-c\", version = \"=0.2.0\" }"), "{manifest}");
     assert!(manifest.contains("other = \"0.1.0\""), "{manifest}");
     assert!(world.read("CHANGELOG.md").contains("## [Unreleased]\n\n## [0.2.0] - 20"));
-    assert!(world.read("Cargo.lock").contains("name = \"chain-a\"\nversion = \"0.2.0\""));
+    for lock in ["Cargo.lock", "bench/Cargo.lock"] {
+        assert!(world.read(lock).contains("name = \"chain-a\"\nversion = \"0.2.0\""), "{lock}");
+    }
     world.release("prepare minor --execute").fails(&["has no entry under"]);
 }
 
@@ -142,6 +144,23 @@ fn a_failed_gate_publishes_nothing_and_every_gate_is_listed() {
     ]);
     assert!(!world.git("tag --list").lines().any(|tag| tag == "v0.2.0"));
     assert!(world.registry.uploads().is_empty());
+}
+
+#[test]
+fn a_crate_in_another_folder_is_compared_with_the_last_release() {
+    let Some(world) = World::new() else { return };
+    world.git("tag v0.1.0");
+    world.git("push --quiet origin v0.1.0");
+    world.git("mv crates/chain-a crates/first");
+    for file in ["Cargo.toml", "bench/Cargo.toml"] {
+        world.write(file, &world.read(file).replace("crates/chain-a", "crates/first"));
+    }
+    world.git("commit --quiet --all --message Move");
+    world.release("prepare minor --execute").succeeds(&[]);
+    world.put_program("cargo-semver-checks", "echo compared: $*");
+    let check = world.release("check --registry local");
+    check.must_contain("compared: semver-checks --color never --baseline-rev v0.1.0 ");
+    check.must_contain(" --package chain-a ");
 }
 
 #[test]

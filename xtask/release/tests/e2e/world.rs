@@ -53,6 +53,7 @@ impl World {
         world.git("init --quiet --bare --initial-branch main ../origin.git");
         world.git("remote add origin ../origin.git");
         world.must("cargo generate-lockfile --offline");
+        world.must("cargo generate-lockfile --offline --manifest-path bench/Cargo.toml");
         world.git("add --all");
         world.git("commit --quiet --message Begin");
         world.git("push --quiet origin main");
@@ -243,6 +244,20 @@ impl Output {
 }
 
 const FILES: &[(&str, &str)] = &[
+    (
+        "bench/Cargo.toml",
+        r#"[workspace]
+
+[package]
+name = "bench"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+chain-b = { path = "../crates/chain-b" }
+"#,
+    ),
+    ("bench/src/main.rs", "fn main() {}\n"),
     (
         "Cargo.toml",
         r#"[workspace]
