@@ -481,7 +481,9 @@ impl Change {
         let Some(found) = found else { return Some(self.unknown(attempt, since, Some(by))) };
         // Also a key that is unknown already: what a person found out about it before the loss says nothing about the lost time.
         let is_unknown = matches!(found.state, IntentState::Unknown(_));
-        let since = if is_unknown { since.min(found.begun_at) } else { since };
+        // A time that was lost before counts too.
+        let before = if is_unknown { Some(found.begun_at) } else { found.lost_since };
+        let since = before.map_or(since, |before| since.min(before));
         (is_unknown || found.moved_nothing()).then(|| self.unknown(found, since, Some(by)))
     }
 

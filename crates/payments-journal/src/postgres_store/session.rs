@@ -24,7 +24,7 @@ pub(super) struct Session {
     find: Statement,
     write: Statement,
     other_holder: Statement,
-    /// Observes the server's history. It is prepared with the first change.
+    /// Observes the server's history. It is prepared with the first begin.
     observe: OnceCell<Statement>,
 }
 
@@ -87,9 +87,12 @@ impl Session {
     async fn begin(&self, change: &Change) -> Result<(Option<Intent>, Option<Row>), StoreError> {
         let (client, key) = (&self.connection.client, change.key().as_str());
         // Outside the transaction, which a refusal would end.
-        let observe = execute(self.observing()).await?;
+        let observe = if change.is_begin() { Some(execute(self.observing()).await?) } else { None };
         let observing = async {
-            if change.is_begin() { client.query_one(observe, &[]).await.map(Some) } else { Ok(None) }
+            match observe {
+                Some(observe) => client.query_one(observe, &[]).await.map(Some),
+                None => Ok(None),
+            }
         };
         // Statements that are polled together are sent together and executed in this order.
         let reading = async {
@@ -122,28 +125,16 @@ impl Session {
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) async fn lost_since(&self, history: &History) -> Result<SystemTime, StoreError> {
-        let is_accepted = history.loss(&self.observed().await?).is_none();
-        let known = if is_accepted { tables::ACCEPTED_SINCE } else { tables::LOST_SINCE };
-        match execute(self.connection.client.query_opt(known, &[])).await? {
-            Some(row) => Ok(row.get(0)),
-            None => self.newest_created_at().await,
+        let client = &self.connection.client;
+        let observed = self.observed().await?;
+        if history.loss(&observed).is_none()
+            && let Some(row) = execute(client.query_opt(tables::ACCEPTED_SINCE, &[])).await?
+        {
+            return Ok(row.get(0));
         }
-    }
-
-    /// When the newest intent was first written. A damaged row does not say it.
-    async fn newest_created_at(&self) -> Result<SystemTime, StoreError> {
-        let newest = execute(self.connection.client.query_opt(tables::NEWEST, &[])).await?;
-        let newest = newest.and_then(|row| read(&row).ok());
+        let newest = execute(client.query_opt(tables::NEWEST, &[])).await?;
+        let newest = newest.as_ref().map(read).transpose()?;
         Ok(newest.map_or(SystemTime::UNIX_EPOCH, |intent| intent.created_at))
-    }
-
-    /// If commits are lost, records since when, before a row is added that something lost has left.
-    async fn set_lost_since(&self, history: &History) -> Result<(), StoreError> {
-        if history.loss(&self.observed().await?).is_some() {
-            let since = self.newest_created_at().await?;
-            execute(self.connection.client.execute(tables::SET_LOST_SINCE, &[&since])).await?;
-        }
-        Ok(())
     }
 
     /// A person accepts the server's history as it is.
@@ -301,9 +292,6 @@ impl RowTransaction for ChangedRow<'_> {
 
     async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), StoreError> {
         self.check_history().await?;
-        if found.is_none() && self.observed.is_none() {
-            self.session.set_lost_since(self.history).await?;
-        }
         let Session { connection, write, .. } = self.session;
         let mut also_held: Vec<_> = row.held_transactions().map(stored).collect();
         let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));

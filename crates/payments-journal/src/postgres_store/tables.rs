@@ -158,16 +158,10 @@ const VERSION_AND_IS_LOGGED: &str = "
 /// The key is compared byte by byte, because an index in a language's collation breaks with a new version of the operating
 /// system's library, and then the same key can be inserted twice. `stored_at` is the server's time. `processed_as` is indexed by
 /// hash, because other index types refuse long values, and the outcome of a charge must never be refused. It is the first
-/// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any. `lost_since` is when
-/// the newest intent was first written that was there when commits were lost: a charge that was in flight may still be added with
-/// its end.
+/// transaction that the intent holds; `also_held` has the hashes of the others, of which few intents have any. `was_lost` means that
+/// the row was not added by a begin, as all others: its begin was lost, and it was added by the end, or by a person who named the key.
 const CREATE: &str = r#"
-    CREATE TABLE payments_journal.meta (
-        version integer NOT NULL,
-        timeline text,
-        intents oid NOT NULL,
-        lost_since timestamptz
-    );
+    CREATE TABLE payments_journal.meta (version integer NOT NULL, timeline text, intents oid NOT NULL);
     CREATE TABLE payments_journal.accepted (
         at timestamptz NOT NULL,
         by text NOT NULL,
@@ -185,7 +179,8 @@ const CREATE: &str = r#"
         revision bigint NOT NULL,
         document text NOT NULL,
         stored_at timestamptz NOT NULL DEFAULT now(),
-        also_held bigint[]
+        also_held bigint[],
+        was_lost boolean NOT NULL DEFAULT false
     );
     CREATE INDEX intents_unresolved ON payments_journal.intents (position) WHERE state IN ('sending', 'unknown');
     CREATE INDEX intents_processed ON payments_journal.intents USING hash (processed_as);
@@ -219,7 +214,7 @@ const OBSERVE: &str =
 /// A person accepts the server's timeline, if it may be asked for, and the table. Who may not ask for the cluster keeps the one
 /// that is known for this timeline: without it, nobody would notice a dump any more.
 pub(super) const ACCEPT: &str = "
-    UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass, lost_since = NULL,
+    UPDATE payments_journal.meta SET intents = 'payments_journal.intents'::regclass,
         timeline = CASE WHEN split_part(timeline, ' ', 1) = $1 THEN timeline ELSE $1 END";
 
 /// Who accepted it, how many keys they named, or NULL if nothing was sent, and since when entries are lost. It is the newest, also
@@ -266,16 +261,8 @@ pub(super) const SAME_TRANSACTIONS: &str = "
         SELECT id, is_void FROM held WHERE service <> $1 AND split_part(service, '#', 1) = $2
     ) ORDER BY key LIMIT $3";
 
-/// The newest intent. A copy of the journal ends when it was first written, or later.
-pub(super) const NEWEST: &str =
-    "SELECT key, state, document FROM payments_journal.intents ORDER BY position DESC LIMIT 1";
-
-/// Nothing is recorded while this was recorded already.
-pub(super) const SET_LOST_SINCE: &str =
-    "UPDATE payments_journal.meta SET lost_since = $1 WHERE lost_since IS NULL";
-
-pub(super) const LOST_SINCE: &str =
-    "SELECT lost_since FROM payments_journal.meta WHERE lost_since IS NOT NULL";
+/// The newest intent, of those whose begin the journal has. A copy of the journal ends at this time or later.
+pub(super) const NEWEST: &str = "SELECT key, state, document FROM payments_journal.intents WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =
@@ -287,8 +274,9 @@ pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal
 /// meanwhile is inserted again.
 pub(super) const WRITE: &str = "
     INSERT INTO payments_journal.intents AS found
-        (key, state, processed_as, is_void, service, revision, document, also_held)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT array_agg(hashtextextended(id, 0)) FROM unnest($9::text[]) AS id))
+        (key, state, processed_as, is_void, service, revision, document, also_held, was_lost)
+    VALUES ($1, $2, $3, $4, $5, $6, $7, (SELECT array_agg(hashtextextended(id, 0)) FROM unnest($9::text[]) AS id),
+        $2 <> 'sending')
     ON CONFLICT (key) DO UPDATE
     SET state = $2, processed_as = $3, is_void = $4, service = $5, revision = $6, document = $7, stored_at = now(),
         also_held = excluded.also_held

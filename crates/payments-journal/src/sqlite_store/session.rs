@@ -124,19 +124,22 @@ impl Session {
         if self.stamped.is_none() {
             let now = milliseconds::of((self.settings.clock)());
             let mut stamp = self.connection.prepare_cached(tables::STAMP)?;
-            let read: (i64, i64, i64, i64, bool, Option<i64>, String) =
+            let (stored_at, position, change, witnesses, is_lost, journal): (_, _, i64, i64, bool, String) =
                 stamp.query_row((now, self.jobs.cast_signed(), self.moved), |row| row.try_into())?;
-            let (stored_at, position, mut change, witnesses, is_lost, lost_since, journal) = read;
             self.witnesses.reopen_as(journal);
             let is_unnamed = witnesses > self.witnesses.len();
             let alarm = self.witnesses.ask().alarm(change - 1, is_unnamed, is_lost);
-            if alarm.is_some() || lost_since.is_some() {
-                let is_lost = matches!(alarm, Some(Alarm::Lost(_)));
-                if alarm.is_some() && !is_lost {
-                    change -= 1;
+            let change = match alarm {
+                Some(Alarm::Lost(_)) if !is_lost => {
+                    self.connection.execute(tables::SET_LOST, [])?;
+                    change
                 }
-                self.connection.execute(tables::SET_ALARM, (is_lost, change, alarm.is_some()))?;
-            }
+                Some(Alarm::Unwatched(_) | Alarm::OfAnotherTime(_)) => {
+                    self.connection.execute(tables::UNCOUNT, [])?;
+                    change - 1
+                }
+                _ => change,
+            };
             self.stamped = Some(Stamp { stored_at, next_position: position, change, alarm, is_unnamed });
         }
         Ok(self.stamped.as_mut().expect("it has just been read"))
@@ -156,8 +159,9 @@ impl Session {
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) fn lost_since(&mut self) -> Result<SystemTime, SqliteError> {
         let is_accepted = self.stamp()?.alarm.is_none();
-        let sql = if is_accepted { tables::ACCEPTED_SINCE } else { tables::LOST_SINCE };
-        let since: Option<i64> = self.connection.query_row(sql, [], |row| row.get(0))?;
+        let time = |sql| self.connection.query_row(sql, [], |row| row.get(0)).optional();
+        let accepted = if is_accepted { time(tables::ACCEPTED_SINCE)? } else { None };
+        let since: Option<i64> = if accepted.is_some() { accepted } else { time(tables::NEWEST_CREATED_AT)? };
         Ok(since.and_then(milliseconds::time).unwrap_or(SystemTime::UNIX_EPOCH))
     }
 

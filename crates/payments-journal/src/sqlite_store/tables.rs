@@ -36,11 +36,12 @@ pub(super) const MIGRATIONS: &[&str] = &[];
 ///   row for each, to find it.
 /// - `stored_at` is when the row was last written: the later of the machine's clock and `newest_stored_at`, which is then set to
 ///   it.
+/// - `was_lost` means that the row was not added by a begin, as all others: its begin was lost, and it was added by the end, or by
+///   a person who named the key.
 /// - `next_position` never decreases. A reused position of a purged row would hide a new row from a list that is being read.
 /// - `journal` is a random id, of which the second half is a new one whenever a person accepts a loss, and `changes` counts the
 ///   commits that a witness could see. `is_witnessed` is the number of witnesses that were created, and `is_lost` means that a
-///   witness has seen more changes: see `witness.rs`. `lost_since` is when the newest intent was first written that was there when
-///   nothing could begin any more: a charge that was in flight may still be added with its end.
+///   witness has seen more changes: see `witness.rs`.
 /// - `accepted` has each time a person accepted a loss: who, how many keys they named, or NULL if nothing was sent, and since when
 ///   entries are lost. With `what`, a person has renamed or forgotten a service instead, of that number of intents.
 /// - `is_open` means that the log may contain rows that the database does not: see `open_flag.rs`. `moved` is a number of a change
@@ -57,8 +58,7 @@ const DEFINITIONS: &[(&str, &str)] = &[
             journal TEXT NOT NULL,
             changes INTEGER NOT NULL DEFAULT 0,
             is_witnessed INTEGER NOT NULL DEFAULT 0,
-            is_lost INTEGER NOT NULL DEFAULT 0 CHECK (is_lost IN (0, 1)),
-            lost_since INTEGER
+            is_lost INTEGER NOT NULL DEFAULT 0 CHECK (is_lost IN (0, 1))
         ) STRICT",
     ),
     (
@@ -82,7 +82,8 @@ const DEFINITIONS: &[(&str, &str)] = &[
             service TEXT NOT NULL,
             document TEXT NOT NULL,
             stored_at INTEGER NOT NULL,
-            also_held TEXT
+            also_held TEXT,
+            was_lost INTEGER NOT NULL DEFAULT 0
         ) STRICT",
     ),
     ("index intent_key", "CREATE UNIQUE INDEX intent_key ON intent (key)"),
@@ -193,8 +194,8 @@ pub(super) fn also_held(row: &Row<'_>, column: usize) -> rusqlite::Result<Vec<St
 }
 
 pub(super) const INSERT: &str = "INSERT INTO intent \
-     (position, key, state, processed_as, is_void, service, document, stored_at, also_held) \
-     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+     (position, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost) \
+     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?3 <> 'sending')";
 
 pub(super) const UPDATE: &str = "UPDATE intent \
      SET state = ?3, processed_as = ?4, is_void = ?5, service = ?6, document = ?7, stored_at = ?8, also_held = ?9 \
@@ -243,7 +244,7 @@ pub(super) const NEWEST_STORED_AT: &str = "SELECT newest_stored_at FROM meta";
 /// has everything up to change `?3`.
 pub(super) const STAMP: &str = "UPDATE meta SET newest_stored_at = max(newest_stored_at, ?1), \
      next_position = next_position + ?2, changes = changes + 1, moved = max(moved, ?3) \
-     RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost, lost_since, journal";
+     RETURNING newest_stored_at, next_position - ?2, changes, is_witnessed, is_lost, journal";
 
 pub(super) const JOURNAL: &str = "SELECT journal, changes, is_witnessed FROM meta";
 
@@ -253,34 +254,21 @@ pub(super) const SET_WITNESSED: &str =
 
 pub(super) const HISTORY: &str = "SELECT journal, changes, is_witnessed, is_lost FROM meta";
 
-/// When the newest intent was first written. A copy of the journal ends at this time or later. A damaged row does not say it.
-macro_rules! newest_created_at {
-    () => {
-        "(SELECT iif(json_valid(document), json_extract(document, '$.created_at'), 0) \
-          FROM intent ORDER BY position DESC LIMIT 1)"
-    };
-}
+pub(super) const SET_LOST: &str = "UPDATE meta SET is_lost = 1";
 
-/// Whether a loss is known (`?1`), the number of changes (`?2`), and whether nothing may begin (`?3`).
-pub(super) const SET_ALARM: &str = concat!(
-    "UPDATE meta SET is_lost = ?1, changes = ?2, lost_since = iif(?3, coalesce(lost_since, ",
-    newest_created_at!(),
-    ", 0), NULL)"
-);
+/// This change is not counted.
+pub(super) const UNCOUNT: &str = "UPDATE meta SET changes = changes - 1";
 
 /// A person accepts the loss: the number of changes is set to `?1`, that of the witnesses to `?2`, and the journal's id to `?3`.
 pub(super) const FORGET_LOSS: &str =
-    "UPDATE meta SET is_lost = 0, lost_since = NULL, changes = ?1, is_witnessed = ?2, journal = ?3";
+    "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, journal = ?3";
 
-/// Since when entries are lost, while nothing may begin.
-pub(super) const LOST_SINCE: &str = "SELECT lost_since FROM meta";
+/// When the newest intent began, of those whose begin the journal has. A copy of the journal ends at this time or later.
+pub(super) const NEWEST_CREATED_AT: &str = "SELECT json_extract(document, '$.created_at') FROM intent WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
 
-/// Since when entries were lost that a person accepted last. If none were lost, they would be from now on.
-pub(super) const ACCEPTED_SINCE: &str = concat!(
-    "SELECT coalesce((SELECT since FROM accepted WHERE since IS NOT NULL ORDER BY rowid DESC LIMIT 1), ",
-    newest_created_at!(),
-    ")"
-);
+/// Since when entries were lost that a person accepted last.
+pub(super) const ACCEPTED_SINCE: &str =
+    "SELECT since FROM accepted WHERE since IS NOT NULL ORDER BY rowid DESC LIMIT 1";
 
 pub(super) const COUNT_ACCEPTED: &str = "SELECT count(*) FROM accepted";
 

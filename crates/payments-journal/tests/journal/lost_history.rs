@@ -253,6 +253,8 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
         let marked = may_lack(at(4)).decide(Some(found)).unwrap();
         assert_eq!((marked.lost_since, marked.revision), (Some(at(4)), found.revision));
         assert!(may_lack(at(5)).decide(Some(&marked)).is_err(), "the earlier loss counts");
+        let named = Change::lost(key(), at(6), owner(), "ada", at(8)).decide(Some(&marked)).unwrap();
+        assert_eq!(named.begun_at, at(4), "also if a person names the key in a later one");
         let lost = change.decide(Some(&marked)).unwrap();
         assert_eq!(
             lost.state,

@@ -337,7 +337,7 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
     assert_eq!(table(&place.path()), rows);
 
     let place = with_unresolved_rows();
-    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held);
+    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost);
          INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('key-3', 'open-1')";
     replace(&place.path(), "intent", lost);
     let expected = ["only in the index: key-3", "only in the index: open-1", "lost: txn_3"];
@@ -358,7 +358,7 @@ fn table_that_lost_a_row_is_refused() {
     for key in ["key-3", "open-1"] {
         let place = with_unresolved_rows();
         let sql = format!(
-            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held);
+            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost);
              INSERT INTO other SELECT * FROM intent WHERE key <> '{key}'"
         );
         replace(&place.path(), "intent", &sql);
