@@ -64,7 +64,11 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
             // enough for a warning.
             let most = common.iter().map(|(likeness, _)| consequence(*likeness, fate, Scope::Run)).max();
             let is_charge = match most {
-                Some(Consequence::Warn) => warned.len() < MOST_KEPT && warned.insert(common),
+                Some(Consequence::Warn) if warned.len() < MOST_KEPT => warned.insert(common),
+                Some(Consequence::Warn) => {
+                    repeats.is_cut |= !warned.contains(&common);
+                    false
+                }
                 most => most == Some(Consequence::Refuse),
             };
             refusing += usize::from(most == Some(Consequence::Refuse));

@@ -2,7 +2,6 @@
 //! the run only warns.
 
 use super::billing_file::BillingRow;
-use crate::rows::problems::MOST_KEPT;
 
 /// Rows to send, each with the other charge.
 #[derive(Debug, Default)]
@@ -10,6 +9,8 @@ pub(super) struct Repeats {
     count: u64,
     /// The first of them, for people.
     first: Vec<String>,
+    /// Whether there may be more, because not all charges were compared.
+    pub(super) is_cut: bool,
 }
 
 impl Repeats {
@@ -42,9 +43,9 @@ impl Repeats {
     }
 
     fn warning_of(&self, rows: &str, advice: &str) -> Option<String> {
-        let Self { count, first } = self;
+        let Self { count, first, is_cut } = self;
         let more = if *count > first.len() as u64 { "; …" } else { "" };
-        let or_more = if *count >= MOST_KEPT as u64 { " or more" } else { "" };
+        let or_more = if *is_cut { " or more" } else { "" };
         (*count > 0).then(|| format!("{rows}: {count}{or_more}; {advice} ({}{more})", first.join("; ")))
     }
 }

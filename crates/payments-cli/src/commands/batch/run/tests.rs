@@ -1018,6 +1018,34 @@ async fn many_rows_whose_keys_are_references_of_rejected_charges_are_valid() {
     assert_eq!(inspected.fates.len(), MOST_KEPT);
 }
 
+/// A row may be like several charges, and only so many charges are compared.
+#[tokio::test]
+async fn count_of_rows_to_warn_of_is_exact_or_says_that_there_may_be_more() {
+    let setup = TestRun::reliable().await;
+    let mut rows = String::new();
+    for number in 0..=MOST_KEPT / 2 {
+        let [whole, rest] = [1 + number / 900, 100 + number % 900];
+        for reference in [format!("{whole}.{rest}"), format!("{whole}{rest}")] {
+            let payment =
+                TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
+            let key = IntentKey::new(format!("first-{reference}")).unwrap();
+            let payment = payment.reference_no(reference).build().unwrap();
+            setup.client.process_token(&key, &payment).await.unwrap();
+        }
+        rows.extend([format!("next{number}x,tok_approved,1.00,false,{whole}.{rest}\n")]);
+    }
+    for (rows, expected) in [
+        (rows, format!("of a processed charge, under another key: {} or more;", MOST_KEPT / 2)),
+        (
+            (0..=MOST_KEPT).map(|number| format!("row{number}x,tok_approved,2.00,false,rent\n")).collect(),
+            format!("of an earlier row, under another key: {MOST_KEPT};"),
+        ),
+    ] {
+        let (_, inspected) = setup.inspect(&rows).await;
+        assert!(inspected.warnings.iter().any(|it| it.contains(&expected)), "{:?}", inspected.warnings);
+    }
+}
+
 /// A database has few connections: the charges of the run need them too, and give up after ten seconds.
 #[tokio::test(start_paused = true)]
 async fn earlier_keys_are_looked_up_again_a_few_at_once() {
