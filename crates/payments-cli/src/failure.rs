@@ -268,15 +268,14 @@ impl Failure {
 
     /// A journal operation failed, so nothing was sent. What it was to write may be written nevertheless.
     pub(crate) fn of_store(error: &StoreError) -> Self {
-        // A retry cannot help.
-        let is_final =
+        let needs_a_fix =
             error.is_refused() || error.is_damaged() || error.is_newer() || error.is_history_lost();
-        let outcome = if is_final { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
+        let outcome = if needs_a_fix { FailedOutcome::Invalid } else { FailedOutcome::NotProcessed };
         let done = if error.is_in_doubt() { Done::InDoubt } else { Done::Nothing };
         Self {
             situation: Situation::Journal,
             cause: chain(error.source()),
-            advice: Box::new(Advice { done, ..Advice::default() }),
+            advice: Box::new(Advice { done, needs_a_fix, ..Advice::default() }),
             ..Self::new(outcome, "journal", error.to_string())
         }
     }

@@ -311,7 +311,13 @@ impl fmt::Display for Error {
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;
-                write!(f, "; {MAY_HAVE_PAID} when the journal is back")
+                f.write_str(if error.needs_a_fix() {
+                    "; nothing was sent now: an earlier call with this key may have paid, so do not pay it another way; it fails again \
+                     until that is fixed"
+                } else {
+                    "; nothing was sent now: an earlier call with this key may have paid, so call again with the same key when the \
+                     journal is back"
+                })
             }
             Cause::SecretInKey => f.write_str(
                 "the intent key, or the token or id of the request, contains the API key, card data or account data; \
@@ -320,7 +326,8 @@ impl fmt::Display for Error {
             Cause::NoRuntime => write!(
                 f,
                 "{key}: a journaled call needs a tokio runtime, and was polled outside one; \
-                 {MAY_HAVE_PAID} inside a tokio runtime"
+                 nothing was sent now: an earlier call with this key may have paid, so call again with the same key inside a tokio \
+                 runtime"
             ),
             Cause::Panicked(who) => write!(
                 f,
@@ -342,10 +349,6 @@ impl fmt::Display for Error {
         Ok(())
     }
 }
-
-/// For a call that could not use the journal.
-const MAY_HAVE_PAID: &str =
-    "nothing was sent now: an earlier call with this key may have paid, so call again with the same key";
 
 /// Describes the intent that already has the key.
 fn write_key_holder(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {

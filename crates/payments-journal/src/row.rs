@@ -11,7 +11,8 @@ pub(crate) fn document(intent: &Intent) -> String {
 pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
     let damaged = |how: &str| {
         StoreError::damaged(format!(
-            "the journal is damaged: {how} of the intent {}; it was left unchanged",
+            "the journal is damaged: {how} of the intent {}; it was left unchanged: reconcile the key with the service, and restore \
+             its row from an export",
             key.escape_debug()
         ))
     };

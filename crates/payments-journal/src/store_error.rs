@@ -115,6 +115,11 @@ impl StoreError {
         self.kind == Kind::HistoryLost
     }
 
+    /// Whether the same call fails again until a person has done what the text says.
+    pub(crate) fn needs_a_fix(&self) -> bool {
+        self.is_refused() || self.is_damaged() || self.is_newer() || self.is_history_lost()
+    }
+
     /// The end of an attempt was not written, because the row says something else.
     pub(crate) fn changed_meanwhile() -> Self {
         let how =

@@ -38,10 +38,9 @@ pub(super) fn unreadable(error: &StoreError) -> Failure {
 
 /// The failure of a call whose journal could not be opened: an earlier call may have paid.
 pub(super) fn journal_not_opened(failure: Failure) -> Failure {
-    let is_interrupted = failure.advice.is_interrupted;
-    let message = format!("{}; {}", failure.message, earlier_call(failure.situation, is_interrupted));
+    let message = format!("{}; {}", failure.message, earlier_call(&failure));
     let failure = Failure { outcome: FailedOutcome::Unknown, message, ..failure };
-    if is_interrupted {
+    if failure.advice.is_interrupted {
         Failure { kind: "journal".into(), situation: Situation::Journal, ..failure }
     } else {
         failure

@@ -48,6 +48,9 @@ pub(crate) fn headline(failure: &Failure) -> (Tone, String) {
             let heading = format!("IN PROGRESS elsewhere, {}: check the journal again later", now());
             return (tone, heading);
         }
+        (Unknown, _, Journal) if needs_a_fix => {
+            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: it will fail again until the cause is fixed"
+        }
         (Unknown, _, Journal) => {
             "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same key"
         }
@@ -134,13 +137,17 @@ fn reconcile_by(by: &str) -> String {
 }
 
 /// The end of a message about a call whose journal could not be opened: an earlier call may have paid.
-pub(crate) const fn earlier_call(situation: Situation, is_interrupted: bool) -> &'static str {
-    match situation {
+pub(crate) const fn earlier_call(failure: &Failure) -> &'static str {
+    match failure.situation {
         // The message about the signal already says that nothing was sent.
-        _ if is_interrupted => {
+        _ if failure.advice.is_interrupted => {
             "an earlier call with this key may have paid: if so, the same command shows its result and sends nothing"
         }
         Situation::NoJournal => "an earlier call with this key may have paid: do not pay it another way",
+        _ if failure.advice.needs_a_fix => {
+            "nothing was sent now: an earlier call with this key may have paid, so do not pay it another way; it fails again until \
+             that is fixed"
+        }
         _ => {
             "nothing was sent now: an earlier call with this key may have paid, so run the same command again when the \
              journal is available"

@@ -301,17 +301,24 @@ fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     let mode = |mode| fs::set_permissions(workspace.journal(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     let database = "postgres://ada@127.0.0.1:1/books";
-    for place in [&*workspace.path("billing.db"), database] {
+    let (until_fixed, same_command) = (
+        "so do not pay it another way; it fails again until that is fixed",
+        "so run the same command again when the journal is available",
+    );
+    for (place, advice, heading) in [
+        (&*workspace.path("billing.db"), until_fixed, "it will fail again until the cause is fixed"),
+        (database, same_command, "run it again with the same key"),
+    ] {
         let run = || workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", place);
         let error = run().end().failed_as(5, "journal");
         assert_eq!(error.get("sent_at"), None, "{error}");
-        let advice = "nothing was sent now: an earlier call with this key may have paid, \
-                      so run the same command again when the journal is available";
-        assert!(message(&error).ends_with(advice), "{error}");
+        let advice = format!("nothing was sent now: an earlier call with this key may have paid, {advice}");
+        assert!(message(&error).ends_with(&advice), "{error}");
         begins(
             run().text().stderr,
-            "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: run it again with the same \
-             key (exit code 5)\n",
+            format!(
+                "NOT SENT NOW, and the journal cannot tell whether an earlier call has paid: {heading} (exit code 5)\n"
+            ),
         );
     }
     mode(0o600);
