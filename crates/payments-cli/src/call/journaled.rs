@@ -266,12 +266,12 @@ pub(crate) mod tests {
     pub(crate) struct HookedStore {
         pub(crate) store: MemoryStore,
         pub(crate) before: Box<dyn Fn(Asked<'_>) -> Before + Send + Sync>,
-        pub(crate) is_listed: Box<dyn Fn(&Intent) -> bool + Send + Sync>,
+        pub(crate) listed: Box<dyn Fn(Rows) -> Rows + Send + Sync>,
     }
 
     impl HookedStore {
         pub(crate) fn new(before: impl Fn(Asked<'_>) -> Before + Send + Sync + 'static) -> Self {
-            Self { store: MemoryStore::new(), before: Box::new(before), is_listed: Box::new(|_| true) }
+            Self { store: MemoryStore::new(), before: Box::new(before), listed: Box::new(|rows| rows) }
         }
 
         pub(crate) fn changing(
@@ -304,9 +304,7 @@ pub(crate) mod tests {
             limit: usize,
         ) -> Result<Rows, StoreError> {
             (self.before)(Asked::List).await?;
-            let mut rows = self.store.list(states, after, limit).await?;
-            rows.retain(|(_, intent)| (self.is_listed)(intent));
-            Ok(rows)
+            Ok((self.listed)(self.store.list(states, after, limit).await?))
         }
         async fn is_live(&self, owner: &OwnerId) -> Result<bool, StoreError> {
             self.store.is_live(owner).await
