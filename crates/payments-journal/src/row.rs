@@ -1,5 +1,7 @@
 //! An intent as a database stores it: one JSON document.
 
+use payments_model::TransactionId;
+
 use crate::{Intent, StateName, StoreError};
 
 /// The intent as JSON.
@@ -7,8 +9,17 @@ pub(crate) fn document(intent: &Intent) -> String {
     serde_json::to_string(intent).expect("every map key is a string")
 }
 
-/// The intent of a document in a row with this key and state.
-pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, StoreError> {
+/// The columns by which a row is searched, beside key and state: the first transaction that it holds, whether it is a void, and its
+/// service.
+pub(crate) type Searched<'a> = (Option<&'a str>, bool, &'a str);
+
+/// The intent of a document in a row with these columns.
+pub(crate) fn intent(
+    key: &str,
+    state: &str,
+    document: &str,
+    (processed_as, is_void, service): Searched<'_>,
+) -> Result<Intent, StoreError> {
     let damaged = |how: &str| {
         StoreError::damaged(format!(
             "the journal is damaged: {how} of the intent {}; it was left unchanged: reconcile the key with the service, and restore \
@@ -19,7 +30,13 @@ pub(crate) fn intent(key: &str, state: &str, document: &str) -> Result<Intent, S
     // The error is dropped, because its text may repeat the document.
     let intent: Intent =
         serde_json::from_str(document).map_err(|_| damaged("this version cannot read the document"))?;
-    if intent.key.as_str() != key || intent.state.name().as_str() != state {
+    let held = intent.held_transactions().next().map(TransactionId::as_str);
+    // PostgreSQL cannot store NUL.
+    let is_held =
+        held == processed_as || held.map(|id| id.replace('\0', "\u{fffd}")).as_deref() == processed_as;
+    let is_found = (intent.key.as_str(), intent.state.name().as_str()) == (key, state)
+        && (is_held, intent.is_void(), intent.stored_service()) == (true, is_void, service);
+    if !is_found {
         return Err(damaged("the columns contradict the document"));
     }
     Ok(intent)
@@ -41,7 +58,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use payments_core::OperationName;
-    use payments_model::{Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionId, TransactionType};
+    use payments_model::{Amount, ConvenienceFee, TokenId, TokenTransaction, TransactionType};
     use proptest::collection::vec;
     use proptest::option;
     use proptest::prelude::*;
@@ -78,6 +95,12 @@ mod tests {
         let id = TransactionId::from_response("txn\0_1").unwrap();
         let resolve = Change::resolve(&unknown, Resolution::processed(id, "ada"), now);
         resolve.decide(Some(&unknown)).unwrap()
+    }
+
+    /// Reads a row whose other columns are those of this intent.
+    fn read(key: &str, state: &str, document: &str, written: &Intent) -> Result<Intent, StoreError> {
+        let processed_as = written.held_transactions().next().map(TransactionId::as_str);
+        intent(key, state, document, (processed_as, written.is_void(), written.stored_service()))
     }
 
     fn transaction_id() -> impl Strategy<Value = TransactionId> {
@@ -230,7 +253,7 @@ mod tests {
                 key, service: Some(service), request, state, attempt_id, owner, follows, attempts, created_at, begun_at, changed_at, revision,
                 events, dropped_events, lost_since: lost_since.map(time),
             };
-            let read = intent(written.key.as_str(), written.state.name().as_str(), &document(&written));
+            let read = read(written.key.as_str(), written.state.name().as_str(), &document(&written), &written);
             prop_assert_eq!(read.unwrap(), written);
         }
     }
@@ -242,14 +265,28 @@ mod tests {
             document,
             r#"{"key":"k","service":"https://pay.example.com","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null},"state":{"resolved":{"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}},"attempt_id":"a","owner":"o","attempts":1,"created_at":0,"begun_at":0,"changed_at":0,"revision":3,"history":[{"begun":{"at":0,"number":1,"attempt_id":"a","request":{"operation":"token-transaction","subject":{"token":"tok_1"},"amount":"10.50","transaction_type":null,"convenience_fee":"active","reference":null}}},{"ended":{"at":0,"number":1,"ending":{"unknown":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}},{"resolved":{"at":0,"number":1,"resolution":{"verdict":{"processed":"txn\u0000_1"},"by":"ada","note":null},"before":{"kind":"timeout","http_status":null,"reason":"no\u0000answer","transaction_id":null}}}]}"#
         );
-        assert_eq!(intent("k", "resolved", &document).unwrap(), resolved());
+        assert_eq!(read("k", "resolved", &document, &resolved()).unwrap(), resolved());
     }
 
     #[test]
     fn document_that_contradicts_its_columns_is_damaged() {
-        let document = document(&resolved());
-        for (key, state) in [("l", "resolved"), ("k", "processed")] {
-            assert!(intent(key, state, &document).unwrap_err().is_damaged());
+        let (document, service) = (document(&resolved()), "https://pay.example.com");
+        for (key, state, searched, is_good) in [
+            ("k", "resolved", (Some("txn\0_1"), false, service), true),
+            ("k", "resolved", (Some("txn\u{fffd}_1"), false, service), true),
+            ("l", "resolved", (Some("txn\0_1"), false, service), false),
+            ("k", "processed", (Some("txn\0_1"), false, service), false),
+            ("k", "resolved", (Some("txn_2"), false, service), false),
+            ("k", "resolved", (None, false, service), false),
+            ("k", "resolved", (Some("txn\0_1"), true, service), false),
+            ("k", "resolved", (Some("txn\0_1"), false, ""), false),
+        ] {
+            let read = intent(key, state, &document, searched);
+            assert_eq!(
+                read.map_err(|error| error.is_damaged()).err(),
+                (!is_good).then_some(true),
+                "{searched:?}"
+            );
         }
     }
 
@@ -259,7 +296,7 @@ mod tests {
         let key = "#REF!";
         let document = document(&resolved()).replace(r#"{"key":"k""#, &format!(r#"{{"key":"{key}""#));
         assert!(IntentKey::new(key).is_err());
-        assert_eq!(intent(key, "resolved", &document).unwrap().key.as_str(), key);
+        assert_eq!(read(key, "resolved", &document, &resolved()).unwrap().key.as_str(), key);
     }
 
     /// An older version of this crate must not drop members that a newer one has written.
@@ -274,7 +311,8 @@ mod tests {
         ] {
             let document = document(&resolved());
             assert!(document.contains(member));
-            let error = intent("k", "resolved", &document.replace(member, with_another)).unwrap_err();
+            let document = document.replace(member, with_another);
+            let error = read("k", "resolved", &document, &resolved()).unwrap_err();
             assert!(error.is_damaged(), "{error:?}");
             let text = format!("{error:#} {error:?}");
             assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");

@@ -392,14 +392,17 @@ fn stored(id: &TransactionId) -> String {
     id.as_str().replace('\0', "\u{fffd}")
 }
 
-/// The intent of a row that begins with key, state and document.
+/// The intent of a row that begins with the columns of [`tables::FIND`].
 pub(super) fn read(row: &Row) -> Result<Intent, StoreError> {
-    let columns = (|| Ok::<_, Error>((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?)))();
-    let (key, state, document) = columns.map_err(|error| {
+    let columns = (|| {
+        let searched = (row.try_get(3)?, row.try_get(4)?, row.try_get(5)?);
+        Ok::<_, Error>((row.try_get(0)?, row.try_get(1)?, row.try_get(2)?, searched))
+    })();
+    let (key, state, document, searched) = columns.map_err(|error| {
         StoreError::damaged("the table payments_journal.intents has unexpected columns")
             .because(error.to_string())
     })?;
-    intent(key, state, document)
+    intent(key, state, document, searched)
 }
 
 /// A row of [`tables::SUMMARIZE`].

@@ -238,7 +238,7 @@ pub(super) const SUMMARIZE: &str = r"
 
 /// At most 1000 rows of the service `$1` from after position `$2`.
 pub(super) const OF_SERVICE: &str = "
-    SELECT key, state, document, position FROM payments_journal.intents
+    SELECT key, state, document, processed_as, is_void, service, position FROM payments_journal.intents
     WHERE service = $1 AND position > $2 ORDER BY position LIMIT 1000";
 
 /// Renames the rows at the positions `$2`. What they say is as old as before.
@@ -262,13 +262,13 @@ pub(super) const SAME_TRANSACTIONS: &str = "
     ) ORDER BY key LIMIT $3";
 
 /// The newest intent, of those whose begin the journal has. A copy of the journal ends at this time or later.
-pub(super) const NEWEST: &str = "SELECT key, state, document FROM payments_journal.intents WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
+pub(super) const NEWEST: &str = "SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =
     "SELECT since FROM payments_journal.accepted WHERE since IS NOT NULL ORDER BY at DESC LIMIT 1";
 
-pub(super) const FIND: &str = "SELECT key, state, document FROM payments_journal.intents WHERE key = $1";
+pub(super) const FIND: &str = "SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE key = $1";
 
 /// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.
@@ -299,7 +299,7 @@ pub(super) const OTHER_HOLDER: &str = "
 /// The states are literals, because only then the index of unresolved rows is used.
 pub(super) fn list(states: &[StateName]) -> String {
     format!(
-        "SELECT key, state, document, position FROM payments_journal.intents
+        "SELECT key, state, document, processed_as, is_void, service, position FROM payments_journal.intents
          WHERE state IN ({}) AND position > $1 ORDER BY position LIMIT $2",
         names(states)
     )

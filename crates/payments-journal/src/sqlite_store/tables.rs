@@ -141,11 +141,12 @@ pub(super) fn first_difference(connection: &Connection) -> rusqlite::Result<Opti
     Ok(DEFINITIONS.iter().find(|definition| !is_unchanged(definition)).map(|(name, _)| *name))
 }
 
-/// The position and the intent of a row with position, key, state and document. An error without an SQLite code means that this
-/// row cannot be read.
+/// The position and the intent of a row with the columns that [`FIND`] selects. An error without an SQLite code means that this row
+/// cannot be read.
 pub(super) fn read(row: &Row<'_>) -> rusqlite::Result<(i64, Intent)> {
     let text = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_str()?);
-    let intent = intent(text(1)?, text(2)?, text(3)?)
+    let searched = (row.get_ref(4)?.as_str_or_null()?, row.get(5)?, text(6)?);
+    let intent = intent(text(1)?, text(2)?, text(3)?, searched)
         .map_err(|error| rusqlite::Error::FromSqlConversionFailure(3, Type::Text, error.into()))?;
     Ok((row.get(0)?, intent))
 }
@@ -168,11 +169,12 @@ pub(super) fn rows(
 }
 
 /// The row with key `?1`.
-pub(super) const FIND: &str = "SELECT position, key, state, document FROM intent WHERE key = ?1";
+pub(super) const FIND: &str =
+    "SELECT position, key, state, document, processed_as, is_void, service FROM intent WHERE key = ?1";
 
 /// The same without the index, which takes about a second for a million rows.
-pub(super) const FIND_IN_TABLE: &str =
-    "SELECT position, key, state, document FROM intent NOT INDEXED WHERE key = ?1";
+pub(super) const FIND_IN_TABLE: &str = "SELECT position, key, state, document, processed_as, is_void, service FROM intent \
+     NOT INDEXED WHERE key = ?1";
 
 /// The key, other than `?2`, of a void (`?3`) or of a payment that holds the transaction `?1` of the base URL `?4`.
 pub(super) const OTHER_HOLDER: &str = "SELECT key FROM intent \
@@ -219,8 +221,8 @@ pub(super) fn list_in_table(states: &[StateName]) -> String {
 fn list_from(index: &str, states: &[StateName]) -> String {
     let states = names(states);
     format!(
-        "SELECT position, key, state, document FROM intent {index} position > ?1 AND state IN ({states}) \
-         ORDER BY position LIMIT ?2"
+        "SELECT position, key, state, document, processed_as, is_void, service FROM intent {index} position > ?1 \
+         AND state IN ({states}) ORDER BY position LIMIT ?2"
     )
 }
 
@@ -300,8 +302,8 @@ pub(super) fn summarize(connection: &Connection, service: Option<&str>) -> rusql
 }
 
 /// At most `?3` rows of the service `?1` from after position `?2`.
-pub(super) const OF_SERVICE: &str = "SELECT position, key, state, document FROM intent NOT INDEXED \
-     WHERE service = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
+pub(super) const OF_SERVICE: &str = "SELECT position, key, state, document, processed_as, is_void, service FROM intent \
+     NOT INDEXED WHERE service = ?1 AND position > ?2 ORDER BY position LIMIT ?3";
 
 pub(super) const RENAME: &str = "UPDATE intent SET service = ?2, document = ?3 WHERE position = ?1";
 

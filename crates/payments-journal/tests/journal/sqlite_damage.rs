@@ -77,6 +77,26 @@ async fn unreadable_row_claims_nothing_about_sending() {
     }
 }
 
+/// What is searched by must be what the document says.
+#[tokio::test]
+async fn row_whose_columns_contradict_its_document_is_damaged() {
+    for damage in ["processed_as = NULL", "processed_as = 'txn_9'", "is_void = 1", "service = ''"] {
+        let (place, store) = InAFile::opened();
+        let begun = begun(&store, "key-0").await;
+        store.apply(processed(&begun, "txn_0")).await.unwrap();
+        assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().len(), 1);
+        let sql = format!("UPDATE intent SET {damage}");
+        Connection::open(place.path()).unwrap().execute_batch(&sql).unwrap();
+        for error in [
+            store.apply(begin("key-0", &store, 1)).await.unwrap_err(),
+            store.find(&key("key-0")).await.unwrap_err(),
+            store.list(StateName::ALL, None, 9).await.unwrap_err(),
+        ] {
+            assert!(error.is_damaged(), "{damage}: {error:?}");
+        }
+    }
+}
+
 fn make_private(path: &Path) {
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();

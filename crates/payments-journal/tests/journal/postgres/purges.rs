@@ -63,6 +63,27 @@ async fn row_in_an_unknown_state_is_not_purged() {
     assert!(store.find(&key("k")).await.unwrap_err().is_damaged());
 }
 
+/// What is searched by must be what the document says.
+#[tokio::test]
+async fn row_whose_columns_contradict_its_document_is_damaged() {
+    let Some((server, store)) = opened().await else { return };
+    write_not_processed(&store).await;
+    let kept = store.find(&key("k")).await.unwrap();
+    for (damage, repair) in [
+        ("processed_as = 'txn_9'", "processed_as = NULL"),
+        ("is_void = NOT is_void", "is_void = NOT is_void"),
+        ("service = service || 'x'", "service = left(service, -1)"),
+    ] {
+        let update = |set| format!("UPDATE payments_journal.intents SET {set}");
+        sql(&server.url(), &update(damage)).await;
+        assert!(store.find(&key("k")).await.unwrap_err().is_damaged(), "{damage}");
+        let listed = store.list(StateName::ALL, None, 9).await;
+        assert!(listed.unwrap_err().is_damaged(), "{damage}");
+        sql(&server.url(), &update(repair)).await;
+        assert_eq!(store.find(&key("k")).await.unwrap(), kept);
+    }
+}
+
 async fn write_not_processed(store: &PostgresStore) {
     charged(store, "k", Ending::NotProcessed(Failure::of_kind("connect"))).await;
 }
