@@ -12,6 +12,7 @@ use rustls::pki_types::pem::PemObject;
 
 use crate::contract_list::names;
 use crate::harness::Harness;
+use crate::report::ONLY_IN_TESTS;
 use crate::scheme::Scheme;
 use crate::test_request::TestRequest;
 use crate::violation::{Rule, Violation};
@@ -67,9 +68,7 @@ impl Child {
 
     /// Why a contract cannot be checked in this program, if it needs a child process.
     pub(crate) fn cannot_be_started() -> Option<&'static str> {
-        let reason = "it needs a separate process, which only a test created by `contract_tests!` can start: write \
-                      `payments_conformance::contract_tests!(your_stack());` into a file in `tests/` and run `cargo test`";
-        Self::test().is_none().then_some(reason)
+        Self::test().is_none().then_some(ONLY_IN_TESTS)
     }
 
     /// The command that runs only the test of this thread, for its contract, in another process.

@@ -2,6 +2,7 @@ use std::cell::Cell;
 use std::fmt;
 
 use crate::AnyStack;
+use crate::arrivals::counted;
 use crate::contract_list::{Theme, theme_of};
 use crate::violation::Violation;
 
@@ -65,11 +66,16 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
     Report { verdicts }
 }
 
+/// Why a contract was not checked that starts its own test again.
+pub(crate) const ONLY_IN_TESTS: &str = "it needs a separate process, which only a test created by `contract_tests!` can start: write \
+     `payments_conformance::contract_tests!(your_stack());` into a file in `tests/` and run `cargo test`";
+
 /// The verdict for every contract, in the order in which to fix them: first what can move money twice or gives the API key or the
 /// card away, such as a request that is sent again or a wrong `NotProcessed`, then by theme.
 ///
-/// `Display` prints the numbers, the whole failure message of the contract to fix first, and then each cause once with the contracts
-/// that it breaks, by theme. Deviations, contracts that do not apply and contracts that are kept follow in the same way.
+/// `Display` prints how many contracts only [`contract_tests!`](crate::contract_tests) runs, the numbers, the whole failure message of
+/// the contract to fix first, and then each cause once with the contracts that it breaks, by theme. Deviations, contracts that do not
+/// apply and contracts that are kept follow in the same way.
 #[derive(Clone, Debug)]
 #[must_use = "an unread report proves nothing"]
 pub struct Report {
@@ -88,7 +94,7 @@ impl Report {
     }
 
     /// Whether nothing is broken, and at least one contract is kept. Deviations and contracts that do not apply are declared by the
-    /// stack: read the report.
+    /// stack, and those that only [`contract_tests!`](crate::contract_tests) runs were not checked: read the report.
     pub fn is_clean(&self) -> bool {
         self.broken().next().is_none() && self.verdicts.iter().any(Verdict::is_kept)
     }
@@ -100,6 +106,14 @@ impl fmt::Display for Report {
             [Verdict::is_broken, Verdict::is_deviation, Verdict::is_not_applicable, Verdict::is_kept];
         let [broken, deviations, not_applicable, kept] =
             parts.map(|is| self.verdicts.iter().filter(|verdict| is(verdict)).collect::<Vec<_>>());
+        let is_only_in_tests = |verdict: &&&Verdict| matches!(&verdict.status, Status::NotApplicable { reason } if reason == ONLY_IN_TESTS);
+        match not_applicable.iter().filter(is_only_in_tests).count() {
+            0 => {}
+            count => {
+                let contracts = counted(count, "contract");
+                writeln!(f, "NOT CHECKED: {contracts}, which only contract_tests! runs")?;
+            }
+        }
         write!(
             f,
             "{} contracts: {} kept, {} broken, {} declared deviations, {} not applicable",

@@ -54,6 +54,32 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
 }
 
 #[test]
+fn a_report_begins_with_what_only_the_tests_of_the_macro_check() {
+    let only_in_tests = [
+        "the_proxy_of_the_environment_is_ignored",
+        "an_answer_to_a_stopped_process_is_an_answer",
+        "a_request_cut_by_a_stop_is_never_completed",
+        "what_is_logged_shows_no_secret",
+    ];
+    for (contracts, begins) in [
+        (
+            &only_in_tests[..],
+            "NOT CHECKED: 4 contracts, which only contract_tests! runs\n\
+             5 contracts: 1 kept, 0 broken, 0 declared deviations, 4 not applicable\n",
+        ),
+        (
+            &only_in_tests[..1],
+            "NOT CHECKED: 1 contract, which only contract_tests! runs\n2 contracts: 1 kept, ",
+        ),
+        (&[], "1 contracts: 1 kept, "),
+    ] {
+        let wanted = |name: &str| contracts.contains(&name) || name == "refused_is_not_processed";
+        let report = check_only(&PlainStack(None), wanted);
+        assert!(report.is_clean() && report.to_string().starts_with(begins), "{report}");
+    }
+}
+
+#[test]
 fn an_environment_that_the_kit_did_not_set_fails_every_test() {
     let contract = "the_proxy_of_the_environment_is_ignored";
     let [url, authority] = ["PAYMENTS_CONFORMANCE_CHILD_URL", "PAYMENTS_CONFORMANCE_CHILD_AUTHORITY"];
