@@ -26,9 +26,12 @@ impl CallLog {
             lines.push(format!("({skipped} earlier calls omitted)"));
         }
         lines.extend(others[skipped..].iter().map(|(_, summary)| summary.clone()));
-        if lines.is_empty() { "no call was made".to_owned() } else { lines.join("\n") }
+        if lines.is_empty() { NO_CALL.to_owned() } else { lines.join("\n") }
     }
 }
+
+/// A child process may have made one.
+pub(crate) const NO_CALL: &str = "no call was made in this process";
 
 /// How many calls are listed besides those that are named.
 const SHOWN: usize = 10;

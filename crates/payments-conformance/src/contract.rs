@@ -2,6 +2,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError, RwLock};
 
 use crate::authority::Authority;
+use crate::call_log::NO_CALL;
 use crate::child::Child;
 use crate::harness::{Harness, Requirement};
 use crate::scheme::schemes;
@@ -137,7 +138,7 @@ impl Contract {
             let harness = Harness { stack, contract, scheme, authority, figures, covered, unchecked };
             // A panic must not keep the next contract from being checked.
             let kept = catch_unwind(AssertUnwindSafe(|| body(&harness))).unwrap_or_else(|panic| {
-                let (received, calls) = ("nothing".to_owned(), "no call was made".to_owned());
+                let (received, calls) = ("nothing".to_owned(), NO_CALL.to_owned());
                 Err(harness.in_situation(Violation::panicked(&*panic), "was not reached", received, calls))
             });
             if let Err(violation) = harness.unless_covered(kept) {
