@@ -312,12 +312,22 @@ async fn journaled_calls() {
     let secret = IntentKey::new(FakeGateway::API_KEY).unwrap();
     messages.push(intent("the key is a secret", new.process_token(&secret, &payment).await.unwrap_err()));
 
-    let store = Failing::default();
-    let error = Arc::clone(&store.error);
-    let failing = JournaledClient::new(FakeGateway::new().client(), Journal::open(store).await.unwrap());
-    error.set(StoreError::unavailable("the journal billing.db cannot be written: the disk is full")).unwrap();
-    messages
-        .push(intent("the journal cannot be written", pay(&failing, test_values::TOK_APPROVED, 10_50).await));
+    for (what, error) in [
+        (
+            "the journal cannot be written",
+            StoreError::unavailable("the journal billing.db cannot be written: the disk is full"),
+        ),
+        (
+            "the journal is of a newer version",
+            StoreError::newer("the journal billing.db is of a newer version: use the newer version"),
+        ),
+    ] {
+        let store = Failing::default();
+        let fails = Arc::clone(&store.error);
+        let failing = JournaledClient::new(FakeGateway::new().client(), Journal::open(store).await.unwrap());
+        fails.set(error).unwrap();
+        messages.push(intent(what, pay(&failing, test_values::TOK_APPROVED, 10_50).await));
+    }
     messages.push(intent(
         "there is no runtime",
         std::thread::spawn(move || payments_fake::block_on(pay(&new, test_values::TOK_APPROVED, 10_50)))
