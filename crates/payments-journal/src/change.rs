@@ -547,3 +547,60 @@ fn first(
 fn masked(text: &str) -> String {
     mask(text, &[]).into_owned()
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests")]
+mod tests {
+    use std::time::UNIX_EPOCH;
+
+    use super::*;
+
+    fn ended(attempt: &AttemptId, ending: &Ending) -> Change {
+        Change::end(IntentKey::new("k").unwrap(), attempt.clone(), ending.clone(), UNIX_EPOCH)
+    }
+
+    /// A row with two attempts, of which the first may have moved money, and the second was rejected.
+    fn row(first: &AttemptId, second: &AttemptId) -> Intent {
+        let key = IntentKey::new("k").unwrap();
+        let begin = |attempt: &AttemptId, begin| {
+            let (request, owner) = (IntentRequest::lost(), OwnerId::new());
+            let new = NewAttempt { begin, service: "s".into(), request, attempt_id: attempt.clone(), owner };
+            Change::begin(key.clone(), new, UNIX_EPOCH)
+        };
+        let begun = begin(first, Begin::First).decide(None).unwrap();
+        let unknown =
+            ended(first, &Ending::Unknown(Failure::of_kind("timeout"))).decide(Some(&begun)).unwrap();
+        let resolve = Change::resolve(&unknown, Resolution::not_processed("ada"), UNIX_EPOCH);
+        let again =
+            begin(second, Begin::AfterRejection).decide(Some(&resolve.decide(Some(&unknown)).unwrap()));
+        let rejected = Ending::Rejected(Failure::of_kind("rejected"));
+        ended(second, &rejected).decide(Some(&again.unwrap())).unwrap()
+    }
+
+    #[test]
+    fn end_is_recorded_only_as_that_of_its_attempt() {
+        let [first, second, other] = [AttemptId::new(), AttemptId::new(), AttemptId::new()];
+        let [one, two] = ["txn_1", "txn_2"].map(|id| Ending::Processed(TransactionId::new(id).unwrap()));
+        let rejected = Ending::Rejected(Failure::of_kind("rejected"));
+        let row = row(&first, &second);
+        let found_late = ended(&first, &one).decide(Some(&row)).unwrap();
+        let Ending::Processed(id) = one.clone() else { unreachable!("it is") };
+        let by_person = Resolution::processed(id, "ada").of_attempt(1);
+        let by_person = Change::resolve(&row, by_person, UNIX_EPOCH).decide(Some(&row)).unwrap();
+        for (row, attempt, ending, expected) in [
+            (&row, &second, &rejected, true),
+            (&row, &first, &rejected, false),
+            (&row, &second, &one, false),
+            (&row, &other, &rejected, false),
+            (&found_late, &first, &one, true),
+            (&found_late, &first, &two, false),
+            (&found_late, &first, &rejected, false),
+            (&found_late, &second, &one, false),
+            // The service has not said it.
+            (&by_person, &first, &one, false),
+        ] {
+            let change = ended(attempt, ending);
+            assert_eq!(change.is_recorded_in(row), expected, "{change:?}");
+        }
+    }
+}
