@@ -15,6 +15,8 @@ pub struct Arrivals(Arc<Mutex<Vec<ConnectionRecord>>>);
 /// The record of one connection.
 #[derive(Default)]
 struct ConnectionRecord {
+    /// The first byte from the client, once it has arrived.
+    first_byte: Option<u8>,
     requests: Vec<Received>,
     /// The beginning of the bytes that are not yet a whole request.
     beginning: Vec<u8>,
@@ -73,6 +75,19 @@ impl Arrivals {
         connection.unfinished = bytes.len();
     }
 
+    /// Records the first byte of a connection, before TLS. Returns whether it begins a request.
+    pub(crate) fn begin(&self, connection: usize, first_byte: u8) -> bool {
+        self.lock()[connection].first_byte = Some(first_byte);
+        begins_request(first_byte)
+    }
+
+    /// The connections, counted from 1, on which something was sent without TLS.
+    pub(crate) fn unencrypted(&self) -> Vec<usize> {
+        let connections = self.lock();
+        let is_plain = |connection: &ConnectionRecord| connection.first_byte.is_some_and(begins_request);
+        connections.iter().zip(1..).filter(|(one, _)| is_plain(one)).map(|(_, number)| number).collect()
+    }
+
     /// Records that a request began to arrive on an HTTP/2 stream.
     pub(crate) fn add_started(&self, connection: usize, id: &str) {
         self.lock()[connection].started.push(id.to_owned());
@@ -125,9 +140,9 @@ impl Arrivals {
 
     /// How many requests were cut off before their ids.
     pub(crate) fn nameless(&self) -> usize {
-        // A request begins with a letter, a TLS handshake does not.
-        let is_nameless =
-            |bytes: &Vec<u8>| bytes.first().is_some_and(u8::is_ascii_alphabetic) && id_in(bytes).is_none();
+        let is_nameless = |bytes: &Vec<u8>| {
+            bytes.first().is_some_and(|first| begins_request(*first)) && id_in(bytes).is_none()
+        };
         self.unfinished().iter().filter(|bytes| is_nameless(bytes)).count()
     }
 
@@ -197,6 +212,11 @@ impl fmt::Display for Received {
 /// A count with its noun, such as "2 requests".
 pub(crate) fn counted(count: usize, of: &str) -> String {
     format!("{count} {of}{}", if count == 1 { "" } else { "s" })
+}
+
+/// A request begins with a letter, a TLS handshake does not.
+fn begins_request(first_byte: u8) -> bool {
+    first_byte.is_ascii_alphabetic()
 }
 
 /// The id in the beginning of a request, if it has arrived.

@@ -21,6 +21,8 @@ pub(crate) struct Connection {
     /// `None` once the server has closed the connection.
     tcp: Option<Arc<TcpStream>>,
     tls: Option<Box<rustls::ServerConnection>>,
+    /// Whether the client has sent anything.
+    has_begun: bool,
     unread: Vec<u8>,
     pub(crate) arrivals: Arrivals,
     /// Set when the server stops.
@@ -47,7 +49,7 @@ impl Connection {
                 Some(Box::new(tls.expect("the configuration is complete")))
             }
         };
-        Self { index, tcp: Some(tcp), tls, unread: Vec::new(), arrivals, server_stopped }
+        Self { index, tcp: Some(tcp), tls, has_begun: false, unread: Vec::new(), arrivals, server_stopped }
     }
 
     /// Reads the next whole request and records it. `None` if the client closed the connection.
@@ -229,7 +231,19 @@ impl Connection {
         Some(())
     }
 
+    /// Looks at the first byte of the connection. A request without TLS is read like one on a server without TLS.
+    fn begin(&mut self) {
+        let mut first = [0];
+        if !self.has_begun && self.tcp.as_ref().is_some_and(|tcp| matches!(tcp.peek(&mut first), Ok(1))) {
+            self.has_begun = true;
+            if self.arrivals.begin(self.index, first[0]) {
+                self.tls = None;
+            }
+        }
+    }
+
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.begin();
         let Some(mut tcp) = self.tcp.as_deref() else { return Ok(0) };
         match &mut self.tls {
             None => tcp.read(buffer),

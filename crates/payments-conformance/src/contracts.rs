@@ -6,6 +6,7 @@
 //! Every contract also checks the **general rules**:
 //!
 //! - No request reaches a server twice.
+//! - No request is sent unencrypted to an `https` address.
 //! - A request of which the server read even one byte is not reported as
 //!   [`NotProcessed`](payments_core::Delivery::NotProcessed).
 //! - Every call ends, no later than its deadline.

@@ -211,8 +211,8 @@ impl<'a> TestRun<'a> {
         Ok(())
     }
 
-    /// Checks the general rules: nothing is sent twice, and no request of which the server read a byte is reported as not
-    /// processed.
+    /// Checks the general rules: nothing is sent without TLS to an https address, nothing is sent twice, and no request of
+    /// which the server read a byte is reported as not processed.
     ///
     /// After a call without a response it first watches what the transport does in the background, then drops it and waits
     /// until the server has read what was sent.
@@ -220,7 +220,7 @@ impl<'a> TestRun<'a> {
         if let Some(debug) = self.transport.debug() {
             secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
-        let Self { stack, transport, server, arrivals, calls, .. } = self;
+        let Self { stack, transport, server, arrivals, base_url, calls, .. } = self;
         let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         if calls.iter().any(|call| !call.has_response) {
             stack.block_on(pause(WATCHED));
@@ -228,6 +228,14 @@ impl<'a> TestRun<'a> {
         drop(transport);
         if let Some(server) = server {
             stack.block_on(server.until_idle());
+        }
+        let unencrypted = arrivals.unencrypted();
+        if base_url.starts_with("https:") && !unencrypted.is_empty() {
+            let found = format!(
+                "a request was sent unencrypted to an https address, on the connections {unencrypted:?}; it must not be sent \
+                 at all"
+            );
+            return Err(Violation::general(found, Rule::SendsOnlyToTheService));
         }
         let transmissions = arrivals.transmissions();
         if let Some((id, connections)) = transmissions.iter().find(|(_, connections)| connections.len() > 1) {

@@ -13,6 +13,7 @@ use super::Connection;
 impl Connection {
     /// Completes the TLS handshake, if there is one. Returns `false` if it fails.
     pub(crate) fn handshake(&mut self) -> bool {
+        self.begin();
         let (Some(tls), Some(mut tcp)) = (&mut self.tls, self.tcp.as_deref()) else { return false };
         while tls.is_handshaking() {
             if tls.complete_io(&mut tcp).is_err() {

@@ -61,6 +61,21 @@ fn a_deviation_does_not_cover_a_wrong_not_processed() {
 }
 
 #[test]
+fn a_deviation_does_not_cover_a_request_without_tls() {
+    for contract in [
+        "an_untrusted_certificate_is_not_processed",
+        "a_certificate_for_another_host_is_not_processed",
+        "an_expired_certificate_is_not_processed",
+        "a_server_without_tls_is_sent_nothing",
+        "a_broken_handshake_is_not_processed",
+    ] {
+        for flaw in [Flaw::FallsBackToPlainHttp, Flaw::RepeatsUnencrypted] {
+            must_not_cover(flaw, contract, "request was sent");
+        }
+    }
+}
+
+#[test]
 fn a_deviation_does_not_cover_an_exposed_secret() {
     must_not_cover(Flaw::PrintsTheBody, "garbage_is_unknown", "shows the card number");
 }

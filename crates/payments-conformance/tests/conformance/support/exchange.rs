@@ -416,6 +416,10 @@ impl Exchange {
                 if self.has(Flaw::FallsBackToPlainHttp) && !is_timeout(&error) {
                     return Ok(Wire::Plain(self.tcp(host, port, ends)?));
                 }
+                if self.has(Flaw::RepeatsUnencrypted) && !is_timeout(&error) {
+                    let (mut plain, (head, body)) = (self.tcp(host, port, ends)?, self.serialized());
+                    drop(plain.write_all(&head).and_then(|()| plain.write_all(&body)));
+                }
                 if self.has(Flaw::ReportsFailedHandshakeAsUnknown) {
                     return Err(TransportError::unknown(kind));
                 }
