@@ -1,5 +1,7 @@
 //! What a program can print about a call contains neither the API key nor the card.
 
+use std::path::Path;
+use std::process::Command;
 use std::{env, fs, process};
 
 use http::StatusCode;
@@ -82,19 +84,11 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             let port = run.base_url.split(':').nth(2).and_then(|rest| rest.split('/').next());
             let file = format!("payments-conformance-{}-{}", process::id(), port.unwrap_or_default());
             let key_log = env::temp_dir().join(file);
-            let mut child = Child::command(harness, &run.base_url)?;
-            let child = child.env("SSLKEYLOGFILE", &key_log).spawn();
-            let [said, logged] = Child::output(child.map_err(|error| Child::cannot_start(&error))?)?;
-            let keys = fs::read(&key_log).unwrap_or_default();
-            drop(fs::remove_file(&key_log));
+            let [said, logged] = without_keys(Child::command(harness, &run.base_url)?, &key_log)?;
             for (place, text) in [("stdout", &said), ("a log or stderr", &logged)] {
-                let secrets = [("card number", CARD_NUMBER), ("API key", API_KEY), ("customer's name", CUSTOMER)];
+                let secrets =
+                    [("card number", CARD_NUMBER), ("API key", API_KEY), ("customer's name", CUSTOMER)];
                 must_not_hold(place, text, &secrets)?;
-            }
-            if !keys.is_empty() {
-                let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must \
-                             ignore that variable";
-                return Err(Violation::general(found, Rule::ShowsNoSecret));
             }
             let arrived = run.arrivals.requests();
             if arrived == 0 {
@@ -106,6 +100,21 @@ pub fn what_is_logged_shows_no_secret(stack: &dyn AnyStack) -> Verdict {
             Ok(())
         })
     })
+}
+
+/// What a child process writes to stdout and stderr. Fails if it writes to this key log file, and removes the file.
+fn without_keys(mut child: Command, key_log: &Path) -> Result<[String; 2], Violation> {
+    let child = child.env("SSLKEYLOGFILE", key_log).spawn();
+    // The keys count also if the process hangs.
+    let output = child.map_err(|error| Child::cannot_start(&error)).and_then(Child::output);
+    let keys = fs::read(key_log).unwrap_or_default();
+    drop(fs::remove_file(key_log));
+    if !keys.is_empty() {
+        let found = "the transport wrote the keys of its TLS connections to the file in SSLKEYLOGFILE; it must ignore that \
+                     variable";
+        return Err(Violation::general(found, Rule::ShowsNoSecret));
+    }
+    output
 }
 
 /// What the child process does.
@@ -132,3 +141,25 @@ fn make_logged_calls(name: &'static str, stack: &dyn AnyStack, child: &Child) ->
 
 /// Upper and lower case, and not ASCII, because a log may escape it.
 const CUSTOMER: &str = "Zo\u{eb} \u{c5}ngstr\u{f6}m-\u{141}UKASIEWICZ";
+
+#[cfg(test)]
+mod tests {
+    use std::process::Stdio;
+
+    use super::*;
+
+    #[test]
+    fn keys_are_found_and_removed_however_the_process_ends() {
+        let key_log = env::temp_dir().join(format!("payments-conformance-{}-keys", process::id()));
+        let missing = env::temp_dir().join("payments-conformance-no-such-program");
+        for program in [env::current_exe().unwrap(), missing] {
+            // As if the process had written it.
+            fs::write(&key_log, "CLIENT_RANDOM").unwrap();
+            let mut child = Command::new(&program);
+            child.arg("--list").stdout(Stdio::null());
+            let violation = without_keys(child, &key_log).unwrap_err();
+            assert!(violation.to_string().contains("SSLKEYLOGFILE"), "{violation}");
+            assert!(violation.is_dangerous && !key_log.exists(), "{program:?}");
+        }
+    }
+}
