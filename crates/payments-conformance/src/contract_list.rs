@@ -266,16 +266,4 @@ mod tests {
     fn own_name_is_that_of_the_function() {
         assert_eq!(own_name!(), "own_name_is_that_of_the_function");
     }
-
-    #[test]
-    fn themes_are_numbered_as_in_the_guide() {
-        let guide = include_str!("../../../docs/transport.md");
-        let in_guide = guide.lines().filter_map(|line| {
-            let (number, rest) = line.split_once(". **")?;
-            let (title, _) = rest.split_once("**")?;
-            Some(format!("{number}. {title}"))
-        });
-        let here = Theme::all().map(|theme| theme.to_string());
-        assert_eq!(in_guide.collect::<Vec<_>>(), here.collect::<Vec<_>>());
-    }
 }

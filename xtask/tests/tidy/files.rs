@@ -20,6 +20,21 @@ pub(super) fn files_point_to_nothing_outside(workspace: &Workspace) -> Vec<Strin
     findings
 }
 
+/// Only its own folder is in a crate's package, so a source that includes another file does not compile there.
+pub(super) fn sources_include_only_their_package(workspace: &Workspace) -> Vec<String> {
+    find(
+        workspace,
+        leaves_package,
+        "includes a file outside of its package: a test of that file belongs into `tests`",
+    )
+}
+
+fn leaves_package(path: &str, line: &str) -> bool {
+    let source = path.strip_prefix("crates/").and_then(|path| path.split_once('/'));
+    line.contains("include_")
+        && source.is_some_and(|(_, path)| path.starts_with("src/") && leaves_repository(path, line))
+}
+
 fn find(workspace: &Workspace, is_wrong: impl Fn(&str, &str) -> bool, advice: &str) -> Vec<String> {
     let mut findings = Vec::new();
     for path in workspace.files.iter().filter(|path| path.as_str() != file!()) {
@@ -59,4 +74,7 @@ fn what_is_outside_the_repository_is_found() {
     assert!(leaves_repository("README.md", "see ../other/file"));
     assert!(leaves_repository("crates/a/Cargo.toml", "readme = \"../../../README.md\""));
     assert!(!leaves_repository("crates/a/Cargo.toml", "readme = \"../../README.md\""));
+    let line = "include_str!(\"../../../docs/a.md\")";
+    assert!(leaves_package("crates/a/src/b.rs", line) && leaves_package("crates/a/src/b/c.rs", line));
+    assert!(!leaves_package("crates/a/src/b/c/d.rs", line) && !leaves_package("crates/a/tests/a/b.rs", line));
 }

@@ -45,6 +45,7 @@ rules! {
     modules::no_global_state,
     files::files_name_no_machine,
     files::files_point_to_nothing_outside,
+    files::sources_include_only_their_package,
     documents::documents_exist,
     documents::examples_of_documents_are_compiled,
     documents::mutated_files_exist,

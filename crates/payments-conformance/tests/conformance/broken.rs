@@ -495,7 +495,7 @@ fn every_contract_is_broken_by_some_flaw() {
 }
 
 /// The theme and the name of each contract, from the kit's own list.
-fn contracts() -> Vec<(&'static str, &'static str)> {
+pub(crate) fn contracts() -> Vec<(&'static str, &'static str)> {
     let mut contracts = Vec::new();
     payments_conformance::__each_theme!(__name_each { contracts });
     contracts

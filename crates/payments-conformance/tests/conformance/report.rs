@@ -5,6 +5,7 @@ use std::panic::resume_unwind;
 use std::process::Command;
 use std::{env, thread};
 
+use crate::broken::contracts;
 use crate::support::{Flaw, Plain, PlainStack};
 use payments_conformance::{Abilities, Ability, Stack as _, Verdict, block_on, check_only, stack};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
@@ -113,6 +114,21 @@ fn a_report_without_failures_has_its_contracts_below_their_numbered_themes() {
          kept\n  1. requests\n     {paid}\n  9. never sent\n     {refused}"
     );
     assert_eq!(report.to_string(), expected);
+}
+
+#[test]
+fn themes_are_numbered_as_in_the_guide() {
+    // The package does not contain the guide, nor this test.
+    let guide = include_str!("../../../../docs/transport.md");
+    let in_guide = guide.lines().filter_map(|line| {
+        let (number, rest) = line.split_once(". **")?;
+        let (title, _) = rest.split_once("**")?;
+        Some(format!("{number}. {title}"))
+    });
+    let mut themes: Vec<_> = contracts().into_iter().map(|(theme, _)| theme.replace('_', " ")).collect();
+    themes.dedup();
+    let here = (1..).zip(themes).map(|(number, theme)| format!("{number}. {theme}"));
+    assert_eq!(in_guide.collect::<Vec<_>>(), here.collect::<Vec<_>>());
 }
 
 #[test]
