@@ -26,7 +26,7 @@ struct ConnectionRecord {
     started: Vec<String>,
     /// The ids of requests that the server refused in a way that proves they were not processed.
     refused: Vec<String>,
-    events: Vec<&'static str>,
+    events: Vec<String>,
 }
 
 impl Arrivals {
@@ -98,8 +98,8 @@ impl Arrivals {
         self.lock()[connection].refused.push(id.to_owned());
     }
 
-    pub(crate) fn note(&self, connection: usize, event: &'static str) {
-        self.lock()[connection].events.push(event);
+    pub(crate) fn note(&self, connection: usize, event: impl Into<String>) {
+        self.lock()[connection].events.push(event.into());
     }
 
     /// Every whole request, by connection.
@@ -256,7 +256,7 @@ impl fmt::Display for Arrivals {
             }
             let refused = connection.refused.iter().take(5);
             seen.extend(refused.map(|id| format!("{id} refused without being processed")));
-            seen.extend(connection.events.iter().map(ToString::to_string));
+            seen.extend(connection.events.iter().cloned());
             let separator = if index == 0 { "" } else { "\n" };
             write!(f, "{separator}connection {}: {};", index + 1, seen.join("; "))?;
         }

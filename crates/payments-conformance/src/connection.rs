@@ -52,17 +52,24 @@ impl Connection {
         Self { index, tcp: Some(tcp), tls, has_begun: false, unread: Vec::new(), arrivals, server_stopped }
     }
 
-    /// Reads the next whole request and records it. `None` if the client closed the connection.
+    /// Reads the next whole request and records it. `None` if the client closed the connection, or does not speak HTTP.
     pub(crate) fn read_request(&mut self) -> Option<Received> {
         loop {
-            if let Some((received, length)) = parse(self.index, &self.unread) {
-                self.unread.drain(..length);
-                self.arrivals.add(self.index, received.clone());
-                // A copy may be in the same segment, and nobody may read on.
-                self.arrivals.set_unfinished(self.index, &self.unread);
-                return Some(received);
+            match parse(self.index, &self.unread) {
+                Ok(Some((received, length))) => {
+                    self.unread.drain(..length);
+                    self.arrivals.add(self.index, received.clone());
+                    // A copy may be in the same segment, and nobody may read on.
+                    self.arrivals.set_unfinished(self.index, &self.unread);
+                    return Some(received);
+                }
+                Ok(None) => self.read_more()?,
+                Err(reason) => {
+                    self.note(format!("the request is not HTTP: {reason}"));
+                    self.unread.clear();
+                    self.close();
+                }
             }
-            self.read_more()?;
         }
     }
 
@@ -90,7 +97,7 @@ impl Connection {
     }
 
     /// Records an event.
-    pub(crate) fn note(&self, event: &'static str) {
+    pub(crate) fn note(&self, event: impl Into<String>) {
         self.arrivals.note(self.index, event);
     }
 
@@ -252,13 +259,12 @@ impl Connection {
     }
 }
 
-/// The first whole request in `bytes` and its length.
-fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
+/// The first whole request in `bytes` and its length. `None` if more bytes are needed.
+fn parse(connection: usize, bytes: &[u8]) -> Result<Option<(Received, usize)>, String> {
     let mut headers = [httparse::EMPTY_HEADER; 64];
     let mut request = httparse::Request::new(&mut headers);
-    let head = match request.parse(bytes) {
-        Ok(httparse::Status::Complete(length)) => length,
-        Ok(httparse::Status::Partial) | Err(_) => return None,
+    let httparse::Status::Complete(head) = request.parse(bytes).map_err(|error| error.to_string())? else {
+        return Ok(None);
     };
     let fields = request.headers.iter().map(|field| (field.name.to_owned(), field.value.to_vec()));
     let mut received = Received {
@@ -269,29 +275,32 @@ fn parse(connection: usize, bytes: &[u8]) -> Option<(Received, usize)> {
         ..Received::default()
     };
     let number = |value: &[u8]| std::str::from_utf8(value).ok().and_then(|text| text.trim().parse().ok());
-    let length: usize;
-    (received.body, length) = if received.header("transfer-encoding").is_empty() {
-        let length = received.header("content-length").first().and_then(|value| number(value)).unwrap_or(0);
-        (bytes.get(head..head.checked_add(length)?)?.to_vec(), length)
+    let body = if received.header("transfer-encoding").is_empty() {
+        let length = received.header("content-length").first().map_or(Some(0), |value| number(value));
+        let length: usize = length.ok_or("its Content-Length is not a number")?;
+        bytes[head..].get(..length).map(|body| (body.to_vec(), length))
     } else {
         chunked(&bytes[head..])?
     };
-    Some((received, head + length))
+    Ok(body.map(|(body, length)| {
+        received.body = body;
+        (received, head + length)
+    }))
 }
 
-/// A whole chunked body without trailers, and its encoded length.
-fn chunked(bytes: &[u8]) -> Option<(Vec<u8>, usize)> {
-    let (mut body, mut at) = (Vec::new(), 0);
+/// A whole chunked body without trailers, and its encoded length. `None` if more bytes are needed.
+fn chunked(bytes: &[u8]) -> Result<Option<(Vec<u8>, usize)>, String> {
+    let (mut body, mut rest) = (Vec::new(), bytes);
     loop {
-        let Ok(httparse::Status::Complete((line, size))) = httparse::parse_chunk_size(&bytes[at..]) else {
-            return None;
-        };
-        at += line;
-        let size = usize::try_from(size).ok()?;
-        body.extend_from_slice(bytes.get(at..at.checked_add(size)?)?);
-        at += size + 2;
+        let size = httparse::parse_chunk_size(rest).map_err(|error| error.to_string())?;
+        let httparse::Status::Complete((line, size)) = size else { return Ok(None) };
+        let size = usize::try_from(size).map_err(|_| "a chunk is too large")?;
+        let chunk = rest[line..].split_at_checked(size);
+        let Some((chunk, [_, _, after @ ..])) = chunk else { return Ok(None) };
+        body.extend_from_slice(chunk);
+        rest = after;
         if size == 0 {
-            return (at <= bytes.len()).then_some((body, at));
+            return Ok(Some((body, bytes.len() - rest.len())));
         }
     }
 }
@@ -315,3 +324,30 @@ fn head<B: AsRef<[u8]>>(response: &Response<B>) -> Vec<u8> {
 
 /// Longer than any contract takes.
 const IO_TIMEOUT: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Server;
+
+    #[test]
+    fn a_request_that_is_not_http_ends_its_connection() {
+        let many = "X-Word: word\r\n".repeat(65);
+        for (head, reason) in [
+            ("POST / HTTP/7.3", "invalid HTTP version"),
+            ("P\0ST / HTTP/1.1", "invalid token"),
+            ("POST / HTTP/1.1\r\nno colon", "invalid header name"),
+            (&format!("POST / HTTP/1.1\r\n{many}"), "too many headers"),
+            ("POST / HTTP/1.1\r\nContent-Length: many", "its Content-Length is not a number"),
+            ("POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nmany", "invalid chunk size"),
+        ] {
+            let server = Server::start(Security::Plain, Connection::serve);
+            let mut client = TcpStream::connect(server.address).unwrap();
+            client.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+            client.write_all(format!("{}\r\n\r\n", head.trim_end()).as_bytes()).unwrap();
+            let read = client.read(&mut [0]).unwrap_or_else(|error| panic!("{head:?}: {error}"));
+            let arrived = server.arrivals.to_string();
+            assert!(read == 0 && arrived.contains(&format!("not HTTP: {reason}")), "{head:?}: {arrived}");
+        }
+    }
+}

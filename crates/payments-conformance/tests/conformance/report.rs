@@ -7,6 +7,7 @@ use std::{env, thread};
 
 use crate::broken::contracts;
 use crate::support::{Flaw, Plain, PlainStack};
+use http::HeaderValue;
 use payments_conformance::{Abilities, Ability, Stack as _, Verdict, block_on, check_only, stack};
 use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
 
@@ -166,6 +167,29 @@ fn a_report_says_which_scheme_is_broken_and_how_that_is_often_fixed() {
     let line = "\n     a_payment_arrives_byte_for_byte: must return a response with status 200";
     assert!(text.contains(line), "{text}");
     assert!(text.contains("authority_pem") && text.contains(".without(Ability::Https, "), "{text}");
+}
+
+/// Sends more headers than the kit's server reads.
+struct Wordy(Plain);
+
+impl Transport for Wordy {
+    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
+        let (operation, deadlines, cap) = (request.operation(), request.deadlines(), request.response_cap());
+        let mut request = request.into_http();
+        (0..70).for_each(|_| _ = request.headers_mut().append("x-word", HeaderValue::from_static("word")));
+        Transport::send(&self.0, TransportRequest::new(request, operation, deadlines, cap)).await
+    }
+}
+
+#[test]
+fn a_request_that_the_server_cannot_read_is_shown_as_such() {
+    let only_https = Abilities::default().without(Ability::PlainHttp, "one scheme is enough");
+    let wordy = stack(|setup| Wordy(PlainStack(None).transport(setup))).abilities(only_https);
+    let report = check_only(&wordy, |contract| contract == "a_payment_arrives_byte_for_byte");
+    let text = report.to_string();
+    assert!(text.contains("the request is not HTTP: too many headers"), "{text}");
+    assert!(text.contains("failed with the kind Closed"), "{text}");
+    assert!(!text.contains("authority_pem"), "its TLS is fine: {text}");
 }
 
 #[test]
