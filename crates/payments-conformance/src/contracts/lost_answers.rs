@@ -135,7 +135,9 @@ pub fn an_early_answer_is_an_answer_or_unknown(stack: &dyn AnyStack) -> Verdict 
                     connection
                         .write("HTTP/1.1 413 Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}");
                     if reads_on {
-                        connection.wait_for_close();
+                        // Another request on this connection must be seen.
+                        connection.read_request();
+                        connection.serve();
                     } else {
                         connection.close();
                     }

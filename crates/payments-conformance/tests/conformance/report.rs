@@ -193,6 +193,14 @@ fn a_request_that_the_server_cannot_read_is_shown_as_such() {
 }
 
 #[test]
+fn a_failure_says_that_an_unfinished_connection_was_used_again() {
+    let contract = "an_early_answer_is_an_answer_or_unknown";
+    let report = check_only(&PlainStack(Some(Flaw::IgnoresConnectionClose)), |name| name == contract);
+    let story = report.verdicts()[0].story().unwrap_or_default();
+    assert!(story.contains("was sent on the connection of charge-00001"), "{report}");
+}
+
+#[test]
 fn what_can_charge_twice_or_give_the_key_away_comes_before_earlier_themes() {
     let harmless = "a_payment_arrives_byte_for_byte";
     for (flaw, dangerous) in [
