@@ -1,26 +1,9 @@
-/// Creates one named `#[test]` for each contract. The expression must return a [`Stack`](crate::Stack).
+/// Creates one named `#[test]` for each contract. The expression must return a [`Stack`](crate::Stack):
+/// [getting started](crate#getting-started) has an example.
 ///
 /// Each test evaluates the expression again. To test several stacks, use the macro in a separate module for each. A stack that differs
 /// from a tested one only in its TLS provider or its way to the server needs only the [themes](crate::contracts) about that:
 /// `contract_tests!(stack, themes: never_sent, broken_tls)`.
-///
-/// ```
-/// # use payments_conformance::{Setup, Stack};
-/// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-/// # struct MyTransport;
-/// # impl Transport for MyTransport {
-/// #     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
-/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
-/// #     }
-/// # }
-/// # struct MyStack;
-/// # impl MyStack { fn new() -> Self { Self } }
-/// # impl Stack for MyStack {
-/// #     type Transport = MyTransport;
-/// #     fn transport(&self, _: &Setup) -> MyTransport { MyTransport }
-/// # }
-/// payments_conformance::contract_tests!(MyStack::new());
-/// ```
 #[macro_export]
 macro_rules! contract_tests {
     ($stack:expr) => {
@@ -31,18 +14,8 @@ macro_rules! contract_tests {
     };
 }
 
-/// Creates one named `#[test]` for each contract, for a blocking stack.
-///
-/// ```
-/// # use payments_core::{TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-/// # struct MyTransport;
-/// # impl payments_core::blocking::Transport for MyTransport {
-/// #     fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
-/// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
-/// #     }
-/// # }
-/// payments_conformance::blocking_contract_tests!(payments_conformance::stack(|_setup| MyTransport));
-/// ```
+/// Creates one named `#[test]` for each contract, for a blocking stack, such as `blocking_contract_tests!(stack(|_setup| MyTransport))`.
+/// See [`blocking`](crate::blocking()).
 #[macro_export]
 macro_rules! blocking_contract_tests {
     ($stack:expr) => {

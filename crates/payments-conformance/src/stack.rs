@@ -139,31 +139,7 @@ pub(crate) type Debugged<T> = dyn Fn(&T) -> Option<String> + Send + Sync;
 impl<T: 'static> FnStack<T> {
     /// Sets how to run a future to completion, for transports that need the timers or sockets of a runtime.
     ///
-    /// By default the calling thread sleeps until the future is woken.
-    ///
-    /// ```
-    /// # use payments_core::{Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse};
-    /// # struct MyTransport;
-    /// # impl MyTransport { fn trusting(_: &str) -> Self { Self } }
-    /// # impl Transport for MyTransport {
-    /// #     async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
-    /// #         Err(TransportError::not_processed(TransportErrorKind::Connect))
-    /// #     }
-    /// # }
-    /// # struct Runtime;
-    /// # impl Runtime {
-    /// #     fn new() -> std::io::Result<Self> { Ok(Self) }
-    /// #     fn block_on<F: Future>(&self, future: F) -> F::Output { payments_conformance::block_on(future) }
-    /// # }
-    /// // use tokio::runtime::Runtime;
-    /// use payments_conformance::stack;
-    ///
-    /// payments_conformance::contract_tests!({
-    ///     let runtime = Runtime::new().expect("the runtime starts");
-    ///     stack(|setup| MyTransport::trusting(setup.authority_pem()))
-    ///         .block_on(move |future| runtime.block_on(future))
-    /// });
-    /// ```
+    /// By default the calling thread sleeps until the future is woken. [Getting started](crate#getting-started) has an example.
     pub fn block_on(mut self, run: impl Fn(BoxFuture<'_, ()>) + Send + Sync + 'static) -> Self {
         self.block_on = Box::new(run);
         self
