@@ -1,6 +1,7 @@
 use std::any::Any;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -19,6 +20,7 @@ pub(crate) struct Clients {
     pub(crate) add_a_length: bool,
     /// The most recently used first. No code of the caller runs while this is locked: it may wait for another call, or make one.
     built: Mutex<Vec<(Use, reqwest::Client)>>,
+    abandoned: AtomicUsize,
 }
 
 /// The runtime that a client is for, and whether it is for https. The task of a connection belongs to the runtime that opened it; no
@@ -34,7 +36,9 @@ impl Clients {
     pub(crate) fn new(
         builder: impl Fn() -> ClientBuilder + Send + Sync + 'static,
     ) -> Result<Self, BuildError> {
-        let mut clients = Self { builder: Box::new(builder), add_a_length: false, built: Mutex::default() };
+        let builder = Box::new(builder);
+        let (built, abandoned) = (Mutex::default(), AtomicUsize::new(0));
+        let mut clients = Self { builder, add_a_length: false, built, abandoned };
         // Reports a builder that cannot build a client. The client is discarded, because there may be no runtime yet.
         clients.add_a_length = adds_header(&clients.build(true)?, &CONTENT_LENGTH);
         Ok(clients)
@@ -79,10 +83,16 @@ impl Clients {
 
     /// Abandons all connections, because one of them cannot be trusted and reqwest cannot close a single one.
     ///
-    /// Calls in progress are not affected.
+    /// Requests that have been sent are not affected. One that waits for a connection must take another client.
     pub(crate) fn abandon_connections(&self) {
-        let abandoned = mem::take(&mut *self.lock());
-        drop(abandoned);
+        let clients = mem::take(&mut *self.lock());
+        self.abandoned.fetch_add(1, Ordering::SeqCst);
+        drop(clients);
+    }
+
+    /// How often all connections were abandoned. If it has changed, a client from before must send nothing more.
+    pub(crate) fn abandoned(&self) -> usize {
+        self.abandoned.load(Ordering::SeqCst)
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<(Use, reqwest::Client)>> {

@@ -69,7 +69,8 @@
 //!   would change is refused.
 //! - **Dropped calls.** reqwest continues to send the body of a dropped call. Here the body ends with the call.
 //! - **Responses with two lengths.** hyper accepts `Content-Length` together with `Transfer-Encoding`. Here such a response is
-//!   refused, and all connections are abandoned, because reqwest cannot close a single one.
+//!   refused, and all connections are abandoned, because reqwest cannot close a single one. A request that still waits for a
+//!   connection waits for a new one.
 //! - **The total deadline.** It has its own timer. A server that sends interim responses (1xx) as fast as it can keeps hyper and a
 //!   tokio thread busy, and tokio's timers may not run meanwhile.
 //!

@@ -1,5 +1,6 @@
 use std::fmt;
 use std::future::{Future, poll_fn};
+use std::mem;
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
@@ -82,25 +83,40 @@ impl ReqwestTransport {
 
         let no_runtime = "a tokio runtime is missing: make the call within one";
         let runtime = Handle::try_current().map_err(|_| misconfigured(no_runtime))?;
-        let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
         let call = Call::new(ends);
-        let request = unchanged_request(request, &call, self.clients.add_a_length)?;
-        // It sends nothing before it is polled, and panics in a runtime without a time driver.
-        let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
-            .map_err(|_panic| misconfigured(Misconfigured::PANICKED))?;
-        let mut response = InRuntime { runtime, future: Some(Box::pin(needed.during(response))) };
-        let in_time = poll_fn(|context| {
-            // After a stop, another call may have returned a connection, on which this request would be sent too late.
-            if !needed.may_be_sent() && timer.now() >= ends {
-                return Poll::Pending;
-            }
-            Pin::new(&mut response).poll(context)
-        });
-        match before(total.as_mut(), in_time).await {
-            Some(Ok(response)) => self.read(response, cap, total).await,
-            Some(Err(error)) => Err(transport_error(error)),
-            None if needed.may_be_sent() => Err(TransportError::unknown(TransportErrorKind::Timeout)),
-            None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
+        let (head, body) = unchanged_request(request, self.clients.add_a_length)?;
+        loop {
+            // Read first, so that the client is not older.
+            let abandoned = self.clients.abandoned();
+            let client = self.clients.get(runtime.id(), is_https).map_err(misconfigured)?;
+            let mut request = head.try_clone().expect("it has no body");
+            *request.body_mut() = Some(reqwest::Body::wrap(call.body(body.clone())));
+            // It sends nothing before it is polled, and panics in a runtime without a time driver.
+            let response = catch_unwind(AssertUnwindSafe(|| client.execute(request)))
+                .map_err(|_panic| misconfigured(Misconfigured::PANICKED))?;
+            let future = Some(Box::pin(needed.during(response)));
+            let mut response = InRuntime { runtime: runtime.clone(), future };
+            let in_time = poll_fn(|context| {
+                if needed.may_be_sent() {
+                    return Pin::new(&mut response).poll(context).map(Some);
+                }
+                // After a stop, another call may have returned a connection, on which this request would be sent too late.
+                if timer.now() >= ends {
+                    return Poll::Pending;
+                }
+                // What this request waits for may be a connection that cannot be trusted.
+                if self.clients.abandoned() != abandoned {
+                    return Poll::Ready(None);
+                }
+                Pin::new(&mut response).poll(context).map(Some)
+            });
+            return match before(total.as_mut(), in_time).await {
+                Some(Some(Ok(response))) => self.read(response, cap, total).await,
+                Some(Some(Err(error))) => Err(transport_error(error)),
+                Some(None) => continue,
+                None if needed.may_be_sent() => Err(TransportError::unknown(TransportErrorKind::Timeout)),
+                None => Err(TransportError::not_processed(TransportErrorKind::Timeout)),
+            };
         }
     }
 
@@ -111,7 +127,8 @@ impl ReqwestTransport {
         cap: usize,
         total: impl Future<Output = ()>,
     ) -> Result<TransportResponse, TransportError> {
-        // The response may belong to another request, so its status proves nothing.
+        // The response may belong to another request, so its status proves nothing. Once it is dropped, reqwest may use its connection
+        // again.
         if let Some(reason) = ambiguity(&response) {
             self.clients.abandon_connections();
             return Err(TransportError::unknown(TransportErrorKind::Protocol).with_source(reason));
@@ -147,26 +164,24 @@ impl<F> Drop for InRuntime<F> {
     }
 }
 
-/// Converts the request to reqwest's type, and fails if reqwest would change its URL.
+/// Converts the request to reqwest's type, without its body, and fails if reqwest would change its URL.
 ///
 /// reqwest's `Url` reads `/a/%2e%2e/b` as `/b` and encodes some characters again, which is another resource. It reads a host such as
 /// `0x7f.1` as an address.
 fn unchanged_request(
     request: TransportRequest,
-    call: &Call,
     needs_length: bool,
-) -> Result<reqwest::Request, TransportError> {
+) -> Result<(reqwest::Request, Bytes), TransportError> {
     let (server, uri) = (request.server()?.clone(), request.uri().clone());
-    let mut request = request.into_http();
-    let (is_safe, length) = (request.method().is_safe(), request.body().len());
+    let (is_safe, mut request) = (request.method().is_safe(), request.into_http());
+    let body = mem::take(request.body_mut());
     let headers = request.headers_mut();
     // Set here, so that no default header of the builder replaces them.
     headers.insert(HOST, server.host_header().clone());
     headers.remove(TRANSFER_ENCODING);
     if needs_length || !is_safe {
-        headers.insert(CONTENT_LENGTH, length.into());
+        headers.insert(CONTENT_LENGTH, body.len().into());
     }
-    let request = request.map(|body| reqwest::Body::wrap(call.body(body)));
     let request = reqwest::Request::try_from(request).map_err(|error| misconfigured(error.without_url()))?;
     let url = request.url();
     let is_same_server = url.host_str().is_some_and(|host| is_same_host(host, server.host()))
@@ -176,7 +191,7 @@ fn unchanged_request(
                       without the parts `.` and `..`, and without characters that reqwest encodes";
         return Err(misconfigured(reason));
     }
-    Ok(request)
+    Ok((request, body))
 }
 
 /// An IPv6 address can be written in several ways.

@@ -1,9 +1,9 @@
 //! Tests that the contract holds with a caller's own `reqwest::ClientBuilder`, even if its settings would break it.
 
 use std::error::Error as _;
-use std::future::Future;
+use std::future::{Future, pending, ready};
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -15,6 +15,7 @@ use payments_conformance::{Abilities, Ability, Setup, Stack};
 use payments_core::{Deadlines, Delivery, OperationName, Transport, TransportErrorKind, TransportRequest};
 use payments_reqwest::ReqwestTransport;
 use payments_reqwest::unversioned::from_client_builder;
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{ClientBuilder, Proxy};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
@@ -189,6 +190,67 @@ fn a_builder_that_waits_for_another_call_does_not_stop_it() {
             assert_eq!(error.kind(), TransportErrorKind::Connect, "{error:?}");
         }
     });
+}
+
+/// Resolves every name but the second to this machine. That one never ends.
+struct OneName(Arc<AtomicUsize>);
+
+impl Resolve for OneName {
+    fn resolve(&self, _: Name) -> Resolving {
+        if self.0.fetch_add(1, Ordering::SeqCst) == 1 {
+            return Box::pin(pending());
+        }
+        let this_machine = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+        Box::pin(ready(Ok(Box::new([this_machine].into_iter()) as Addrs)))
+    }
+}
+
+/// The server thinks that it has sent the response to the next request too.
+#[tokio::test]
+async fn a_call_that_waits_for_a_connection_does_not_get_a_distrusted_one_d08() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let uri = format!("http://localhost:{}/", listener.local_addr().unwrap().port());
+    let (waits, other_waits) = mpsc::channel();
+    let server = thread::spawn(move || {
+        let mut buffer = [0; 4096];
+        let (mut distrusted, _) = listener.accept().unwrap();
+        assert!(distrusted.read(&mut buffer).unwrap() > 0);
+        other_waits.recv().unwrap();
+        distrusted.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 2\r\n\r\n{}").unwrap();
+        let next = distrusted.read(&mut buffer).unwrap();
+        assert_eq!(String::from_utf8_lossy(&buffer[..next]), "", "it is closed");
+        let (mut trusted, _) = listener.accept().unwrap();
+        assert!(trusted.read(&mut buffer).unwrap() > 0);
+        trusted.write_all(b"HTTP/1.1 201 Created\r\nContent-Length: 0\r\n\r\n").unwrap();
+    });
+    let names = Arc::new(AtomicUsize::new(0));
+    let resolver = Arc::new(OneName(Arc::clone(&names)));
+    let transport = from_client_builder(move || trusting(None).dns_resolver(Arc::clone(&resolver))).unwrap();
+
+    let refused = tokio::spawn({
+        let (transport, request) = (transport.clone(), request(&uri));
+        async move { transport.send(request).await }
+    });
+    let other = async {
+        while names.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        transport.send(request(&uri)).await
+    };
+    let waits = async {
+        while names.load(Ordering::SeqCst) < 2 {
+            tokio::task::yield_now().await;
+        }
+        waits.send(()).unwrap();
+    };
+    let (other, ()) = tokio::join!(other, waits);
+    let refused = refused.await.unwrap().unwrap_err();
+    assert_eq!(refused.delivery(), Delivery::Unknown, "{refused:?}");
+    assert_eq!(
+        other.map(|response| response.status().as_u16()).map_err(|error| format!("{error:?}")),
+        Ok(201)
+    );
+    server.join().unwrap();
 }
 
 /// A default header of this name would be sent instead of the transport's, or beside it.
