@@ -29,7 +29,7 @@ use tokio::time::Instant;
 use self::billing_file::{BillingFile, refuse_ignored_fields};
 use self::charge_result::FinishedCharge;
 use self::counting::Counting;
-use self::inspection::{Inspected, KnownIntents, Rules, inspect};
+use self::inspection::{Inspected, Rules, inspect};
 use self::newcomers::Newcomers;
 use self::progress::Progress;
 use self::recent_pages::RecentPages;
@@ -157,16 +157,12 @@ async fn inspected(
     journal: Option<&Journal>,
     ids_are_not_cards: bool,
 ) -> Result<(BillingFile, Inspected), Failure> {
-    let known = match journal {
-        Some(journal) => KnownIntents::of(journal).await?,
-        None => None,
-    };
     let (api_keys, commands) = (settings.keys.clone(), settings.commands.clone());
-    let service = settings.endpoint.service().to_owned();
-    let runtime = Handle::current();
+    let rules =
+        Rules { api_keys, ids_are_not_cards, service: settings.endpoint.service().to_owned(), commands };
+    let (journal, runtime) = (journal.cloned(), Handle::current());
     let inspecting = spawn_blocking(move || {
-        let rules = Rules { api_keys: &api_keys, ids_are_not_cards, service: &service, commands: &commands };
-        runtime.block_on(inspect(&file, rules, known)).map(|inspected| (file, inspected))
+        runtime.block_on(inspect(&file, &rules, journal.as_ref())).map(|inspected| (file, inspected))
     });
     inspecting.await.map_err(|_| Abandoned::Panic.before_sending())?
 }

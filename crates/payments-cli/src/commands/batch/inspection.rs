@@ -41,33 +41,14 @@ pub(super) struct Inspected {
 }
 
 /// What a row must not have.
-#[derive(Clone, Copy)]
-pub(super) struct Rules<'a> {
+pub(super) struct Rules {
     /// No text may contain one of these.
-    pub(super) api_keys: &'a KnownKeys,
+    pub(super) api_keys: KnownKeys,
     /// Whether ids that look like card numbers are accepted.
     pub(super) ids_are_not_cards: bool,
     /// Where the rows would be sent. A key that the journal has for another service is refused.
-    pub(super) service: &'a str,
-    pub(super) commands: &'a PrintedCommands,
-}
-
-/// A journal that is not empty.
-pub(super) struct KnownIntents {
-    journal: Journal,
-    /// Of every intent.
-    pages: RecentPages,
-}
-
-impl KnownIntents {
-    /// `None` for an empty journal.
-    pub(super) async fn of(journal: &Journal) -> Result<Option<Self>, Failure> {
-        let first =
-            journal.pages(StateName::ALL).next().await.map_err(|error| cannot_read_journal(&error))?;
-        let known =
-            || Self { journal: journal.clone(), pages: RecentPages::of(journal.pages(StateName::ALL)) };
-        Ok(first.is_some_and(|intents| !intents.is_empty()).then(known))
-    }
+    pub(super) service: String,
+    pub(super) commands: PrintedCommands,
 }
 
 fn cannot_read_journal(error: &StoreError) -> Failure {
@@ -79,18 +60,19 @@ fn cannot_read_journal(error: &StoreError) -> Failure {
 /// sent.
 pub(super) async fn inspect(
     file: &BillingFile,
-    rules: Rules<'_>,
-    known: Option<KnownIntents>,
+    rules: &Rules,
+    journal: Option<&Journal>,
 ) -> Result<Inspected, Failure> {
-    let (rows, of_header) = file.rows(rules.api_keys);
+    let (rows, of_header) = file.rows(&rules.api_keys);
     let mut problems = Problems::of(file.name().map(str::to_owned), Role::BillingRun);
     problems.extend(of_header);
     let mut inspection = Inspection {
         rules,
-        known,
+        journal,
         problems,
         hashes: RowHashes::default(),
-        left_out: LeftOut::default(),
+        left_out: 0,
+        new_left_out: Vec::new(),
         charged_twice: Vec::new(),
         of_others: BTreeMap::new(),
         other_references: (0, String::new()),
@@ -102,17 +84,15 @@ pub(super) async fn inspect(
             warnings: Vec::new(),
             keys: Hashes::default(),
             newer: None,
-            watched: EarlierCharges::of_service(rules.service),
+            watched: EarlierCharges::of_service(&*rules.service),
         },
     };
     let mut rows = rows.into_iter().flatten().peekable();
     while rows.peek().is_some() {
         let some: Vec<_> = rows.by_ref().take(ASKED_AT_ONCE).collect();
         let keys = some.iter().filter_map(|row| Some(row.content.as_ref().ok()?.key.clone()));
-        let found = match &inspection.known {
-            Some(known) => {
-                find_all(&known.journal, keys).await.map_err(|error| cannot_read_journal(&error))?
-            }
+        let found = match journal {
+            Some(journal) => find_all(journal, keys).await.map_err(|error| cannot_read_journal(&error))?,
             None => Vec::new(),
         };
         let mut found = found.into_iter();
@@ -124,7 +104,7 @@ pub(super) async fn inspect(
     if file.may_be_cut() && inspection.inspected.fates.last() == Some(&Fate::ToSend) {
         inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
     }
-    inspection.finish(|| file.rows(rules.api_keys).0.into_iter().flatten()).await
+    inspection.finish(|| file.rows(&rules.api_keys).0.into_iter().flatten()).await
 }
 
 const MAY_BE_CUT: &str = "the last line of the file has no end, as if the file had been cut: compare it with its source, because a \
@@ -156,11 +136,13 @@ fn like_a_card(line: u64, field: &'static str) -> Problem {
 
 /// The rows so far.
 struct Inspection<'a> {
-    rules: Rules<'a>,
-    known: Option<KnownIntents>,
+    rules: &'a Rules,
+    journal: Option<&'a Journal>,
     problems: Problems,
     hashes: RowHashes,
-    left_out: LeftOut,
+    /// How many rows have keys that look as if a sign left them out, and the lines of those that are new.
+    left_out: u64,
+    new_left_out: Vec<u64>,
     /// The keys of which several attempts may have been charged, as the journal has recorded.
     charged_twice: Vec<IntentKey>,
     /// How many rows have keys of each other service; of lost keys the service is not known.
@@ -170,14 +152,6 @@ struct Inspection<'a> {
     /// How many rows to send have no reference.
     without_reference: u64,
     inspected: Inspected,
-}
-
-/// The rows whose keys look as if a sign left them out.
-#[derive(Default)]
-struct LeftOut {
-    count: u64,
-    /// The lines of those that are new.
-    new: Vec<u64>,
 }
 
 /// Whether a person may have meant to leave out the row with this key.
@@ -194,7 +168,7 @@ impl Inspection<'_> {
         let RowRead { line, key, like_cards: LikeCards { key: mut key_like_a_card, others }, content } = row;
         if let Some(key) = &key {
             self.hashes.keys.add(key);
-            self.left_out.count += u64::from(is_left_out(key));
+            self.left_out += u64::from(is_left_out(key));
         }
         if self.rules.ids_are_not_cards {
             self.inspected.like_cards +=
@@ -221,13 +195,13 @@ impl Inspection<'_> {
         } else {
             // A key that is in the journal was accepted before.
             self.problems.extend(key_like_a_card.map(|field| like_a_card(line, field)));
-            self.left_out.new.extend(is_left_out(&row.key).then_some(line));
+            self.new_left_out.extend(is_left_out(&row.key).then_some(line));
             Fate::ToSend
         };
         self.inspected.fates.push(fate);
         let marks = marks((&row.key, &IntentRequest::from(&row.payment)));
         if fate == Fate::ToSend {
-            if self.known.is_some() {
+            if self.journal.is_some() {
                 for mark in &marks {
                     self.hashes.marks.add(mark);
                 }
@@ -249,10 +223,10 @@ impl Inspection<'_> {
             let rows = again().zip(fates.iter());
             rows.filter_map(|(row, fate)| Some((row.content.ok()?, *fate)))
         };
-        if let Some(known) = &mut self.known {
+        let mut pages = self.journal.map(|journal| RecentPages::of(journal.pages(StateName::ALL)));
+        if let Some(pages) = &mut pages {
             let to_send = || rows().filter(|(_, it)| *it == Fate::ToSend).map(|(row, _)| row);
-            let (pages, service) = (&mut known.pages, self.rules.service);
-            let found = charged_before(pages, service, hashes, watched, to_send).await;
+            let found = charged_before(pages, &self.rules.service, hashes, watched, to_send).await;
             let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
             self.problems.extend(refused);
             warnings.extend(repeats.warning("a processed charge"));
@@ -273,9 +247,9 @@ impl Inspection<'_> {
             ));
         }
         // Names of orders may all begin with a sign.
-        if self.left_out.count < fates.len() as u64 {
-            self.problems
-                .extend(self.left_out.new.into_iter().map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
+        if self.left_out < fates.len() as u64 {
+            let lines = self.new_left_out.into_iter();
+            self.problems.extend(lines.map(|line| Problem::new(line, "Key", NOT_LEFT_OUT)));
         }
         let all_keys = self.hashes.keys.clone();
         for (line, first) in
@@ -290,7 +264,7 @@ impl Inspection<'_> {
             // A billing run without rows is probably a failed export, and must not look like a success.
             self.problems.push(Problem::new(1, "file", "has no rows"));
         }
-        let about_others = |failure| about_other_services(failure, &self.of_others, self.rules.service);
+        let about_others = |failure| about_other_services(failure, &self.of_others, &self.rules.service);
         self.problems.refuse().map_err(about_others)?;
         if self.without_reference > 0 {
             warnings.push(format!(
@@ -299,13 +273,12 @@ impl Inspection<'_> {
             ));
         }
         warnings.extend(repeats.warning("an earlier row"));
-        let newer = self.known.map(|known| known.pages);
-        Ok(Inspected { keys: all_keys, newer, ..self.inspected })
+        Ok(Inspected { keys: all_keys, newer: pages, ..self.inspected })
     }
 
     /// Checks a row against the journal's intent with its key: adds its problem, or counts the earlier outcome.
     fn check_recorded(&mut self, row: &BillingRow, intent: &Intent) -> Fate {
-        if !intent.answers(self.rules.service) {
+        if !intent.answers(&self.rules.service) {
             // Whatever happened there says nothing about this service, so it is not shown.
             let rule = match &intent.service {
                 None => "was lost and resolved without its service: resolve it again with its base URL and merchant"
@@ -324,7 +297,7 @@ impl Inspection<'_> {
         let differences = intent.differences(&request);
         if !differences.is_empty() {
             let problem =
-                Problem::new(row.line, "Key", reused(intent, &request, &differences, self.rules.commands));
+                Problem::new(row.line, "Key", reused(intent, &request, &differences, &self.rules.commands));
             self.problems.push(problem.recorded(RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
