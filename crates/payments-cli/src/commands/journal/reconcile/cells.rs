@@ -84,10 +84,11 @@ pub(super) fn last_four(text: &str) -> ReportCell<String> {
     }
 }
 
-/// A time as it is written, with its date still in parts.
+/// A time as it is written, of whose date either number may be the day.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Written {
-    date: Date,
+    /// The beginning of its day in UTC, in each order that there is.
+    days: [Option<SystemTime>; 2],
     /// The time of the day in seconds, from and to.
     from: u64,
     to: u64,
@@ -95,30 +96,15 @@ pub(in super::super) struct Written {
     zone: Option<i64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Date {
-    Read {
-        year: u64,
-        month: u64,
-        day: u64,
-    },
-    /// One of the first two is the day.
-    Either {
-        first: u64,
-        second: u64,
-        year: u64,
-    },
-}
-
 impl Written {
     pub(in super::super) fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let end = text.find(|letter: char| letter.is_whitespace() || letter == 'T').unwrap_or(text.len());
         let (date, rest) = text.split_at(end);
-        let date = parse_date(date)?;
+        let days = parse_date(date)?;
         let rest = rest.strip_prefix('T').unwrap_or(rest).trim();
         if rest.is_empty() {
-            return Some(Self { date, from: 0, to: 24 * 3600 - 1, zone: None });
+            return Some(Self { days, from: 0, to: 24 * 3600 - 1, zone: None });
         }
         let zone_at = rest.find(['Z', 'z', '+', '-']).or_else(|| rest.find("UTC")).unwrap_or(rest.len());
         let (time, zone) = rest.split_at(zone_at);
@@ -127,21 +113,21 @@ impl Written {
             zone => Some(parse_zone(zone)?),
         };
         let (from, to) = parse_time(time.trim())?;
-        Some(Self { date, from, to, zone })
+        Some(Self { days, from, to, zone })
     }
 
     /// Which order this date allows, if not both.
     pub(super) fn order(&self) -> Option<DateOrder> {
-        match self.date {
-            Date::Either { first: 13.., .. } => Some(DateOrder::Dmy),
-            Date::Either { second: 13.., .. } => Some(DateOrder::Mdy),
+        match self.days {
+            [Some(_), None] => Some(DateOrder::Dmy),
+            [None, Some(_)] => Some(DateOrder::Mdy),
             _ => None,
         }
     }
 
     /// Whether it means another day in another order.
     pub(super) fn depends_on_order(&self) -> bool {
-        matches!(self.date, Date::Either { first, second, .. } if first != second)
+        self.days[0] != self.days[1]
     }
 
     /// Whether this is how a spreadsheet shows the instant, of which it was given the time in UTC: without the zone, and maybe without
@@ -160,12 +146,7 @@ impl Written {
 
     /// The time between two instants. Without any zone it may be in every zone, from 12 hours behind UTC to 14 ahead.
     pub(super) fn between(&self, order: DateOrder, zone: Option<i64>) -> Option<RowTime> {
-        let (year, month, day) = match (self.date, order) {
-            (Date::Read { year, month, day }, _)
-            | (Date::Either { first: day, second: month, year }, DateOrder::Dmy)
-            | (Date::Either { first: month, second: day, year }, DateOrder::Mdy) => (year, month, day),
-        };
-        let midnight = humantime::parse_rfc3339(&format!("{year:04}-{month:02}-{day:02}T00:00:00Z")).ok()?;
+        let midnight = self.days[order as usize]?;
         let from = midnight.checked_add(Duration::from_secs(self.from))?;
         let to = midnight.checked_add(Duration::from_secs(self.to) + Duration::from_millis(999))?;
         let (ahead, behind) = match self.zone.or(zone) {
@@ -176,28 +157,20 @@ impl Written {
     }
 }
 
-fn parse_date(text: &str) -> Option<Date> {
+/// The beginning of the day, with the day first and with the month first.
+fn parse_date(text: &str) -> Option<[Option<SystemTime>; 2]> {
     let separator = ['-', '/', '.'].into_iter().find(|separator| text.contains(*separator))?;
     let parts: Vec<_> = text.split(separator).collect();
     let [first, second, third] = *parts else { return None };
-    let year = number(third, 4..=4, 1970..=9999);
-    match (first.len(), separator) {
-        (4, '-' | '/') => Some(Date::Read {
-            year: number(first, 4..=4, 1970..=9999)?,
-            month: number(second, 1..=2, 1..=12)?,
-            day: number(third, 1..=2, 1..=31)?,
-        }),
-        (1 | 2, '.') => Some(Date::Read {
-            year: year?,
-            month: number(second, 1..=2, 1..=12)?,
-            day: number(first, 1..=2, 1..=31)?,
-        }),
-        (1 | 2, _) => {
-            let (first, second) = (number(first, 1..=2, 1..=31)?, number(second, 1..=2, 1..=31)?);
-            (first <= 12 || second <= 12).then_some(Date::Either { first, second, year: year? })
-        }
-        _ => None,
-    }
+    let midnight = |year: &str, month: &str, day: &str| {
+        humantime::parse_rfc3339(&format!("{year}-{month:0>2}-{day:0>2}T00:00:00Z")).ok()
+    };
+    let days = match (first.len(), separator) {
+        (4, '-' | '/') => [midnight(first, second, third); 2],
+        (_, '.') => [midnight(third, second, first); 2],
+        _ => [midnight(third, second, first), midnight(third, first, second)],
+    };
+    days.iter().any(Option::is_some).then_some(days)
 }
 
 /// The first and the last second of a written time: `14:05` is a minute.
