@@ -18,7 +18,7 @@ use clap::{ArgMatches, Args, CommandFactory as _, Error, FromArgMatches as _, Pa
 use clap_complete::Shell;
 
 use self::batch::BatchCommand;
-use self::global::hidden_client_options;
+use self::global::hidden_but;
 pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, TypedOption, timeout};
 use self::journal::JournalArguments;
 use self::journal_place::IntentOptions;
@@ -87,14 +87,14 @@ fn reached<'a>(
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Show everything in action against a local sandbox; no account, no network
-    #[command(long_about = help!("demo"), after_long_help = end(help!("demo_codes"), "payments demo"), args = hidden_client_options())]
+    #[command(long_about = help!("demo"), after_long_help = end(help!("demo_codes"), "payments demo"), args = hidden_but(&[]))]
     Demo,
 
     /// Run the payment service on this machine until SIGINT or SIGTERM
     #[command(
         long_about = help::sandbox(),
         after_long_help = end(help!("sandbox_codes"), "payments sandbox --listen 127.0.0.1:8437 --data state.json"),
-        args = hidden_client_options()
+        args = hidden_but(&[])
     )]
     Sandbox(SandboxArguments),
 
@@ -133,7 +133,7 @@ pub(crate) enum Command {
     #[command(
         long_about = help!("completions"),
         after_long_help = end(help!("completions_codes"), "payments completions bash"),
-        args = hidden_client_options()
+        args = hidden_but(&[])
     )]
     Completions {
         /// The shell
@@ -142,7 +142,7 @@ pub(crate) enum Command {
     },
 
     /// Explain options, settings and JSON
-    #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = hidden_client_options())]
+    #[command(hide = true, long_about = help!("settings"), help_template = "{about}", args = hidden_but(&[]))]
     Settings,
 }
 

@@ -75,17 +75,8 @@ pub(crate) enum OutputShape {
     Text,
 }
 
-/// The client options, hidden from the help of a command that does not take them.
-pub(crate) fn hidden_client_options() -> Vec<Arg> {
-    hidden_but(&[])
-}
-
-/// The same for commands of the journal, where `--verbose` shows which journal is used.
-pub(crate) fn hidden_settings() -> Vec<Arg> {
-    hidden_but(&["verbose"])
-}
-
-/// The client options but these.
+/// The client options but these, hidden from the help of a command that does not take them. With `--verbose`, commands of the
+/// journal show which one is used.
 pub(crate) fn hidden_but(taken: &[&str]) -> Vec<Arg> {
     let options = ClientOptions::augment_args(Command::new("payments"));
     let hidden = options.get_arguments().filter(|option| !taken.contains(&option.get_id().as_str()));

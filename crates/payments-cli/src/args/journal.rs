@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use payments_journal::{IntentKey, Journal, StateName};
 use payments_model::unversioned::is_blank;
 
-use super::global::{dry_run, hidden_but, hidden_settings};
+use super::global::{dry_run, hidden_but};
 use super::journal_place::{PlaceOptions, key};
 use super::reconcile::ReconcileArguments;
 use crate::help::{end, help};
@@ -25,11 +25,11 @@ pub(crate) struct JournalArguments {
 #[derive(Subcommand)]
 pub(crate) enum JournalCommand {
     /// List the intents
-    #[command(long_about = help!("list"), after_long_help = end(help!("read_codes"), "payments journal list --journal billing.db --unresolved"), args = hidden_settings())]
+    #[command(long_about = help!("list"), after_long_help = end(help!("read_codes"), "payments journal list --journal billing.db --unresolved"), args = hidden_but(&["verbose"]))]
     List(ListArguments),
 
     /// Show one intent
-    #[command(after_long_help = end(help!("read_codes"), "payments journal show invoice-17 --journal billing.db"), args = hidden_settings())]
+    #[command(after_long_help = end(help!("read_codes"), "payments journal show invoice-17 --journal billing.db"), args = hidden_but(&["verbose"]))]
     Show {
         /// The intent's key
         #[arg(value_name = "KEY", value_parser = key)]
@@ -37,11 +37,11 @@ pub(crate) enum JournalCommand {
     },
 
     /// Count the intents of each state
-    #[command(long_about = help!("summary"), after_long_help = end(help!("read_codes"), "payments journal summary --journal billing.db"), args = hidden_settings())]
+    #[command(long_about = help!("summary"), after_long_help = end(help!("read_codes"), "payments journal summary --journal billing.db"), args = hidden_but(&["verbose"]))]
     Summary,
 
     /// Print all or selected intents, for a spreadsheet or a program
-    #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_settings())]
+    #[command(long_about = help!("export"), after_long_help = end(help!("read_codes"), "payments journal export --journal billing.db --format csv"), args = hidden_but(&["verbose"]))]
     Export(ExportArguments),
 
     /// Record what happened to one or many intents whose outcome is unknown
@@ -63,11 +63,11 @@ pub(crate) enum JournalCommand {
     /// Allow a journal that has lost its newest entries to charge again
     #[command(override_usage = "\
         payments journal accept-history [OPTIONS] --by <NAME> --sent <FILE>...\n       \
-        payments journal accept-history [OPTIONS] --by <NAME> --nothing-was-sent", long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_settings())]
+        payments journal accept-history [OPTIONS] --by <NAME> --nothing-was-sent", long_about = help!("accept_history"), after_long_help = end(help!("write_codes"), "payments journal accept-history --sent orders.csv --by ada"), args = hidden_but(&["verbose"]))]
     AcceptHistory(AcceptHistoryArguments),
 
     /// Give all intents of a service that was renamed its new name
-    #[command(long_about = help!("rename_service"), after_long_help = end(help!("write_codes"), "payments journal rename-service https://old.example.com \\\n      https://new.example.com"), args = hidden_settings())]
+    #[command(long_about = help!("rename_service"), after_long_help = end(help!("write_codes"), "payments journal rename-service https://old.example.com \\\n      https://new.example.com"), args = hidden_but(&["verbose"]))]
     RenameService {
         /// The name of the service as list prints it
         #[arg(value_name = "OLD")]
@@ -82,7 +82,7 @@ pub(crate) enum JournalCommand {
     },
 
     /// Remove all intents of a service, such as a rehearsal
-    #[command(long_about = help!("forget_service"), after_long_help = end(help!("write_codes"), "payments journal forget-service http://127.0.0.1:8437"), args = hidden_settings())]
+    #[command(long_about = help!("forget_service"), after_long_help = end(help!("write_codes"), "payments journal forget-service http://127.0.0.1:8437"), args = hidden_but(&["verbose"]))]
     ForgetService {
         /// The name of the service as list prints it
         #[arg(value_name = "NAME")]
@@ -93,7 +93,7 @@ pub(crate) enum JournalCommand {
     },
 
     /// Remove intents that ended long ago
-    #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_settings())]
+    #[command(long_about = help!("purge"), after_long_help = end(help!("write_codes"), "payments journal purge --journal billing.db --older-than 90d"), args = hidden_but(&["verbose"]))]
     Purge {
         /// Remove intents that ended longer ago than this, such as 90d; at least 24h
         #[arg(long, value_name = "AGE", value_parser = age)]
