@@ -17,7 +17,7 @@ use crate::settings::{JournalPlace, KnownKeys};
 /// The whole file.
 #[derive(Debug)]
 pub(super) struct BillingFile {
-    file: RowFile,
+    pub(super) csv: RowFile,
     /// Columns that are not read.
     ignored: Vec<String>,
 }
@@ -30,23 +30,13 @@ impl BillingFile {
             let why = " is JSON Lines by its name or its first letter, and must be CSV";
             return Err(Role::BillingRun.refused(why));
         }
-        Ok(Self { file, ignored })
-    }
-
-    /// The file's name, if it may be shown.
-    pub(super) fn name(&self) -> Option<&str> {
-        self.file.name.as_deref()
-    }
-
-    /// Whether the file may have been cut in its last row.
-    pub(super) fn may_be_cut(&self) -> bool {
-        self.file.may_be_cut()
+        Ok(Self { csv: file, ignored })
     }
 
     /// The rows from the start, and the problems of the header. No rows if those make the rows unreadable. A text that contains
     /// one of the keys is a problem.
     pub(super) fn rows<'a>(&'a self, api_keys: &'a KnownKeys) -> (Option<Rows<'a>>, Vec<Problem>) {
-        let table = match self.file.table(b',') {
+        let table = match self.csv.table(b',') {
             Ok(table) => table,
             Err(problem) => return (None, vec![problem]),
         };

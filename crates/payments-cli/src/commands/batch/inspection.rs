@@ -64,7 +64,7 @@ pub(super) async fn inspect(
     journal: Option<&Journal>,
 ) -> Result<Inspected, Failure> {
     let (rows, of_header) = file.rows(&rules.api_keys);
-    let mut problems = Problems::of(file.name().map(str::to_owned), Role::BillingRun);
+    let mut problems = Problems::of(file.csv.name.clone(), Role::BillingRun);
     problems.extend(of_header);
     let mut inspection = Inspection {
         rules,
@@ -101,7 +101,7 @@ pub(super) async fn inspect(
             inspection.take(row, intent.as_ref());
         }
     }
-    if file.may_be_cut() && inspection.inspected.fates.last() == Some(&Fate::ToSend) {
+    if file.csv.may_be_cut() && inspection.inspected.fates.last() == Some(&Fate::ToSend) {
         inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
     }
     inspection.finish(|| file.rows(&rules.api_keys).0.into_iter().flatten()).await
