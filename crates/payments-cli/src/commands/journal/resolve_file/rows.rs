@@ -143,50 +143,31 @@ pub(super) fn read(files: &[RowFile], problems: &mut Problems) -> (Vec<Resolutio
         let name = || file.name.clone().unwrap_or_else(|| format!("file {}", number + 1)).into_boxed_str();
         let name = (files.len() > 1).then(name);
         problems.enter(name.clone());
-        let (found, says_nothing) = read_one(file, (number, name.as_deref()), &mut places, problems);
-        rows.extend(found);
-        left_alone.extend(says_nothing);
+        let separator = file.separator();
+        let Ok(mut table) = file.table(separator).map_err(|problem| problems.push(problem)) else { continue };
+        let Some(columns) = Columns::of(&table, separator, problems) else { continue };
+        while let Some(key) = table.next_key(columns.places["Key"], problems) {
+            let line = table.line();
+            let place = Place { file: name.clone(), number, line };
+            let first = places.entry(key.clone()).or_insert_with(|| place.clone());
+            if *first != place {
+                let rule = format!("is the same as in {first}");
+                problems.push(Problem::new(line, "Key", rule).of(&key));
+            }
+            let mut broken = Broken::default();
+            match columns.row(&table, &place, &key, &mut broken) {
+                Ok(row) => rows.push(row),
+                Err(says_nothing) => left_alone.push(says_nothing),
+            }
+            let broken = broken.0.into_iter();
+            problems.extend(broken.map(|(field, rule)| Problem::new(line, field, rule).of(&key)));
+        }
+        // Without rows, `reconcile` found nothing.
+        if !is_of_reconcile(table.headings()) {
+            table.require_rows(problems);
+        }
     }
     problems.enter(None);
-    (rows, left_alone)
-}
-
-/// The same of one of them. `places` has the keys of all.
-fn read_one(
-    file: &RowFile,
-    (number, name): (usize, Option<&str>),
-    places: &mut HashMap<IntentKey, Place>,
-    problems: &mut Problems,
-) -> (Vec<ResolutionRow>, Vec<LeftAlone>) {
-    let separator = file.separator();
-    let (mut rows, mut left_alone) = (Vec::new(), Vec::new());
-    let mut table = match file.table(separator) {
-        Ok(table) => table,
-        Err(problem) => {
-            problems.push(problem);
-            return (rows, left_alone);
-        }
-    };
-    let Some(columns) = Columns::of(&table, separator, problems) else { return (rows, left_alone) };
-    while let Some(key) = table.next_key(columns.places["Key"], problems) {
-        let line = table.line();
-        let place = Place { file: name.map(Into::into), number, line };
-        let first = places.entry(key.clone()).or_insert_with(|| place.clone());
-        if *first != place {
-            let rule = format!("is the same as in {first}");
-            problems.push(Problem::new(line, "Key", rule).of(&key));
-        }
-        let mut broken = Broken::default();
-        match columns.row(&table, &place, &key, &mut broken) {
-            Ok(row) => rows.push(row),
-            Err(says_nothing) => left_alone.push(says_nothing),
-        }
-        problems.extend(broken.0.into_iter().map(|(field, rule)| Problem::new(line, field, rule).of(&key)));
-    }
-    // Without rows, `reconcile` found nothing.
-    if !is_of_reconcile(table.headings()) {
-        table.require_rows(problems);
-    }
     (rows, left_alone)
 }
 
