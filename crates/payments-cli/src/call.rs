@@ -4,18 +4,19 @@ pub(crate) mod admission;
 pub(crate) mod hints;
 pub(crate) mod journaled;
 pub(crate) mod journaled_failure;
-mod prepared;
 pub(crate) mod same_payment;
 pub(crate) mod trace;
 
 use std::cell::Cell;
 use std::time::SystemTime;
 
-use payments_core::{CallError, Client, Facts, NextStep};
+use payments_core::{CallError, Client, ClientBuilder, Facts, NextStep};
+use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
 use payments_model::CustomerId;
+use tokio::task::spawn_blocking;
 
-pub(crate) use self::prepared::Prepared;
+use self::trace::Trace;
 use crate::args::ClientOptions;
 use crate::failure::{Abandoned, FailedOutcome, Failure, Purpose, Sent};
 use crate::intent::IntentNote;
@@ -24,6 +25,7 @@ use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::{DryRun, Effect, ExitCode, Processed, Report, advice};
 use crate::settings::{PrintedCommands, Settings};
+use crate::stderr;
 
 /// A validated request, ready for a client.
 pub(crate) trait Call: Send + 'static {
@@ -92,6 +94,43 @@ async fn send<C: Call>(
         return Err(failure);
     }
     Err(with_sent(failure, &call, &settings, at))
+}
+
+/// Everything that a call needs. Nothing has been sent yet.
+pub(crate) struct Prepared<C> {
+    pub(crate) settings: Settings,
+    pub(crate) client: ClientBuilder<HyperTransport, TokioTimer>,
+    pub(crate) call: C,
+}
+
+impl<C: Send + 'static> Prepared<C> {
+    /// Resolves the settings and reads the request.
+    pub(crate) async fn new(
+        options: ClientOptions,
+        interrupt: &mut Interrupt,
+        read: impl FnOnce() -> Result<C, Failure> + Send + 'static,
+    ) -> Result<Self, Failure> {
+        let is_verbose = options.verbose;
+        // Reading files or stdin may block, so it happens on another thread and signals are still handled.
+        let prepared = spawn_blocking(move || {
+            let settings = Settings::resolve(&options)?;
+            if let Some(warning) = &settings.warning {
+                stderr::warn(warning);
+            }
+            if is_verbose {
+                trace::settings(&settings);
+            }
+            let call = read()?;
+            Ok::<_, Failure>((settings.client()?, settings, call))
+        });
+        let prepared = async { prepared.await.unwrap_or_else(|_| Err(Abandoned::Panic.before_sending())) };
+        let (client, settings, call) = interrupt.unless_arrived(prepared).await?;
+        if let Some(signal) = interrupt.has_arrived().await {
+            return Err(Abandoned::Signal(signal).before_sending());
+        }
+        let client = if is_verbose { client.observer(Trace) } else { client };
+        Ok(Self { settings, client, call })
+    }
 }
 
 /// Refuses the record of another transaction or customer: what it shows is not true of the one that was asked for.
