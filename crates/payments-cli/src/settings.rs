@@ -3,7 +3,6 @@
 mod api_key;
 mod journal_address;
 mod journal_place;
-mod open_journals;
 mod printed_commands;
 mod proxy;
 mod source;
@@ -17,8 +16,7 @@ use serde_json::{Value, json};
 use self::api_key::Key;
 pub(crate) use self::api_key::{KnownKeys, ReadKeys, key_hint};
 pub(crate) use self::journal_address::JOURNAL;
-pub(crate) use self::journal_place::{JournalPlace, MOST_PAGES, warn_of_a_loss};
-pub(crate) use self::open_journals::OpenFor;
+pub(crate) use self::journal_place::{JournalPlace, MOST_PAGES, OpenFor, warn_of_a_loss};
 pub(crate) use self::printed_commands::{PrintedCommands, by_option, login_name, shell_word};
 use self::proxy::Proxy;
 pub(crate) use self::proxy::warning_of_proxy;

@@ -71,7 +71,7 @@ pub(crate) fn run<C: Charge>(
         let ended = send_once(options, interrupt, intent, (&place, &key), read, has_begun).await;
         let is_interrupted = matches!(&ended, Err(failure) if failure.advice.is_interrupted);
         // If it panics, the result of the call is still reported.
-        let _ = catch_panic(place.journals.close(!is_interrupted)).await;
+        let _ = catch_panic(place.close(!is_interrupted)).await;
         ended
     };
     run_to_report::run(output, C::PURPOSE, 0, call, |has_begun| {

@@ -62,7 +62,7 @@ pub(super) fn run(options: ClientOptions, output: &Output, arguments: BatchArgum
             _ => failure,
         });
         // If it panics, the result of the run is still reported.
-        let _ = catch_panic(place.journals.close(true)).await;
+        let _ = catch_panic(place.close(true)).await;
         ended
     };
     let workers = thread::available_parallelism().map_or(1, Into::into);
@@ -131,7 +131,7 @@ async fn charge_file(
     if summary.tallies.earlier.rejected.count > 0 {
         warn_of_a_loss(&journal).await;
     }
-    let summary = Summary { created_journal: place.journals.created().map(str::to_owned), ..summary };
+    let summary = Summary { created_journal: place.created().map(str::to_owned), ..summary };
     let progress = Progress::begin(&summary.tallies, Instant::now());
     if let Some(signal) = interrupt.has_arrived().await {
         return Err(Abandoned::Signal(signal).before_sending());
@@ -187,7 +187,7 @@ async fn check_journal(
 /// Sends the rows, then closes the journal, which has everything that it could record.
 async fn run_and_close(run: Run<'_>, place: &JournalPlace, interrupt: &mut Interrupt) -> Summary {
     let mut summary = run.complete(async || interrupt.arrived().await).await;
-    let closing = place.journals.close(summary.given_up.is_none());
+    let closing = place.close(summary.given_up.is_none());
     if catch_panic(interrupt.or_signal(closing)).await.is_none() {
         summary.stop(Stop::Internal);
     }

@@ -61,7 +61,7 @@ pub(super) fn run(
             }
             JournalCommand::Purge { older_than } => done(purge::run(&place, output, &older_than).await),
         };
-        place.journals.close(true).await;
+        place.close(true).await;
         ended
     });
     match ended.map_err(CommandError::from).and_then(|ended| ended) {

@@ -1,19 +1,23 @@
-//! The journal of a command: whether it must exist, and what is said if it cannot be used.
+//! The journal of a command: whether it must exist, how it is opened and closed, and what is said if it cannot be used.
 
 use std::collections::BTreeSet;
-use std::path::Path;
-use std::{fmt, fs};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+use std::{fmt, fs, mem};
 
-use payments_journal::{Journal, StateName, StoreError};
+use payments_journal::{Journal, PostgresStore, SqliteOptions, SqliteStore, StateName, StoreError};
+use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
+use tokio::time::timeout;
 
 use super::journal_address::{Database, JOURNAL, JournalAddress};
-use super::open_journals::{OpenFor, OpenJournals};
 use super::source::{Source, text_variable};
 use crate::args::journal_place::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
 use crate::service::Service;
 use crate::stderr;
+use crate::style::for_terminal;
 
 /// The place of a journal, which may or may not exist. `Display` shows it without a password.
 pub(crate) struct JournalPlace {
@@ -22,7 +26,24 @@ pub(crate) struct JournalPlace {
     purpose: Purpose,
     /// What says that the journal must exist, if anything does.
     must_exist: Option<Source>,
-    pub(crate) journals: OpenJournals,
+    opened: Mutex<Vec<Journal>>,
+    /// The whole place, if this command created the journal.
+    created: OnceLock<String>,
+}
+
+/// What a journal is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OpenFor {
+    /// It is created if it does not exist. A journal that was created is announced, whatever the output is: in the wrong folder
+    /// or database, all its keys are new.
+    Charging,
+    /// To change what it has.
+    Changing,
+    /// Nothing is written, so that a full or read-only disk does not matter, nor that a database is a standby or lets this user
+    /// only read.
+    Reading,
+    /// The same, and what is damaged for a run is damaged here. The caller reports a loss.
+    DryRun,
 }
 
 /// Whether a missing journal is refused: `true` or `false`.
@@ -38,8 +59,8 @@ impl JournalPlace {
     /// As the options say, else the variables; `None` if neither names a journal.
     pub(crate) fn find(options: &PlaceOptions, purpose: Purpose) -> Result<Option<Self>, Failure> {
         let address = JournalAddress::find(options, purpose)?;
-        let journals = OpenJournals::default();
-        Ok(address.map(|address| Self { address, purpose, must_exist: None, journals }))
+        let (opened, created) = (Mutex::default(), OnceLock::new());
+        Ok(address.map(|address| Self { address, purpose, must_exist: None, opened, created }))
     }
 
     /// The same, but one of them must name a journal.
@@ -83,14 +104,61 @@ impl JournalPlace {
                 self.missing(", and its folder does not exist", "create the folder, or correct the name")
             );
         }
-        let opened =
-            self.journals.open(&self.address, open_for).await.map_err(|error| self.failure(&error))?;
+        let opened = self.opened(open_for).await.map_err(|error| self.failure(&error))?;
         match &opened {
             Some(journal) if open_for == OpenFor::Reading => warn_of_a_loss(journal).await,
             None if self.must_exist.is_some() => return Err(self.missing("", "check the place")),
             _ => {}
         }
         Ok(opened)
+    }
+
+    /// `None` if it is missing and not created.
+    async fn opened(&self, open_for: OpenFor) -> Result<Option<Journal>, StoreError> {
+        let announce = || {
+            let (whole, source) = (self.address.whole(), self.address.source);
+            let shown = for_terminal(&whole);
+            stderr::write_last(format!(
+                "created the journal {shown}, which {source} names: if there was one before, stop now and find it, because a \
+                 new journal charges every key again\n"
+            ));
+            // Only one of them can have created it.
+            let _ = self.created.set(whole);
+        };
+        let opened = match &self.address.database {
+            Database::File(path) => {
+                let options =
+                    self.address.witness.iter().fold(SqliteStore::options(), SqliteOptions::witness);
+                open_file(options, path.clone(), open_for, announce).await?
+            }
+            Database::Server(url) => connect(url, open_for, announce).await?,
+        };
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).extend(opened.clone());
+        Ok(opened)
+    }
+
+    /// The whole place of the journal, if this command created it.
+    pub(crate) fn created(&self) -> Option<&str> {
+        self.created.get().map(String::as_str)
+    }
+
+    /// Closes the journals, so that a journal in a file is left as one file. Waits at most a second for a dead database or
+    /// another process that has the file open, or not at all. After that the write-ahead log stays next to the file, and nothing is
+    /// lost.
+    pub(crate) async fn close(&self, is_waited_for: bool) {
+        let opened = mem::take(&mut *self.opened.lock().unwrap_or_else(PoisonError::into_inner));
+        let runtime = Handle::current();
+        // On another thread, because dropping a store may also wait for its database.
+        let closing = spawn_blocking(move || {
+            runtime.block_on(async move {
+                for journal in opened {
+                    journal.close().await;
+                }
+            });
+        });
+        if is_waited_for {
+            let _ = timeout(LONGEST_CLOSING, closing).await;
+        }
     }
 
     /// Fails if nothing may begin, because the journal may lack its newest entries.
@@ -215,4 +283,59 @@ impl fmt::Display for JournalPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.address.database.fmt(f)
     }
+}
+
+/// Chosen by this command. A journal that was not closed is recovered when it is next opened, and nothing is lost.
+const LONGEST_CLOSING: Duration = Duration::from_secs(1);
+
+async fn open_file(
+    options: SqliteOptions,
+    path: PathBuf,
+    open_for: OpenFor,
+    announce: impl FnOnce(),
+) -> Result<Option<Journal>, StoreError> {
+    let store = match open_for {
+        OpenFor::Charging => Some(on_a_thread(move || options.open(path)).await?),
+        OpenFor::Changing => on_a_thread(move || options.open_existing(path)).await?,
+        OpenFor::Reading | OpenFor::DryRun => {
+            let reader = on_a_thread(move || {
+                let Some(reader) = options.open_to_read(path)? else { return Ok(None) };
+                let is_dry_run = open_for == OpenFor::DryRun;
+                if is_dry_run { reader.with_checked_indexes() } else { Ok(reader) }.map(Some)
+            });
+            return Ok(reader.await?.map(Journal::read_only));
+        }
+    };
+    let Some(store) = store else { return Ok(None) };
+    if store.was_created() {
+        announce();
+    }
+    Journal::open(store).await.map(Some)
+}
+
+async fn connect(
+    url: &str,
+    open_for: OpenFor,
+    announce: impl FnOnce(),
+) -> Result<Option<Journal>, StoreError> {
+    let store = match open_for {
+        OpenFor::Charging => Some(PostgresStore::connect(url).await?),
+        OpenFor::Changing => PostgresStore::options().connect_to_existing(url).await?,
+        OpenFor::Reading | OpenFor::DryRun => {
+            return Ok(PostgresStore::connect_to_read(url).await?.map(Journal::read_only));
+        }
+    };
+    let Some(store) = store else { return Ok(None) };
+    if store.was_created() {
+        announce();
+    }
+    Journal::open(store).await.map(Some)
+}
+
+/// On another thread, because another process may hold the file for seconds.
+async fn on_a_thread<T: Send + 'static>(
+    open: impl FnOnce() -> Result<T, StoreError> + Send + 'static,
+) -> Result<T, StoreError> {
+    let opening = spawn_blocking(open).await;
+    opening.map_err(|_| StoreError::unavailable("opening the journal failed by an internal error"))?
 }
