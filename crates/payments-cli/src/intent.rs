@@ -1,21 +1,18 @@
-//! What every command shows about an intent: its members, as a JSON object, as a record of CSV, and as rows for people.
+//! What every command shows about an intent: its members, as a JSON object, as a record of CSV, and as rows for people; sums of
+//! intents; and the journal's part of the result of a call.
 
 pub(crate) mod history;
-mod note;
-mod sum;
 
 use std::borrow::Cow;
 use std::fmt;
 
-use payments_journal::{Failure, FailureKind, Intent, IntentState, Resolution, Subject};
-use payments_model::{ConvenienceFee, TransactionId, TransactionType};
+use payments_journal::{Failure, FailureKind, Intent, IntentKey, IntentState, Resolution, Subject};
+use payments_model::{Amount, ConvenienceFee, TransactionId, TransactionType};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 
 use self::history::{History, type_word};
-pub(crate) use self::note::IntentNote;
-pub(crate) use self::sum::{IntentSum, sum_for_people};
-use crate::format::{Exact, timestamp};
+use crate::format::{Exact, counted, exact, money, timestamp};
 use crate::style::Tone;
 
 /// A member of the JSON object, and a column of CSV.
@@ -245,4 +242,84 @@ impl Serialize for IntentObject<'_> {
         }
         object.end()
     }
+}
+
+/// A count and an exact sum. A void has no amount and only adds to the count.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct IntentSum {
+    pub(crate) count: u64,
+    /// `None` if it is too large to be exact.
+    #[serde(serialize_with = "exact")]
+    sum: Option<Amount>,
+}
+
+impl IntentSum {
+    pub(crate) fn add(&mut self, intent: &Intent) {
+        self.count += 1;
+        if let Some(amount) = intent.request.amount {
+            self.sum = self.sum.and_then(|sum| sum.checked_add(amount));
+        }
+    }
+
+    /// The sum for people.
+    pub(crate) fn sum(&self) -> String {
+        sum_for_people(self.sum)
+    }
+
+    /// Count and sum for people.
+    pub(crate) fn shown(&self) -> String {
+        format!("{}, {}", self.intents(), self.sum())
+    }
+
+    /// `1 intent`, `2 intents`.
+    pub(crate) fn intents(&self) -> String {
+        counted(self.count, "intent")
+    }
+}
+
+/// A sum of amounts; `None` if it is too large to be exact.
+pub(crate) fn sum_for_people(sum: Option<Amount>) -> String {
+    sum.map_or_else(|| "a sum too large to be exact".to_owned(), money)
+}
+
+impl Default for IntentSum {
+    fn default() -> Self {
+        Self { count: 0, sum: Some(Amount::from_cents(0)) }
+    }
+}
+
+/// The journal's part of the result of a call with a key.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(crate) struct IntentNote {
+    /// `None` if it contains a secret.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) key: Option<IntentKey>,
+    /// The outcome is from another call with the key.
+    #[serde(rename = "recorded", skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) is_recorded: bool,
+    /// Whether this call may have been sent too, and moved no money: the other call has ended meanwhile.
+    #[serde(skip)]
+    pub(crate) may_have_been_sent: bool,
+    /// Why the outcome could not be recorded in the journal.
+    #[serde(rename = "journal", skip_serializing_if = "Option::is_none", serialize_with = "not_recorded")]
+    pub(crate) not_recorded: Option<String>,
+    /// Another key that was processed as the same transaction.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) same_transaction_as: Option<IntentKey>,
+    /// The warning that several attempts with the key may have been charged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) second_charge: Option<String>,
+}
+
+impl IntentNote {
+    /// What this call did, if another one with the key decides.
+    pub(crate) const fn now(&self) -> &'static str {
+        if self.may_have_been_sent { "this call moved no money" } else { "nothing was sent now" }
+    }
+}
+
+#[allow(clippy::ref_option, reason = "serde passes a field by reference")]
+fn not_recorded<S: Serializer>(why: &Option<String>, serializer: S) -> Result<S::Ok, S::Error> {
+    let why = why.as_deref().unwrap_or_default();
+    serializer.collect_str(&format_args!("the outcome could not be recorded: {why}"))
 }
