@@ -6,7 +6,6 @@ pub(crate) mod batch;
 mod global;
 pub(crate) mod journal;
 pub(crate) mod journal_place;
-pub(crate) mod reconcile;
 pub(crate) mod sandbox;
 
 use std::ffi::{OsStr, OsString};

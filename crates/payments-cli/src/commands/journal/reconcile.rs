@@ -16,7 +16,7 @@ use self::processor_report::{Again, ProcessorReport};
 use super::status_words::StatusWords;
 use super::{CommandError, READ, code_of};
 use crate::args::ClientOptions;
-use crate::args::reconcile::ReconcileArguments;
+use crate::args::journal::ReconcileArguments;
 use crate::call::admission::find_all;
 use crate::failure::Failure;
 use crate::format::timestamp;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use payments_journal::{ReportCell, RowStatus};
 use payments_model::mask;
 
-use crate::args::reconcile::ReconcileArguments;
+use crate::args::journal::ReconcileArguments;
 use crate::failure::Failure;
 use crate::style::for_terminal;
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 use payments_journal::{ReportCell, RowTime};
 use payments_model::Amount;
 
-use crate::args::reconcile::DateOrder;
+use crate::args::journal::DateOrder;
 use crate::local_time::{number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only

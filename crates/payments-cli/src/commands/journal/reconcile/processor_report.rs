@@ -9,7 +9,7 @@ use payments_model::{TransactionId, mask};
 use super::cells::{self, Written};
 use super::unread_column::UnreadColumn;
 use crate::args::TypedOption;
-use crate::args::reconcile::{DateOrder, FIELDS, ReconcileArguments};
+use crate::args::journal::{DateOrder, FIELDS, ReconcileArguments};
 use crate::commands::journal::status_words::{self, StatusWords};
 use crate::failure::Failure;
 use crate::files;

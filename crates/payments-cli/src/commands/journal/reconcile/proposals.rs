@@ -11,7 +11,7 @@ use payments_model::TransactionId;
 use super::super::resolve_file;
 use super::document::lines_of;
 use super::processor_report::ProcessorReport;
-use crate::args::reconcile::ReconcileArguments;
+use crate::args::journal::ReconcileArguments;
 use crate::failure::Failure;
 use crate::files::{self, FileIdentity};
 use crate::format::timestamp;
