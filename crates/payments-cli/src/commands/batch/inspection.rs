@@ -11,7 +11,7 @@ use payments_journal::{
 use super::billing_file::{BillingFile, BillingRow, LikeCards, RowRead};
 use super::earlier_charges::{RowHashes, charged_before, compare_in_file, names};
 use super::hashes::Hashes;
-use super::recent_pages::RecentPages;
+use super::newcomers::RecentPages;
 use crate::call::admission::{ASKED_AT_ONCE, find_all};
 use crate::call::same_payment::{EarlierCharges, Fate, is_same_reference, marks};
 use crate::failure::{Failure, Problem, RecordedIntent};

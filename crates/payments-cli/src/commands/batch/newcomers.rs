@@ -1,15 +1,14 @@
 //! Charges that others make with the journal while a run goes on: the same payment may be among them in another spelling.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::mem;
 use std::time::Duration;
 
-use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, StoreError};
+use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Journal, Pages, StoreError};
 use tokio::time::Instant;
 
 use super::billing_file::BillingRow;
 use super::hashes::Hashes;
-use super::recent_pages::RecentPages;
 use crate::call::admission::find_all;
 use crate::call::same_payment::{Compared, EarlierCharges, Scope};
 
@@ -97,5 +96,43 @@ impl Newcomers {
     /// What they mean for the row.
     pub(super) fn compare(&self, row: &BillingRow) -> Compared<'_> {
         self.charges.compare((&row.key, &IntentRequest::from(&row.payment)))
+    }
+}
+
+/// Every intent once. With PostgreSQL a row gets its position before it is visible: if its transaction ends late, it appears among
+/// rows that were read before. So whoever continues after the end reads the last pages again.
+pub(super) struct RecentPages {
+    pages: Pages<'static>,
+    /// Where each of the last pages begins, and its keys.
+    last: VecDeque<(Pages<'static>, Vec<IntentKey>)>,
+    /// The keys of those at the last end.
+    seen: HashSet<IntentKey>,
+}
+
+/// Chosen by this command: at least so many full pages, less one, are read again.
+const READ_AGAIN: usize = 2;
+
+impl RecentPages {
+    pub(super) fn of(pages: Pages<'static>) -> Self {
+        Self { pages, last: VecDeque::new(), seen: HashSet::new() }
+    }
+
+    /// As that of [`Pages`].
+    pub(super) async fn next(&mut self) -> Result<Option<Vec<Intent>>, StoreError> {
+        let start = self.pages.clone();
+        let Some(mut intents) = self.pages.next().await? else {
+            let last = mem::take(&mut self.last);
+            if let Some((first, _)) = last.front() {
+                self.pages = first.clone();
+            }
+            self.seen = last.into_iter().flat_map(|(_, keys)| keys).collect();
+            return Ok(None);
+        };
+        self.last.push_back((start, intents.iter().map(|intent| intent.key.clone()).collect()));
+        if self.last.len() > READ_AGAIN {
+            self.last.pop_front();
+        }
+        intents.retain(|intent| !self.seen.contains(&intent.key));
+        Ok(Some(intents))
     }
 }

@@ -28,7 +28,7 @@ use crate::commands::batch::charge_result::ChargeResult;
 use crate::commands::batch::charge_result::tests::DECLINED;
 use crate::commands::batch::hashes::Hashes;
 use crate::commands::batch::inspection::{Inspected, Rules, inspect};
-use crate::commands::batch::recent_pages::RecentPages;
+use crate::commands::batch::newcomers::RecentPages;
 use crate::commands::batch::results::Results;
 use crate::failure::{Failure, Purpose};
 use crate::report::run::{ListedRow, MOST_LISTED, Tallies, Tally, UnresolvedRow};
