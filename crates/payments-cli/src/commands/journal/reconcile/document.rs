@@ -11,7 +11,7 @@ use payments_model::{Amount, mask};
 use serde::Serialize;
 
 use super::processor_report::{OF_A_COLUMN, ProcessorReport, UnreadableColumn};
-use super::proposals::{Written, still_unknown};
+use super::proposals::still_unknown;
 use crate::commands::journal::status_words;
 use crate::format::{counted, exact, money, timestamp};
 use crate::intent::history::in_words;
@@ -36,12 +36,8 @@ pub(super) struct Document<'a> {
     foreign: Vec<ShownRow<'a>>,
     other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
-    #[serde(skip)]
-    unreadable_columns: &'a BTreeMap<&'static str, UnreadableColumn>,
     /// How many rows have each word of a status that may mean a charge and that nobody has named.
     unnamed_statuses: &'a BTreeMap<String, u64>,
-    #[serde(skip)]
-    missing_statuses: &'a [String],
     /// The columns that were not read, if none has a status: every row counts as charged then.
     #[serde(rename = "unread_columns", skip_serializing_if = "<[_]>::is_empty")]
     unread: &'a [String],
@@ -52,6 +48,8 @@ pub(super) struct Document<'a> {
     /// The keys that are or would be in it.
     #[serde(skip)]
     still_unknown: Vec<&'a IntentKey>,
+    #[serde(skip)]
+    report: &'a ProcessorReport,
 }
 
 /// A key as its attempt was compared.
@@ -177,7 +175,7 @@ impl<'a> Document<'a> {
         found: &'a Reconciliation,
         report: &'a ProcessorReport,
         resolved: &'a HashMap<IntentKey, Intent>,
-        written: Written,
+        [out, rest]: [Option<String>; 2],
     ) -> Self {
         let by_line: HashMap<u64, &ReportRow> = report.rows.iter().map(|row| (row.line, row)).collect();
         let row = |lines: &[u64]| {
@@ -258,13 +256,12 @@ impl<'a> Document<'a> {
             foreign: found.foreign.iter().map(|line| row(&[*line])).collect(),
             other_merchants: others.collect(),
             unreadable: unreadable.collect(),
-            unreadable_columns: &report.unreadable_columns,
             unnamed_statuses: &report.unnamed_statuses,
-            missing_statuses: &report.missing_statuses,
             unread: &report.unread,
-            out: written.out,
-            rest: written.rest,
+            out,
+            rest,
             still_unknown: still_unknown(found).map(|attempt| &attempt.key).collect(),
+            report,
         }
     }
 
@@ -324,7 +321,7 @@ impl<'a> Document<'a> {
             "is this the report of the right merchant?",
         );
         // Of the same column there are often as many as rows.
-        let columns = self.unreadable_columns.iter().flat_map(|(part, column)| column.lines(part));
+        let columns = self.report.unreadable_columns.iter().flat_map(|(part, column)| column.lines(part));
         let others = self.unreadable.iter().filter(|row| !row.why.starts_with(OF_A_COLUMN));
         let others = others.map(|row| format!("line {}  {}", row.line, for_terminal(row.why)));
         text.write(
@@ -387,9 +384,10 @@ impl<'a> Document<'a> {
     fn unnamed_lines(&self) -> impl Iterator<Item = String> {
         let are_there = !self.unnamed_statuses.is_empty();
         let shown = are_there.then(|| status_words::shown(self.unnamed_statuses));
-        let missing = (are_there && !self.missing_statuses.is_empty()).then(|| {
-            let words = if self.missing_statuses.len() == 1 { "word" } else { "words" };
-            format!("no row has the {words} {}, which an option names", self.missing_statuses.join(", "))
+        let missing = &self.report.missing_statuses;
+        let missing = (are_there && !missing.is_empty()).then(|| {
+            let words = if missing.len() == 1 { "word" } else { "words" };
+            format!("no row has the {words} {}, which an option names", missing.join(", "))
         });
         shown.into_iter().chain(missing)
     }

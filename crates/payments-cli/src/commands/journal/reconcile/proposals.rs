@@ -20,21 +20,15 @@ use crate::rows::csv_file;
 use crate::rows::own_files::{COMPARED_BY, PROPOSALS, SEARCHED_BY};
 use crate::settings::JournalPlace;
 
-/// The names of the files that were written.
-pub(super) struct Written {
-    pub(super) out: Option<String>,
-    pub(super) rest: Option<String>,
-}
-
-/// Writes each file that is asked for, also without rows: a program gives it to `resolve --from` whatever was found, and must not
-/// take an older one for it. After a failure neither is left.
+/// Writes the files of `--out` and `--rest`, if they are asked for, and returns their names. Also without rows: a program gives them to
+/// `resolve --from` whatever was found, and must not take older ones for them. After a failure neither is left.
 pub(super) async fn write(
     found: &Reconciliation,
     report: &ProcessorReport,
     journal: &Journal,
     place: &JournalPlace,
     asked: &ReconcileArguments,
-) -> Result<Written, Failure> {
+) -> Result<[Option<String>; 2], Failure> {
     let mut out = asked.out.as_deref().map(|path| NewFile {
         option: "out",
         path,
@@ -73,8 +67,7 @@ pub(super) async fn write(
         }
         return Err(failure);
     }
-    let [out, rest] = [&out, &rest].map(|new| new.as_ref().map(NewFile::name));
-    Ok(Written { out, rest })
+    Ok([&out, &rest].map(|new| new.as_ref().map(NewFile::name)))
 }
 
 /// The unknown keys of which nothing is proposed. What is proposed about an earlier attempt is resolved first: the key changes by it.
