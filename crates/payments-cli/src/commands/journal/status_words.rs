@@ -39,7 +39,7 @@ const CHARGE: &str = "approved captured paid settled succeeded success successfu
 /// Whether a status cannot mean that it was declined, whatever a person says.
 fn is_charge(status: &str) -> bool {
     let mut said = words(status).take_while(|word| !is_no(word));
-    !is_no_charge(status) && said.any(|word| CHARGE.split(' ').any(|it| it == word))
+    !is_no_charge(status) && said.any(|word| is_among(CHARGE, &word))
 }
 
 fn words(cell: &str) -> impl Iterator<Item = String> {
@@ -123,6 +123,11 @@ pub(super) fn begins_with_no(cell: &str) -> bool {
     words(cell).next().is_some_and(|word| is_no(&word))
 }
 
+/// Whether a word is in a list.
+pub(super) fn is_among(words: &str, word: &str) -> bool {
+    words.split(' ').any(|it| it == word)
+}
+
 fn is_no(word: &str) -> bool {
     ["kein", "keine", "nein", "never", "nicht", "no", "non", "not"].contains(&word)
 }
@@ -183,7 +188,7 @@ fn has_part(letters: &str, parts: &[&str]) -> bool {
 }
 
 /// In lower case, without white space and signs.
-fn letters(heading: &str) -> String {
+pub(super) fn letters(heading: &str) -> String {
     heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase()
 }
 
@@ -222,28 +227,21 @@ impl<'a> StatusWords<'a> {
     /// payment that was made among the declined ones.
     pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
         let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
+        let refused = |word: &str, why| Err(Failure::usage(format!("\"{}\" {why}", masked(word.trim()))));
         if let Some(word) = this.charged.iter().find(|word| is_no_charge(word)) {
-            let word = masked(word.trim());
-            let message = format!(
-                "\"{word}\" of --charged-status says that no money moved, or was given back; nothing was changed: leave it out"
-            );
-            return Err(Failure::usage(message));
+            let why = "of --charged-status says that no money moved, or was given back; nothing was changed: leave it out";
+            return refused(word, why);
         }
         if let Some(word) = this.declined.iter().find(|word| is_charge(word)) {
-            let word = masked(word.trim());
-            let message = format!(
-                "\"{word}\" of --declined-status says that the money moved, and a rejected key may be charged again; nothing was \
-                 changed: leave it out"
-            );
-            return Err(Failure::usage(message));
+            let why = "of --declined-status says that the money moved, and a rejected key may be charged again; nothing was changed: \
+                       leave it out";
+            return refused(word, why);
         }
-        let mut declined = this.declined.iter().map(|word| word.trim());
-        if let Some(word) = declined.find(|word| is_one_of(word, this.charged)) {
-            let word = masked(word);
-            let message = format!(
-                "\"{word}\" is a word of --charged-status and of --declined-status; nothing was changed"
+        if let Some(word) = this.declined.iter().find(|word| is_one_of(word.trim(), this.charged)) {
+            return refused(
+                word,
+                "is a word of --charged-status and of --declined-status; nothing was changed",
             );
-            return Err(Failure::usage(message));
         }
         Ok(this)
     }

@@ -10,7 +10,7 @@ use super::cells::{self, Written};
 use super::unread_column::UnreadColumn;
 use crate::args::TypedOption;
 use crate::args::journal::{DateOrder, FIELDS, ReconcileArguments};
-use crate::commands::journal::status_words::{self, StatusWords};
+use crate::commands::journal::status_words::{self, StatusWords, is_among, letters};
 use crate::failure::Failure;
 use crate::files;
 use crate::rows::card_like_ids::{self, is_like_a_card};
@@ -431,12 +431,9 @@ fn columns(
     words: StatusWords<'_>,
 ) -> ([Option<usize>; 6], Unclear) {
     let headings = table.headings();
-    let plain =
-        |heading: &str| heading.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
-    let is_among = |names: &str, heading: &str| names.split(' ').any(|name| name == plain(heading));
     let shown = |index: usize| printable_field_name(&headings[index]).to_string();
     let (mut columns, mut unclear) = ([None; 6], Unclear::default());
-    let later = headings.iter().position(|heading| is_among(LATER_TIMES, heading));
+    let later = headings.iter().position(|heading| is_among(LATER_TIMES, &letters(heading)));
     for (number, (field, column)) in FIELDS.into_iter().zip(&mut columns).enumerate() {
         let asked = named.iter().rev().find(|(name, _)| name == field).map(|(_, heading)| heading);
         // An empty one says that no column is a status.
@@ -444,12 +441,12 @@ fn columns(
         let is_it = |heading: &str| match asked {
             Some(asked) => heading.trim().to_lowercase() == asked.trim().to_lowercase(),
             None => match KNOWN.get(number) {
-                Some(known) => is_among(known, heading),
+                Some(known) => is_among(known, &letters(heading)),
                 None => status_words::is_status_column(heading),
             },
         };
         let mut found = table.columns(is_it);
-        let is_surer = |index: &usize| !PERHAPS_LATER.contains(&&*plain(&headings[*index]));
+        let is_surer = |index: &usize| !PERHAPS_LATER.contains(&&*letters(&headings[*index]));
         if asked.is_none() && found.iter().any(is_surer) {
             found.retain(is_surer);
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use payments_journal::ReportCell;
 
 use super::cells::{self, Written};
-use crate::commands::journal::status_words;
+use crate::commands::journal::status_words::{self, is_among, letters};
 
 pub(super) struct UnreadColumn {
     pub(super) index: usize,
@@ -65,10 +65,6 @@ const CARD_BRANDS: &str =
 const CURRENCIES: &str = "aed ars aud brl cad chf clp cny cop czk dkk eur gbp hkd huf idr ils inr jpy krw mxn myr nok nzd pen php \
                           pln ron sar sek sgd thb try twd uah usd vnd zar";
 
-fn is_among(words: &str, word: &str) -> bool {
-    words.split(' ').any(|it| it == word)
-}
-
 fn is_about_something_else(heading: &str) -> bool {
     let words = status_words::heading_words(heading);
     words.iter().any(|word| is_among(NAMES, word) || NAME_ENDS.iter().any(|end| word.ends_with(end)))
@@ -76,7 +72,7 @@ fn is_about_something_else(heading: &str) -> bool {
 
 /// Whether a cell is a time, an amount, a currency, a card brand, a long number, an address or a sentence.
 fn is_no_status(word: &str) -> bool {
-    let letters: String = word.chars().filter(|it| it.is_alphanumeric()).collect::<String>().to_lowercase();
+    let letters = letters(word);
     let is_amount = word.contains(['.', ',']) && matches!(cells::amount(word), ReportCell::Read(_));
     // Codes of statuses are shorter.
     let is_number = letters.len() > 4 && letters.chars().all(|it| it.is_ascii_digit());
