@@ -1,5 +1,7 @@
 //! What spreadsheets and people do to a key: which keys differ only so, and which one looks changed.
 
+use std::time::{Duration, SystemTime};
+
 use payments_model::unversioned::is_invisible;
 
 /// Whether a spreadsheet or a person may have made one key of the other.
@@ -392,14 +394,10 @@ fn days(year: u16, month: u16, day: u16) -> Option<u32> {
 /// The day without its year, as a form of a date, if this may be its number: that of `3-4` in 2026 is 46085 or 46115.
 fn day_of_some_year(number: &str) -> Option<String> {
     // From 1982 to 2119.
-    let days = number.parse::<u32>().ok().filter(|days| (30_000..80_000).contains(days))?;
-    let of_era = (days + 693_899) % 146_097;
-    let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    Some(Date::form([month, day].map(|part| u16::try_from(part).unwrap_or_default()).to_vec()))
+    let days = number.parse::<u64>().ok().filter(|days| (30_000..80_000).contains(days))?;
+    let since_1970 = Duration::from_hours((days - 25_569) * 24);
+    let date = humantime::format_rfc3339(SystemTime::UNIX_EPOCH + since_1970).to_string();
+    Some(Date::form([5..7, 8..10].map(|part| date[part].parse().unwrap_or_default()).to_vec()))
 }
 
 /// As spreadsheets abbreviate them: English, German, French, Spanish, Italian, Dutch, Portuguese, Scandinavian, Polish, Romanian and
