@@ -3,7 +3,6 @@
 
 use std::borrow::Cow;
 use std::path::Path;
-use std::sync::Arc;
 use std::{env, fmt};
 
 use payments_journal::IntentKey;
@@ -20,10 +19,7 @@ use crate::style::for_terminal;
 
 /// What the commands repeat.
 #[derive(Clone, Default)]
-pub(crate) struct PrintedCommands(Arc<Repeated>);
-
-#[derive(Default)]
-struct Repeated {
+pub(crate) struct PrintedCommands {
     /// The journal and its witness, unless variables name them.
     journal: String,
     /// Base URL and merchant, unless variables name them.
@@ -63,12 +59,12 @@ impl PrintedCommands {
         }
         let service_by_variables =
             called_service(&ClientOptions::default()).ok().flatten().unwrap_or_default();
-        Self(Arc::new(Repeated { journal, service, files, service_by_variables, keys }))
+        Self { journal, service, files, service_by_variables, keys }
     }
 
     /// A command of this journal.
     pub(crate) fn journal(&self, command: &str) -> String {
-        format!("payments journal {command}{}", self.0.journal)
+        format!("payments journal {command}{}", self.journal)
     }
 
     /// A command of this journal about this key.
@@ -85,12 +81,12 @@ impl PrintedCommands {
     /// `journal retry` with these options.
     pub(crate) fn retry(&self, options: &str) -> String {
         // Without an option it would reopen the keys of all services, unless it names one key, or a variable the merchant.
-        let of_variables = Service::of(&self.0.service_by_variables);
+        let of_variables = Service::of(&self.service_by_variables);
         let is_named =
-            !self.0.service.is_empty() || of_variables.merchant.is_some() || options.contains("--key");
+            !self.service.is_empty() || of_variables.merchant.is_some() || options.contains("--key");
         let service = match of_variables.base_url {
             base_url if !is_named && !base_url.is_empty() => option("base-url", base_url),
-            _ => self.0.service.clone(),
+            _ => self.service.clone(),
         };
         format!("{}{service}{}", self.journal(&format!("retry {options}")), by_option())
     }
@@ -103,13 +99,13 @@ impl PrintedCommands {
 
     /// The options of a command that calls the service of this one.
     pub(crate) fn service_options(&self) -> String {
-        format!("{}{}", self.0.service, self.0.files)
+        format!("{}{}", self.service, self.files)
     }
 
     /// The options of a command that calls this service.
     pub(crate) fn options_of_service(&self, service: &str) -> String {
-        let (asked, known) = (Service::of(service), Service::of(&self.0.service_by_variables));
-        let mut options = self.0.files.clone();
+        let (asked, known) = (Service::of(service), Service::of(&self.service_by_variables));
+        let mut options = self.files.clone();
         if asked.base_url != known.base_url {
             options += &option("base-url", asked.base_url);
         }
@@ -119,7 +115,7 @@ impl PrintedCommands {
                 .filter(|label| known.merchant != Some(label))
                 .map(|label| option("merchant", label)),
         );
-        self.0.keys.mask(&options)
+        self.keys.mask(&options)
     }
 }
 
