@@ -43,7 +43,10 @@ impl Arguments {
         let columns = terminal_size::terminal_size().map_or(usize::MAX, |(width, _)| width.0.into());
         let mut command = help::fitted(Self::command(), columns);
         let all = command.try_get_matches_from_mut(arguments)?;
-        let (reached, matches) = reached(&command, &all);
+        let (mut reached, mut matches) = (&command, &all);
+        while let Some((name, next)) = matches.subcommand() {
+            (reached, matches) = (reached.find_subcommand(name).expect("it was matched"), next);
+        }
         let is_given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
         let unused = reached.get_arguments().find(|it| it.is_hide_set() && is_given(it.get_id().as_str()));
         if let Some(name) = unused.and_then(clap::Arg::get_long) {
@@ -69,18 +72,6 @@ fn typed_options(reached: &clap::Command, matches: &ArgMatches) -> Vec<TypedOpti
         is_typed.then_some(TypedOption { name, value })
     });
     typed.collect()
-}
-
-/// The command that the line names, and its arguments.
-fn reached<'a>(
-    mut command: &'a clap::Command,
-    mut matches: &'a ArgMatches,
-) -> (&'a clap::Command, &'a ArgMatches) {
-    while let Some((name, next)) = matches.subcommand() {
-        command = command.find_subcommand(name).expect("it was matched");
-        matches = next;
-    }
-    (command, matches)
 }
 
 #[derive(Subcommand)]

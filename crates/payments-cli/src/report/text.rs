@@ -146,7 +146,12 @@ fn facts(failure: &Failure, commands: &PrintedCommands) -> Vec<(&'static str, St
         let pause = response.retry_after_seconds.filter(|_| failure.outcome != FailedOutcome::Unknown);
         facts.extend(pause.map(|seconds| ("retry after", format!("{seconds} s"))));
     }
-    facts.extend(failure.note.iter().flat_map(|note| note_rows(note)));
+    if let Some(note) = &failure.note {
+        facts.extend(note.key.iter().map(|key| ("key", key.as_str().to_owned())));
+        facts.extend(note.is_recorded.then(|| ("recorded", format!("by an earlier call; {}", note.now()))));
+        facts.extend(note.not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
+        facts.extend(note.same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
+    }
     if let Some(sent) = &failure.sent {
         facts.extend(sent.amount.map(|amount| ("amount", money(amount))));
         facts.extend(sent.reference.iter().map(|reference| ("reference", reference.clone())));
@@ -156,18 +161,6 @@ fn facts(failure: &Failure, commands: &PrintedCommands) -> Vec<(&'static str, St
     facts.extend(to_look_up.map(|id| ("look it up", commands.look_up(id))));
     facts.extend(failure.advice.hints.iter().map(|hint| ("hint", hint.clone())));
     facts
-}
-
-/// The journal's part of the facts.
-fn note_rows(note: &IntentNote) -> Vec<(&'static str, String)> {
-    let IntentNote { key, is_recorded, not_recorded, same_transaction_as, .. } = note;
-    let mut rows: Vec<_> = key.iter().map(|key| ("key", key.as_str().to_owned())).collect();
-    if *is_recorded {
-        rows.push(("recorded", format!("by an earlier call; {}", note.now())));
-    }
-    rows.extend(not_recorded.iter().map(|why| ("NOT RECORDED", why.clone())));
-    rows.extend(same_transaction_as.iter().map(|other| ("SAME AS", other.to_string())));
-    rows
 }
 
 pub(crate) fn write_rows<'a>(text: &mut String, rows: impl IntoIterator<Item = (&'a str, String)>) {
