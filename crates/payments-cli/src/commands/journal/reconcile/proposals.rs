@@ -1,7 +1,7 @@
 //! The files of `--out` and `--rest`: what was found, and the unknown keys that were not.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write as _};
 use std::path::Path;
 
@@ -54,16 +54,10 @@ pub(super) async fn write(
         return Err(Failure::usage("--out and --rest name the same file; nothing was changed: name two"));
     }
     let mut created = Vec::new();
-    let written = both()
-        .try_for_each(|new| {
-            created.push((new.create()?, new));
-            Ok(())
-        })
-        .and_then(|()| created.iter().try_for_each(|(file, new)| new.fill(file)));
-    if let Err(failure) = written {
+    if let Err(failure) = both().try_for_each(|new| new.write(&mut created)) {
         // What is left of it would keep the next run from writing it.
-        for (_, new) in &created {
-            let _ = fs::remove_file(new.path);
+        for path in created {
+            let _ = fs::remove_file(path);
         }
         return Err(failure);
     }
@@ -167,25 +161,21 @@ impl NewFile<'_> {
         Ok(bytes)
     }
 
-    fn create(&self) -> Result<File, Failure> {
+    /// Adds the path once the file is there.
+    fn write<'s>(&'s self, created: &mut Vec<&'s Path>) -> Result<(), Failure> {
         let is_replaced = self.may_be_replaced();
         let mut options = files::private();
         options.create_new(!is_replaced).truncate(is_replaced);
-        options.open(self.path).map_err(|error| {
+        let mut file = options.open(self.path).map_err(|error| {
             if error.kind() == io::ErrorKind::AlreadyExists {
                 self.exists()
             } else {
                 self.refused("cannot be written", files::FIX_THE_FILE).with_cause(&error)
             }
-        })
-    }
-
-    fn fill(&self, mut file: &File) -> Result<(), Failure> {
-        let mut write = || {
-            file.write_all(&self.content()?)?;
-            file.sync_all()
-        };
-        write().map_err(|error| {
+        })?;
+        created.push(self.path);
+        let written = self.content().and_then(|bytes| file.write_all(&bytes)).and_then(|()| file.sync_all());
+        written.map_err(|error| {
             self.refused("could not be written completely", files::FIX_THE_FILE).with_cause(&error)
         })
     }
