@@ -4,8 +4,6 @@ mod stop;
 mod tally;
 mod text;
 
-use std::fmt;
-
 use payments_core::Outcome;
 use payments_journal::IntentKey;
 use payments_model::Amount;
@@ -15,7 +13,7 @@ use serde::{Serialize, Serializer};
 
 pub(crate) use self::stop::Stop;
 pub(crate) use self::tally::{Tallies, Tally};
-use crate::format::{entry, money};
+use crate::format::entry;
 use crate::settings::PrintedCommands;
 
 /// The result of a run. Every row of the file is counted in exactly one place, with its amount.
@@ -223,48 +221,9 @@ pub(crate) struct RejectedRow {
     pub(crate) reason: String,
 }
 
-impl fmt::Display for ListedRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: {}, {}", self.line, self.key, money(self.amount))
-    }
-}
-
-impl fmt::Display for RejectedRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} ({})", self.row, self.reason)
-    }
-}
-
 /// Chosen by this command: how many rows are listed without a known outcome, and how many that were rejected.
 /// `payments journal list --unresolved` lists them all.
 pub(crate) const MOST_LISTED: usize = 100;
-
-impl fmt::Display for UnresolvedRow {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { row, transaction_id, outcome, kind } = self;
-        let word = match outcome {
-            None => "PROCESSED",
-            Some(Outcome::Rejected) => "rejected",
-            Some(Outcome::NotProcessed) => "not processed",
-            Some(Outcome::Unknown) => kind,
-        };
-        write!(f, "{row} ({word}")?;
-        if let Some(id) = transaction_id {
-            write!(f, ", TransactionId {id}")?;
-        }
-        f.write_str(")")
-    }
-}
-
-impl fmt::Display for DuplicateTransaction {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { line, key, transaction_id, same_transaction_as } = self;
-        write!(
-            f,
-            "line {line}: {key} and {same_transaction_as} are both processed as transaction {transaction_id}"
-        )
-    }
-}
 
 #[cfg(test)]
 mod tests {

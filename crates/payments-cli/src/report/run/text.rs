@@ -7,7 +7,7 @@ use payments_journal::Failure;
 
 use super::stop::{NextRun, Stop};
 use super::tally::{Tallies, Tally};
-use super::{Phase, RejectedRow, RunOutcome, Summary};
+use super::{DuplicateTransaction, ListedRow, Phase, RejectedRow, RunOutcome, Summary, UnresolvedRow};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
@@ -33,7 +33,10 @@ impl Summary {
                 "the service returned one transaction for two keys: compare them with the service's records";
             text += &line(heading);
         }
-        text.extend(self.same_transaction.iter().map(|it| line(&format!("  {it}"))));
+        text.extend(self.same_transaction.iter().map(|it| {
+            let DuplicateTransaction { line: at, key, transaction_id: id, same_transaction_as: other } = it;
+            line(&format!("  line {at}: {key} and {other} are both processed as transaction {id}"))
+        }));
         let rest = self.same_transaction_count.saturating_sub(self.same_transaction.len() as u64);
         text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
         if self.phase != Phase::DryRun {
@@ -128,7 +131,9 @@ impl Summary {
         }
         for (reason, rows) in &by_reason {
             let shown = if rows.len() > MOST_OF_ONE_REASON { 1 } else { rows.len() };
-            text.extend(rows.iter().take(shown).map(|row| line(&format!("  {row}"))));
+            text.extend(
+                rows.iter().take(shown).map(|row| line(&format!("  {} ({reason})", listed(&row.row)))),
+            );
             let more = format!("  and {} more ({reason})", rows.len() - shown);
             text.extend((rows.len() > shown).then(|| line(&more)));
         }
@@ -157,7 +162,7 @@ impl Summary {
                 continue;
             }
             let _ = writeln!(text, "  {}", style.paint(Tone::Warning, heading));
-            text.extend(rows.iter().map(|row| line(&format!("  {row}"))));
+            text.extend(rows.iter().map(|row| line(&unresolved(row))));
             let rest = all.count.saturating_sub(rows.len() as u64);
             text.extend((rest > 0).then(|| line(&format!("  and {rest} more"))));
         }
@@ -216,6 +221,21 @@ impl Summary {
 
 /// Chosen by this command: so many rows that were rejected for one reason are listed, else only the first.
 const MOST_OF_ONE_REASON: usize = 5;
+
+fn listed(ListedRow { line, key, amount, .. }: &ListedRow) -> String {
+    format!("line {line}: {key}, {}", money(*amount))
+}
+
+fn unresolved(UnresolvedRow { row, transaction_id, outcome, kind }: &UnresolvedRow) -> String {
+    let word = match outcome {
+        None => "PROCESSED",
+        Some(Outcome::Rejected) => "rejected",
+        Some(Outcome::NotProcessed) => "not processed",
+        Some(Outcome::Unknown) => kind,
+    };
+    let id = transaction_id.as_ref().map(|id| format!(", TransactionId {id}")).unwrap_or_default();
+    format!("  {} ({word}{id})", listed(row))
+}
 
 fn line(text: &str) -> String {
     format!("  {}\n", for_terminal(text))
