@@ -64,16 +64,6 @@ impl Problem {
     pub(crate) fn of(self, key: &IntentKey) -> Self {
         Self { key: Some(key.clone()), ..self }
     }
-
-    /// Says that a setting is the cause.
-    pub(crate) fn of_a_setting(self) -> Self {
-        Self { is_of_a_setting: true, ..self }
-    }
-
-    /// Adds the journal's intent.
-    pub(crate) fn recorded(self, recorded: RecordedIntent) -> Self {
-        Self { recorded: Some(Box::new(recorded)), ..self }
-    }
 }
 
 impl From<&Violation> for Problem {

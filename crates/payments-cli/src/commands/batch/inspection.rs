@@ -290,20 +290,22 @@ impl Inspection<'_> {
                 ),
             };
             *self.of_others.entry(intent.service.clone().unwrap_or_default()).or_default() += 1;
-            self.problems.push(Problem::new(row.line, "Key", rule).of(&row.key).of_a_setting());
+            let problem = Problem::new(row.line, "Key", rule).of(&row.key);
+            self.problems.push(Problem { is_of_a_setting: true, ..problem });
             return Fate::ToSend;
         }
         let request = IntentRequest::from(&row.payment);
         let differences = intent.differences(&request);
         if !differences.is_empty() {
-            let problem =
-                Problem::new(row.line, "Key", reused(intent, &request, &differences, &self.rules.commands));
-            self.problems.push(problem.recorded(RecordedIntent {
+            let rule = reused(intent, &request, &differences, &self.rules.commands);
+            let recorded = RecordedIntent {
                 key: intent.key.to_string(),
                 state: intent.state.name().as_str(),
                 amount: intent.request.amount,
                 transaction_id: intent.transaction_id().map(ToString::to_string),
-            }));
+            };
+            let problem = Problem::new(row.line, "Key", rule);
+            self.problems.push(Problem { recorded: Some(Box::new(recorded)), ..problem });
             return Fate::ToSend;
         }
         let summary = &mut self.inspected.summary;

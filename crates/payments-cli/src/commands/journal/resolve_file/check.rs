@@ -99,7 +99,7 @@ impl Check<'_> {
             return Some(Said::Nothing);
         }
         if let Some(rule) = self.of_another_service(row, intent) {
-            wrong.push(row.problem("Key", rule).of_a_setting());
+            wrong.push(Problem { is_of_a_setting: true, ..row.problem("Key", rule) });
             return None;
         }
         let said = match verdict? {
