@@ -89,7 +89,9 @@ impl<'a> Rows<'a> {
     /// Validates the row that was read.
     fn row(&self) -> RowRead {
         let line = self.table.line();
-        let Cells { key, reference, description, members, rules, mut problems } = self.cells();
+        let (cells, mut problems) = self.cells();
+        let cell = |name: &str| cells.iter().find(|(of, _)| *of == name).map(|(_, cell)| *cell);
+        let [key, reference, description] = [KEY, REFERENCE, DESCRIPTION].map(cell);
         let description = description.map(|text| text.trim_end_matches(is_selector));
         for (field, text) in [(REFERENCE, reference), (DESCRIPTION, description)] {
             if let Some(Err(rule)) = text.map(check_ends) {
@@ -108,16 +110,18 @@ impl<'a> Rows<'a> {
                 None
             }
         };
-        let document = format!("{{{}}}", members.join(","));
+        let members = cells.iter().filter(|(name, _)| *name != KEY);
+        let members = members.map(|(name, cell)| format!("\"{name}\":{}", json(name, cell)));
+        let document = format!("{{{}}}", members.collect::<Vec<_>>().join(","));
         let payment = TokenTransaction::from_json(document.as_bytes())
             .map_err(|error| {
                 for violation in error.violations() {
                     let field = violation.field();
                     // A reference that is the key has its own rule.
                     if field != REFERENCE || problems.iter().all(|problem| problem.field != field) {
-                        let better = rules.iter().find(|(of, _)| *of == field);
-                        let rule = better.map_or_else(|| violation.rule(), |(_, rule)| rule);
-                        problems.push(Problem::new(line, field.to_owned(), rule.to_owned()));
+                        let better = cell(field).and_then(|cell| better_rule(field, cell));
+                        let rule = better.unwrap_or_else(|| violation.rule().to_owned());
+                        problems.push(Problem::new(line, field.to_owned(), rule));
                     }
                 }
             })
@@ -138,10 +142,10 @@ impl<'a> Rows<'a> {
         RowRead { line, key, like_cards, content }
     }
 
-    /// The cells as the members of a request.
-    fn cells(&self) -> Cells<'_> {
+    /// The filled cells with the names of their columns, and the problems of those that cannot be read or have none.
+    fn cells(&self) -> (Vec<(&'static str, &str)>, Vec<Problem>) {
         let line = self.table.line();
-        let mut cells = Cells::default();
+        let (mut cells, mut problems) = (Vec::new(), Vec::new());
         for (index, column) in self.columns.iter().enumerate() {
             let name = match column {
                 Column::Field(name) => name,
@@ -152,46 +156,23 @@ impl<'a> Rows<'a> {
                 Ok("") => continue,
                 Ok(cell) => cell,
                 Err(rule) => {
-                    cells.problems.push(Problem::new(line, name, rule));
+                    problems.push(Problem::new(line, name, rule));
                     continue;
                 }
             };
             if self.api_keys.is_in(cell) {
-                cells.problems.push(Problem::new(line, name, NO_API_KEY));
+                problems.push(Problem::new(line, name, NO_API_KEY));
             }
-            if *column == Column::Unnamed {
-                let rule = format!("has a value in column {}, which has no name", index + 1);
-                cells.problems.push(Problem::new(line, name, rule));
+            match column {
+                Column::Field(name) => cells.push((*name, cell)),
+                Column::Unnamed => {
+                    let rule = format!("has a value in column {}, which has no name", index + 1);
+                    problems.push(Problem::new(line, name, rule));
+                }
+                Column::Ignored | Column::Invalid => {}
             }
-            let Column::Field(name) = *column else { continue };
-            let text = || serde_json::to_string(cell).expect("a string is valid JSON");
-            let (json, rule) = match name {
-                KEY => {
-                    cells.key = Some(cell);
-                    continue;
-                }
-                REFERENCE => {
-                    cells.reference = Some(cell);
-                    (text(), None)
-                }
-                DESCRIPTION => {
-                    cells.description = Some(cell);
-                    (text(), None)
-                }
-                AMOUNT => match amount_rule(cell) {
-                    None => (cell.to_owned(), None),
-                    rule => (text(), rule),
-                },
-                FLAG => match &*cell.to_ascii_lowercase() {
-                    flag @ ("true" | "false") => (flag.to_owned(), None),
-                    _ => (text(), check_ends(cell).err().map(str::to_owned)),
-                },
-                _ => (text(), None),
-            };
-            cells.members.push(format!("\"{name}\":{json}"));
-            cells.rules.extend(rule.map(|rule| (name, rule)));
         }
-        cells
+        (cells, problems)
     }
 }
 
@@ -213,17 +194,23 @@ impl Iterator for Rows<'_> {
     }
 }
 
-/// What the cells of a row say.
-#[derive(Default)]
-struct Cells<'a> {
-    key: Option<&'a str>,
-    reference: Option<&'a str>,
-    description: Option<&'a str>,
-    /// The request as JSON.
-    members: Vec<String>,
-    /// Better rules than those of the model, which does not see the cell.
-    rules: Vec<(&'static str, String)>,
-    problems: Vec<Problem>,
+/// The cell as a member of a request. An amount is a number there, and a flag may be in any case.
+fn json(name: &str, cell: &str) -> String {
+    let is_flag = || cell.eq_ignore_ascii_case("true") || cell.eq_ignore_ascii_case("false");
+    match name {
+        AMOUNT if amount_rule(cell).is_none() => cell.to_owned(),
+        FLAG if is_flag() => cell.to_ascii_lowercase(),
+        _ => serde_json::to_string(cell).expect("a string is valid JSON"),
+    }
+}
+
+/// A better rule than that of the model, which does not see the cell.
+fn better_rule(name: &str, cell: &str) -> Option<String> {
+    match name {
+        AMOUNT => amount_rule(cell),
+        FLAG => check_ends(cell).err().map(str::to_owned),
+        _ => None,
+    }
 }
 
 /// The rule that an amount breaks. A number with an exponent comes from a spreadsheet, which shows `1.02E+02` for 101.55.
