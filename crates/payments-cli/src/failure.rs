@@ -1,25 +1,20 @@
 //! The failure of a command, for both output formats and the exit code, and its JSON document.
 
-mod abandoned;
 mod problem;
-mod purpose;
-mod situation;
 
 use std::error::Error as StdError;
+use std::fmt;
 use std::num::NonZeroU64;
 use std::time::{Duration, SystemTime};
 
 use payments_core::{CallError, Error, ErrorKind, LookupError, NextStep, Outcome, Success};
-use payments_journal::StoreError;
+use payments_journal::{Cause, StoreError};
 use payments_model::{Amount, TransactionId, ValidationError};
 use serde::Serialize;
 use serde::ser::{SerializeMap as _, Serializer};
 use serde_json::value::Value;
 
-pub(crate) use self::abandoned::Abandoned;
 pub(crate) use self::problem::{Problem, RecordedIntent};
-pub(crate) use self::purpose::Purpose;
-pub(crate) use self::situation::Situation;
 use crate::format::{Exact, entry, timestamp};
 use crate::intent::IntentNote;
 
@@ -74,6 +69,65 @@ pub(crate) enum Done {
     InDoubt,
     /// A part, and that part shows that a key may have been charged twice.
     SecondCharge,
+}
+
+/// The purpose of a command.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A payment or a void. The default, because its failures need most care.
+    #[default]
+    MoveMoney,
+    /// A lookup of a transaction. Its failure says nothing about the payment.
+    FindTransaction,
+    /// A lookup of a customer.
+    FindCustomer,
+    /// A command of the journal, which never sends a payment.
+    KeepJournal,
+}
+
+impl Purpose {
+    /// What an early refusal says about its effect. "Nothing was sent" would be confusing for a command of the journal,
+    /// which never sends a payment.
+    pub(crate) const fn nothing_done(self) -> &'static str {
+        match self {
+            Self::MoveMoney | Self::FindTransaction | Self::FindCustomer => "nothing was sent",
+            Self::KeepJournal => "nothing was changed",
+        }
+    }
+}
+
+/// What a failed call has met.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Situation {
+    /// The outcome and the purpose say all.
+    Plain,
+    /// The service has no such record.
+    NotFound,
+    /// The journal could not be opened, read or written, so nothing was sent now.
+    Journal,
+    /// The journal does not exist.
+    NoJournal,
+    /// Another process is sending the key.
+    InProgress,
+    /// The key belongs to another request.
+    KeyReused,
+    /// The key belongs to another service.
+    OtherService,
+    /// The report to reconcile with cannot be used.
+    Report,
+}
+
+impl Situation {
+    /// Of a call with a key.
+    pub(crate) fn of(error: &payments_journal::Error) -> Self {
+        match error.cause() {
+            Cause::InProgress { .. } => Self::InProgress,
+            Cause::KeyReused { .. } => Self::KeyReused,
+            Cause::OtherService { .. } => Self::OtherService,
+            Cause::Store(_) | Cause::NoRuntime => Self::Journal,
+            _ => Self::Plain,
+        }
+    }
 }
 
 /// The kept parts of a response that was not a success.
@@ -322,6 +376,49 @@ impl From<LookupError> for Failure {
 impl From<ValidationError> for Failure {
     fn from(error: ValidationError) -> Self {
         Self::from(Error::from(error))
+    }
+}
+
+/// A panic or a signal that ended a command before it knew its result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Abandoned {
+    /// A panic, which is a bug.
+    Panic,
+    /// The signal of this name.
+    Signal(&'static str),
+}
+
+impl Abandoned {
+    /// Before anything was sent.
+    pub(crate) fn before_sending(self) -> Failure {
+        self.harmless(match self {
+            Self::Panic => "; nothing was sent",
+            Self::Signal(_) => " before anything was sent; it is safe to run it again",
+        })
+    }
+
+    /// The command moved no money. `rest` ends the message.
+    pub(crate) fn harmless(self, rest: &str) -> Failure {
+        self.failure(FailedOutcome::NotProcessed, format!("{self}{rest}"))
+    }
+
+    pub(crate) fn failure(self, outcome: FailedOutcome, message: String) -> Failure {
+        let (kind, is_interrupted) = match self {
+            Self::Panic => ("internal", false),
+            Self::Signal(_) => ("interrupted", true),
+        };
+        let mut failure = Failure::new(outcome, kind, message);
+        failure.advice.is_interrupted = is_interrupted;
+        failure
+    }
+}
+
+impl fmt::Display for Abandoned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Panic => f.write_str("internal error"),
+            Self::Signal(name) => write!(f, "interrupted by {name}"),
+        }
     }
 }
 
