@@ -5,7 +5,6 @@
 pub(crate) mod batch;
 mod global;
 pub(crate) mod journal;
-pub(crate) mod journal_place;
 pub(crate) mod sandbox;
 
 use std::ffi::{OsStr, OsString};
@@ -19,8 +18,7 @@ use clap_complete::Shell;
 use self::batch::BatchCommand;
 use self::global::hidden_but;
 pub(crate) use self::global::{ClientOptions, GlobalOptions, OutputShape, TypedOption, timeout};
-use self::journal::JournalArguments;
-use self::journal_place::IntentOptions;
+use self::journal::{IntentOptions, JournalArguments};
 use self::sandbox::SandboxArguments;
 use crate::help::{self, end, help};
 

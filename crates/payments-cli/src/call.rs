@@ -243,7 +243,7 @@ mod tests {
     fn panic_of_a_single_charge_is_unknown_only_after_it_may_have_been_sent_d54() {
         use clap::Parser as _;
 
-        use crate::args::journal_place::IntentOptions;
+        use crate::args::journal::IntentOptions;
         use crate::args::{Arguments, Command, Payment, TokenTransactionCommand};
 
         let folder = tempfile::tempdir().expect("a folder");

@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use super::global::{dry_run, up_to_a_day};
-use super::journal_place::{EXISTING_JOURNAL, PlaceOptions};
+use super::journal::{EXISTING_JOURNAL, PlaceOptions};
 use crate::help::{end, help};
 
 #[derive(Subcommand)]

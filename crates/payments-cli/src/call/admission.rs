@@ -5,7 +5,7 @@ use payments_journal::{
 };
 use tokio::task::JoinSet;
 
-use crate::args::journal_place::IntentOptions;
+use crate::args::journal::IntentOptions;
 use crate::call::journaled_failure::{journal_not_opened, unreadable};
 use crate::call::same_payment::{Consequence, Scope, compare, keys_to_look_up, why_refused};
 use crate::failure::{Failure, Purpose, Situation};

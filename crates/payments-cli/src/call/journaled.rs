@@ -9,7 +9,7 @@ use payments_journal::{Error, IntentKey, IntentRequest, IntentState, Journal, Jo
 use tokio::time::timeout;
 
 use crate::args::ClientOptions;
-use crate::args::journal_place::IntentOptions;
+use crate::args::journal::IntentOptions;
 use crate::call::admission::{Admission, like_a_card, open_to_find, place_and_key};
 use crate::call::journaled_failure::{failed, journal_not_opened};
 use crate::call::{self, Call, Prepared, trace};

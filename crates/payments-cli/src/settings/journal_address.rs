@@ -10,7 +10,7 @@ use zeroize::Zeroizing;
 
 use super::api_key::KnownKeys;
 use super::source::{Source, chosen, password_in, seen_in_arguments};
-use crate::args::journal_place::PlaceOptions;
+use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose};
 use crate::files::{self, FileIdentity};
 

@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 use super::journal_address::{Database, JOURNAL, JournalAddress};
 use super::source::{Source, text_variable};
-use crate::args::journal_place::PlaceOptions;
+use crate::args::journal::PlaceOptions;
 use crate::failure::{Failure, Purpose, Situation};
 use crate::service::Service;
 use crate::stderr;

@@ -20,7 +20,7 @@ use payments_model::{Amount, ConvenienceFee, TokenTransaction};
 use tokio::task::JoinHandle;
 
 use super::*;
-use crate::args::journal_place::PlaceOptions;
+use crate::args::journal::PlaceOptions;
 use crate::call::journaled::tests::{Asked, Before, HookedStore};
 use crate::call::same_payment::{EarlierCharges, Scope};
 use crate::commands::batch::billing_file::BillingFile;
