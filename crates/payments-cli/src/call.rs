@@ -10,7 +10,9 @@ pub(crate) mod trace;
 use std::cell::Cell;
 use std::time::SystemTime;
 
-use payments_core::{CallError, Client, ClientBuilder, Facts, NextStep};
+use bytes::Bytes;
+use http::Request;
+use payments_core::{CallError, Client, ClientBuilder, Endpoint, Facts, NextStep};
 use payments_hyper::{HyperTransport, TokioTimer};
 use payments_journal::IntentKey;
 use payments_model::CustomerId;
@@ -43,6 +45,9 @@ pub(crate) trait Call: Send + 'static {
 
     /// `Error` for a call that moves money, `LookupError` for a lookup.
     type Error: CallError;
+
+    /// The request that is sent.
+    fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, Self::Error>;
 
     /// Sends the request. Polling this future even once may send it.
     async fn send(&self, client: &Client) -> Result<Processed, Self::Error>;
@@ -79,7 +84,7 @@ async fn send<C: Call>(
         return Err(Failure::usage("the id holds the API key; nothing was sent"));
     }
     if dry_run {
-        return Ok(Report::DryRun(DryRun::of(&settings, async |client| call.send(client).await).await?));
+        return Ok(Report::DryRun(DryRun::of(call.http_request(&settings.endpoint))?));
     }
     let client = client.build();
     let at = SystemTime::now();
@@ -204,6 +209,10 @@ mod tests {
 
         const PURPOSE: Purpose = Purpose::MoveMoney;
 
+        fn http_request(&self, _endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
+            unreachable!("it is never sent")
+        }
+
         async fn send(&self, _client: &Client) -> Result<Processed, Error> {
             unreachable!("it is never sent")
         }
@@ -218,6 +227,10 @@ mod tests {
         const PURPOSE: Purpose = Purpose::MoveMoney;
 
         fn facts(&self) -> Option<Facts<'_>> {
+            unreachable!("a bug")
+        }
+
+        fn http_request(&self, _endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
             unreachable!("a bug")
         }
 

@@ -9,7 +9,7 @@ mod source;
 
 use std::time::Duration;
 
-use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint, Transport};
+use payments_core::{ApiKey, Client, ClientBuilder, Deadlines, Endpoint};
 use payments_hyper::{HyperTransport, TokioTimer};
 use serde_json::{Value, json};
 
@@ -147,12 +147,8 @@ impl Settings {
             let what = format!("HTTPS cannot be set up; nothing was sent: check the file of {source}");
             Failure::configuration(what).with_cause(&error)
         })?;
-        Ok(self.client_over(transport))
-    }
-
-    /// The same over any transport.
-    pub(crate) fn client_over<T: Transport>(&self, transport: T) -> ClientBuilder<T, TokioTimer> {
-        Client::builder(self.endpoint.clone(), transport, TokioTimer::new()).total_timeout(self.timeout)
+        let client = Client::builder(self.endpoint.clone(), transport, TokioTimer::new());
+        Ok(client.total_timeout(self.timeout))
     }
 
     /// A reference without masking, even if it looks like a card number: a masked one reconciles nothing.

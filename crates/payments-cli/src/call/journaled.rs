@@ -115,7 +115,7 @@ async fn send_once<C: Charge>(
         if let Some((journal, _)) = &known {
             interrupt.unless_arrived(admission.may_be_sent(journal)).await?;
         }
-        let dry_run = DryRun::of(&settings, async |client| call.send(client).await).await?;
+        let dry_run = DryRun::of(call.http_request(&settings.endpoint))?;
         return Ok(Report::DryRun(DryRun { is_key_recorded: is_recorded, ..dry_run }));
     }
     let journal = match known {

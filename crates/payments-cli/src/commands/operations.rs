@@ -1,6 +1,10 @@
 //! The service's operations as calls of this command.
 
-use payments_core::{Client, Error, Facts, LookupError, Operation, Success, VoidReceipt};
+use bytes::Bytes;
+use http::Request;
+use payments_core::{
+    Client, Endpoint, Error, Facts, GetCustomer, GetTransaction, LookupError, Operation, Success, VoidReceipt,
+};
 use payments_journal::IntentRequest;
 use payments_model::{
     AchTransaction, CardTransaction, CustomerId, TokenTransaction, TransactionId, TransactionReceipt,
@@ -42,6 +46,10 @@ macro_rules! charges {
                 Operation::facts(self).transaction_id.map(TransactionId::as_str)
             }
 
+            fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
+                Operation::request(self, endpoint)
+            }
+
             async fn send(&self, client: &Client) -> Result<Processed, Error> {
                 Ok($moved(&client.call(self).await?))
             }
@@ -79,6 +87,13 @@ impl Call for TransactionRequest {
         }
     }
 
+    fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
+        match self {
+            Self::Card(payment) => payment.http_request(endpoint),
+            Self::Ach(payment) => payment.http_request(endpoint),
+        }
+    }
+
     async fn send(&self, client: &Client) -> Result<Processed, Error> {
         match self {
             Self::Card(payment) => payment.send(client).await,
@@ -112,6 +127,10 @@ impl Call for TransactionId {
         Some(self.as_str())
     }
 
+    fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, LookupError> {
+        GetTransaction::new(self.clone()).request(endpoint)
+    }
+
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {
         let success = client.transaction(self).await?;
         let found = success.transaction_id.clone();
@@ -126,6 +145,10 @@ impl Call for CustomerId {
 
     fn id(&self) -> Option<&str> {
         Some(self.as_str())
+    }
+
+    fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, LookupError> {
+        GetCustomer::new(self.clone()).request(endpoint)
     }
 
     async fn send(&self, client: &Client) -> Result<Processed, LookupError> {

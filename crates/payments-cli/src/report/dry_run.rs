@@ -3,21 +3,17 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ops::Not;
-use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
 use http::Request;
 use http::header::AUTHORIZATION;
-use payments_core::{
-    CallError, Client, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
-};
+use payments_core::CallError;
 use payments_model::unversioned::{CARD_FIELDS, RequestMembers, printable_field_name, request_field};
 use payments_model::{MaskedCard, mask};
 use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::failure::{Abandoned, Failure};
-use crate::settings::Settings;
+use crate::failure::Failure;
 
 /// The result of `--dry-run`.
 #[derive(Clone, Debug, Serialize)]
@@ -44,20 +40,10 @@ pub(crate) struct RedactedRequest {
 pub(crate) struct Fields<T>(pub(crate) Vec<(String, T)>);
 
 impl DryRun {
-    /// Lets the client send the request to a transport that only records it.
-    pub(crate) async fn of<T, E: CallError>(
-        settings: &Settings,
-        send: impl AsyncFnOnce(&Client) -> Result<T, E>,
-    ) -> Result<Self, Failure> {
-        let transport = RecordingTransport::default();
-        let client = settings.client_over(transport.clone()).lookup_retries(0).build();
-        let result = send(&client).await;
-        let recorded = transport.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        match (recorded, result) {
-            (Some(request), _) => Ok(Self { request: RedactedRequest::of(&request), is_key_recorded: false }),
-            (None, Err(error)) => Err(Failure::of(&error)),
-            (None, Ok(_)) => Err(Abandoned::Panic.before_sending()),
-        }
+    /// Of the request that a client would send.
+    pub(crate) fn of(request: Result<Request<Bytes>, impl CallError>) -> Result<Self, Failure> {
+        let request = request.map_err(|error| Failure::of(&error))?;
+        Ok(Self { request: RedactedRequest::of(&request), is_key_recorded: false })
     }
 }
 
@@ -119,17 +105,6 @@ fn with_distinct_names<T>(members: impl Iterator<Item = (String, T)>) -> Vec<(St
         if *count == 1 { (name, value) } else { (format!("{name} {count}"), value) }
     });
     distinct.collect()
-}
-
-/// A transport that records the request and does not send it.
-#[derive(Clone, Default)]
-struct RecordingTransport(Arc<Mutex<Option<Request<Bytes>>>>);
-
-impl Transport for RecordingTransport {
-    async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(request.into_http());
-        Err(TransportError::not_processed(TransportErrorKind::Cancelled))
-    }
 }
 
 impl<T: Serialize> Serialize for Fields<T> {
