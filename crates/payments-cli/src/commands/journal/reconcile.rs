@@ -30,15 +30,11 @@ pub(super) async fn run(
     output: &Output,
     asked: &ReconcileArguments,
 ) -> Result<ExitCode, CommandError> {
-    let complete = match (asked.complete_from, asked.complete_to) {
-        (Some(from), Some(to)) if from < to => Some((from, to)),
-        (None, None) => None,
-        _ => {
-            let message =
-                "--complete-from and --complete-to belong together, in this order; nothing was changed";
-            return Err(Failure::usage(message).into());
-        }
-    };
+    let complete = asked.complete_from.zip(asked.complete_to);
+    if complete.is_some_and(|(from, to)| from >= to) {
+        let message = "--complete-from must be before --complete-to; nothing was changed";
+        return Err(Failure::usage(message).into());
+    }
     if let Some((_, to)) = complete
         && to > SystemTime::now()
     {
