@@ -210,7 +210,7 @@ pub(crate) struct ResolveArguments {
     pub(crate) replace: Option<String>,
 
     /// Record the id without looking it up: only your word stands for it
-    #[arg(long, requires = "key")]
+    #[arg(long, conflicts_with_all = ["rejected", "not_processed", "from"])]
     pub(crate) unverified: bool,
 
     /// How you know

@@ -46,10 +46,6 @@ pub(super) async fn run(
     if !from.is_empty() {
         return resolve_file::run(options, place, output, &from, ids_are_not_cards, &by?).await;
     }
-    if unverified && processed.is_none() {
-        let message = "--unverified is for --processed; nothing was changed: leave it out";
-        return Err(Failure::usage(message).into());
-    }
     let key = key.expect("a key is required without a file");
     let note = note.filter(|text| !is_blank(text));
     if processed.is_none() && note.is_none() {
