@@ -93,11 +93,11 @@ impl Check<'_> {
         if found.is_none() {
             wrong.push(row.problem("Key", "is not in the journal"));
         }
-        let verdict = self.verdict(row, found, wrong);
-        let intent = found?;
-        if row.verdict.is_some() && row.says_nothing(intent) {
+        if found.is_some_and(|intent| row.says_nothing(intent)) {
             return Some(Said::Nothing);
         }
+        let verdict = self.verdict(row, found, wrong);
+        let intent = found?;
         if let Some(rule) = self.of_another_service(row, intent) {
             wrong.push(Problem { is_of_a_setting: true, ..row.problem("Key", rule) });
             return None;
@@ -128,9 +128,6 @@ impl Check<'_> {
         let mut refuse = |field, rule: String| wrong.push(row.problem(field, rule));
         if let Some(rule) = row.id().and_then(|id| self.secret_rule(id, found)) {
             refuse("TransactionId", rule);
-            return None;
-        }
-        if found.is_some_and(|intent| row.says_nothing(intent)) {
             return None;
         }
         if let Some((column, has)) = row.against.as_ref().filter(|_| !row.broken.contains(&"row")) {
