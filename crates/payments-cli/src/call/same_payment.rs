@@ -7,7 +7,6 @@ use std::collections::{BTreeSet, HashMap};
 use payments_journal::{Intent, IntentKey, IntentRequest, IntentState, Subject};
 use payments_model::{Amount, TokenId};
 
-use crate::report::advice;
 use crate::rows::spreadsheet::{Forms, is_exact_variant, is_variant, likely_spellings, more_spellings};
 
 /// A charge under its key.
@@ -167,8 +166,18 @@ pub(crate) fn keys_to_look_up((key, request): Keyed<'_>) -> BTreeSet<IntentKey> 
 
 /// Why a payment is refused that is so alike an intent, and what to do about it.
 pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &Intent) -> [String; 2] {
+    let key = &intent.key;
     if likeness == Likeness::Reference {
-        return advice::open_under_another_key(intent);
+        let state = if matches!(intent.state, IntentState::Sending) { "being sent now" } else { "unknown" };
+        return [
+            format!(
+                "a charge with this token, amount and ReferenceNo is {state} under the key {key}, and may have been processed"
+            ),
+            format!(
+                "find out what became of {key} and resolve it first, with `payments journal resolve`; if this is another payment, \
+                 give it another ReferenceNo"
+            ),
+        ];
     }
     let what = match (&intent.request.subject, &payment.reference) {
         (Subject::Lost, _) => "which may have been sent in a lost time,",
@@ -177,11 +186,21 @@ pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &
         (Subject::Card { .. }, _) => "with these last four digits and this amount",
         _ => "with this amount",
     };
+    let (state, or_else) = if intent.moved_nothing() {
+        (", and was rejected", "sent again, and a rejected key is not sent again by itself")
+    } else {
+        ("", "charged again")
+    };
     let otherwise = match likeness {
         Likeness::Key | Likeness::RoundedKey => "use a key that is clearly another",
         _ => "give it another ReferenceNo",
     };
-    advice::in_another_spelling(intent, what, otherwise)
+    [
+        format!("a charge {what} is in the journal under the key {key}{state}"),
+        format!(
+            "if it is the same, write that key, because with another one it would be {or_else}; else {otherwise}"
+        ),
+    ]
 }
 
 /// By what charges that may be the same are found among many: a form of the payment's key or reference, and the charge.

@@ -116,19 +116,15 @@ const fn do_not(has_key: bool) -> &'static str {
 
 /// What to do about an unknown outcome. With a key, also that the journal must learn what was found out.
 pub(crate) fn after_unknown(has_key: bool, step: &NextStep, commands: &PrintedCommands) -> String {
-    and_resolve(has_key, text_of(step, commands))
+    let next_step = match step {
+        NextStep::LookUp(id) => format!("look it up: {}", commands.look_up(id)),
+        NextStep::Reconcile { by, .. } => reconcile_by(by),
+    };
+    and_resolve(has_key, next_step)
 }
 
 fn and_resolve(has_key: bool, next_step: String) -> String {
     if has_key { format!("{next_step}, then resolve the key") } else { next_step }
-}
-
-/// The whole command if an id is known.
-fn text_of(step: &NextStep, commands: &PrintedCommands) -> String {
-    match step {
-        NextStep::LookUp(id) => format!("look it up: {}", commands.look_up(id)),
-        NextStep::Reconcile { by, .. } => reconcile_by(by),
-    }
 }
 
 /// An id that a lookup refuses must not look like part of a command.
@@ -183,37 +179,6 @@ pub(crate) fn of_other_service(recorded: &str, called: &str) -> String {
     }
     "if it is the same service under another name, or a mistake that moved no money: payments journal rename-service OLD NEW"
         .to_owned()
-}
-
-/// What the journal has for the same under another key, and what to do. `what` says what is the same, and `otherwise` what to do about
-/// another payment.
-pub(crate) fn in_another_spelling(intent: &Intent, what: &str, otherwise: &str) -> [String; 2] {
-    let (state, or_else) = if intent.moved_nothing() {
-        (", and was rejected", "sent again, and a rejected key is not sent again by itself")
-    } else {
-        ("", "charged again")
-    };
-    [
-        format!("a charge {what} is in the journal under the key {}{state}", intent.key),
-        format!(
-            "if it is the same, write that key, because with another one it would be {or_else}; else {otherwise}"
-        ),
-    ]
-}
-
-/// The same about one whose outcome is open.
-pub(crate) fn open_under_another_key(intent: &Intent) -> [String; 2] {
-    let key = &intent.key;
-    let state = if matches!(intent.state, IntentState::Sending) { "being sent now" } else { "unknown" };
-    [
-        format!(
-            "a charge with this token, amount and ReferenceNo is {state} under the key {key}, and may have been processed"
-        ),
-        format!(
-            "find out what became of {key} and resolve it first, with `payments journal resolve`; if this is another payment, \
-             give it another ReferenceNo"
-        ),
-    ]
 }
 
 /// What to do about an intent, or what may happen next.
