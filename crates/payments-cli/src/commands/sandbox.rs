@@ -2,8 +2,8 @@
 
 mod log;
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind, Read as _};
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::iter;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -44,19 +44,15 @@ fn checked(arguments: &ServeArguments) -> Result<Fixtures, Failure> {
     let refused = |why: &str| {
         Failure::invalid("input", format!("{file} {why}; nothing was loaded: {}", files::FIX_THE_FILE))
     };
-    let mut bytes = Vec::new();
-    File::open(path)
-        .and_then(|file| file.take(LARGEST_FIXTURES + 1).read_to_end(&mut bytes))
-        .map_err(|error| refused("cannot be read").with_cause(&error))?;
-    if bytes.len() as u64 > LARGEST_FIXTURES {
-        return Err(refused("is larger than 64 MiB"));
-    }
+    let bytes = files::read(path, LARGEST_FIXTURES)
+        .map_err(|error| refused("cannot be read").with_cause(&error))?
+        .ok_or_else(|| refused("is larger than 64 MiB"))?;
     let json = str::from_utf8(&bytes).map_err(|_| refused("is not UTF-8"))?;
     Fixtures::from_json(json).map_err(|error| refused(&format!("is invalid: {error}")))
 }
 
 /// Enough for a hundred thousand transactions.
-const LARGEST_FIXTURES: u64 = 64 * 1024 * 1024;
+const LARGEST_FIXTURES: usize = 64 * 1024 * 1024;
 
 fn serve(arguments: ServeArguments, fixtures: Fixtures) -> ExitCode {
     let served = runtime::Builder::new_multi_thread()
