@@ -26,7 +26,7 @@ use crate::output::Output;
 use crate::process::Interrupt;
 use crate::process::run_to_report::{self, catch_panic};
 use crate::report::{DryRun, Effect, ExitCode, Processed, Report, advice};
-use crate::settings::{PrintedCommands, Settings};
+use crate::settings::{PrintedCommands, ReadKeys, Settings};
 use crate::stderr;
 
 /// A validated request, ready for a client.
@@ -118,7 +118,7 @@ impl<C: Send + 'static> Prepared<C> {
         let is_verbose = options.verbose;
         // Reading files or stdin may block, so it happens on another thread and signals are still handled.
         let prepared = spawn_blocking(move || {
-            let settings = Settings::resolve(&options)?;
+            let settings = Settings::with_keys(&options, ReadKeys::of(&options))?;
             if let Some(warning) = &settings.warning {
                 stderr::warn(warning);
             }

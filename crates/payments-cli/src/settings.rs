@@ -60,12 +60,8 @@ struct Authority {
 }
 
 impl Settings {
-    /// Reads the environment and the files that the settings name. Reports all problems together.
-    pub(crate) fn resolve(options: &ClientOptions) -> Result<Self, Failure> {
-        Self::with_keys(options, ReadKeys::of(options))
-    }
-
-    /// The same with keys that were read before, for a command that may need nothing else.
+    /// Reads the environment and the files that the settings name. Reports all problems together. The keys are read before, for a
+    /// command that may need nothing else.
     pub(crate) fn with_keys(options: &ClientOptions, keys: ReadKeys) -> Result<Self, Failure> {
         let ReadKeys { chosen, known: keys } = keys;
         let key = chosen.and_then(Key::checked);
