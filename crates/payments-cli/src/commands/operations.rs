@@ -7,8 +7,8 @@ use payments_core::{
 };
 use payments_journal::IntentRequest;
 use payments_model::{
-    AchTransaction, CardTransaction, CustomerId, TokenTransaction, TransactionId, TransactionReceipt,
-    TransactionRecord, TransactionRequest, Void,
+    CustomerId, TokenTransaction, TransactionId, TransactionReceipt, TransactionRecord, TransactionRequest,
+    Void,
 };
 
 use crate::call::Call;
@@ -30,92 +30,48 @@ pub(super) fn void(id: String, reason: Option<String>, may_be_like_a_card: bool)
     })
 }
 
-/// A call for each operation that moves money; the function describes its response.
+/// A call for what moves money. The document of a payment may be one of two operations: each form is given as the pattern that binds
+/// its operation. The function describes the response.
 macro_rules! charges {
-    ($($operation:ty => $moved:ident;)*) => {$(
-        impl Call for $operation {
+    ($($charge:ty: $operation:ident in [$($form:pat),+] => $moved:ident;)*) => {$(
+        impl Call for $charge {
             type Error = Error;
 
             const PURPOSE: Purpose = Purpose::MoveMoney;
 
             fn facts(&self) -> Option<Facts<'_>> {
-                Some(Operation::facts(self))
+                Some(match self { $($form => Operation::facts($operation)),+ })
             }
 
             fn id(&self) -> Option<&str> {
-                Operation::facts(self).transaction_id.map(TransactionId::as_str)
+                Call::facts(self)?.transaction_id.map(TransactionId::as_str)
             }
 
             fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
-                Operation::request(self, endpoint)
+                match self { $($form => Operation::request($operation, endpoint)),+ }
             }
 
             async fn send(&self, client: &Client) -> Result<Processed, Error> {
-                Ok($moved(&client.call(self).await?))
+                Ok(match self { $($form => $moved(&client.call($operation).await?)),+ })
             }
         }
 
-        impl Charge for $operation {
+        impl Charge for $charge {
             fn request(&self) -> IntentRequest {
-                self.into()
+                match self { $($form => $operation.into()),+ }
             }
 
             async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-                attempt.send(self, $moved).await
+                match self { $($form => attempt.send($operation, $moved).await),+ }
             }
         }
     )*};
 }
 
 charges! {
-    CardTransaction => of_record;
-    AchTransaction => of_record;
-    TokenTransaction => of_receipt;
-    Void => of_void;
-}
-
-/// One of two operations, whichever the document is.
-impl Call for TransactionRequest {
-    type Error = Error;
-
-    const PURPOSE: Purpose = Purpose::MoveMoney;
-
-    fn facts(&self) -> Option<Facts<'_>> {
-        match self {
-            Self::Card(payment) => Call::facts(payment),
-            Self::Ach(payment) => Call::facts(payment),
-        }
-    }
-
-    fn http_request(&self, endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
-        match self {
-            Self::Card(payment) => payment.http_request(endpoint),
-            Self::Ach(payment) => payment.http_request(endpoint),
-        }
-    }
-
-    async fn send(&self, client: &Client) -> Result<Processed, Error> {
-        match self {
-            Self::Card(payment) => payment.send(client).await,
-            Self::Ach(payment) => payment.send(client).await,
-        }
-    }
-}
-
-impl Charge for TransactionRequest {
-    fn request(&self) -> IntentRequest {
-        match self {
-            Self::Card(payment) => payment.into(),
-            Self::Ach(payment) => payment.into(),
-        }
-    }
-
-    async fn send_with(&self, attempt: &Attempt<'_>) -> Result<Processed, payments_journal::Error> {
-        match self {
-            Self::Card(payment) => payment.send_with(attempt).await,
-            Self::Ach(payment) => payment.send_with(attempt).await,
-        }
-    }
+    TransactionRequest: payment in [Self::Card(payment), Self::Ach(payment)] => of_record;
+    TokenTransaction: payment in [payment] => of_receipt;
+    Void: void in [void] => of_void;
 }
 
 impl Call for TransactionId {
