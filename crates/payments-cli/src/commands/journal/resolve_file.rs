@@ -8,7 +8,6 @@ use std::mem;
 use std::path::{Path, PathBuf};
 use std::slice;
 
-use payments_core::Client;
 use payments_journal::{Intent, Journal, StateName};
 use payments_model::{MaskedCard, TransactionRecord};
 use serde::Serialize;
@@ -52,14 +51,14 @@ pub(super) async fn run(
     let names: Vec<_> = files.iter().map(|file| file.name.clone()).collect();
     drop(files);
     let mut interrupt = Interrupt::install().map_err(|error| cannot_start(&error))?;
-    let (client, settings, keys) = if rows.iter().any(|row| row.id().is_some()) {
+    let (called, keys) = if rows.iter().any(|row| row.id().is_some()) {
         let prepared = Prepared::new(options, &mut interrupt, || Ok(())).await?;
         prepared.settings.require_one_key()?;
         let keys = prepared.settings.keys.clone();
-        (Some(prepared.client.build()), Some(prepared.settings), keys)
+        (Some((prepared.client.build(), prepared.settings)), keys)
     } else {
         // The other settings are not needed, and any of them may be missing.
-        (None, None, ReadKeys::of(&options).known)
+        (None, ReadKeys::of(&options).known)
     };
     problems.hide_keys(|key| keys.is_in(key) || (!ids_are_not_cards && is_like_a_card(key)));
     for note in rows.iter_mut().filter_map(|row| row.note.as_mut()) {
@@ -72,17 +71,15 @@ pub(super) async fn run(
     let opening =
         interrupt.or_signal(place.open(if is_dry_run { OpenFor::DryRun } else { OpenFor::Changing })).await;
     let journal = opening.map_err(nothing_was_changed)??;
-    let service = client.as_ref().map(Client::service);
+    let service = called.as_ref().map(|(client, _)| client.service());
     let checking = async {
         let commands = &output.commands;
         let check = Check { journal: &journal, api_keys: &keys, ids_are_not_cards, service, commands };
         let mut checked = check.rows(rows, &mut problems).await?;
         check.transactions(&checked.rows, &mut problems).await?;
-        let is_one_missing = match (&client, &settings) {
-            (Some(client), Some(settings)) => {
-                look_up(client, settings, &mut checked.rows, &mut problems).await?
-            }
-            _ => false,
+        let is_one_missing = match &called {
+            Some((client, settings)) => look_up(client, settings, &mut checked.rows, &mut problems).await?,
+            None => false,
         };
         Ok::<_, CommandError>((checked, is_one_missing))
     };
@@ -141,8 +138,8 @@ struct FileResult {
 /// The keys that are unknown afterwards, of the services that the files are about. A key whose entry was lost may be of any.
 struct StillUnknown {
     sum: IntentSum,
-    /// Those of other services, of which these files say nothing.
-    elsewhere: IntentSum,
+    /// Those of other services, of which these files say nothing; `None` if there are none.
+    elsewhere: Option<IntentSum>,
     /// The files that have an unfilled row for each of these keys; empty if they have not.
     files: Vec<String>,
 }
@@ -164,12 +161,12 @@ async fn still_unknown(
         !services.is_empty() && intent.service.as_deref().is_some_and(|service| !services.contains(service))
     };
     let unfilled: HashMap<_, _> = result.left_alone.iter().map(|row| (&row.key, row.place.number)).collect();
-    let [mut sum, mut elsewhere] = [IntentSum::default(); 2];
+    let (mut sum, mut elsewhere) = (IntentSum::default(), None::<IntentSum>);
     let mut files = Some(BTreeSet::new());
     let counted = for_each_page(journal, &[StateName::Unknown], |intents| {
         for intent in intents.iter().filter(|intent| !would_be_resolved.contains(&intent.key)) {
             if is_elsewhere(intent) {
-                elsewhere.add(intent);
+                elsewhere.get_or_insert_default().add(intent);
                 continue;
             }
             sum.add(intent);
@@ -301,7 +298,7 @@ impl FileResult {
             left_alone: self.left_alone.len(),
             already_so: (!self.already_so.is_empty()).then_some(self.already_so.len()),
             still_unknown: self.still_unknown.as_ref().map(|left| left.sum),
-            unknown_at_other_services: self.elsewhere(),
+            unknown_at_other_services: self.still_unknown.as_ref().and_then(|left| left.elsewhere),
             intents: rows.map(|row| ResolvedIntent::new(&row.intent, row.record.as_ref())).collect(),
         };
         let written = super::write(what, output, &document, |_| self.lines(&output.commands));
@@ -367,15 +364,11 @@ impl FileResult {
             }
             Some(StillUnknown { sum, files, .. }) => text += &what_is_left(sum, files, commands),
         }
-        text.extend(self.elsewhere().map(|sum| {
+        let elsewhere = self.still_unknown.as_ref().and_then(|left| left.elsewhere);
+        text.extend(elsewhere.map(|sum| {
             format!("unknown at other services, and not counted above: {}; see `{}`\n", sum.shown(), list())
         }));
         text
-    }
-
-    /// The keys that stay unknown at other services, if there are any.
-    fn elsewhere(&self) -> Option<IntentSum> {
-        self.still_unknown.as_ref().map(|left| left.elsewhere).filter(|sum| sum.count > 0)
     }
 }
 
