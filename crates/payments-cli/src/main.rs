@@ -35,7 +35,7 @@
 //! | What does a signal do? | `process::interrupt` catches it. The first ends a call without a key (`call`); a second ends one with a key (`call::journaled`) or a billing run (`commands::batch::run`), which wait for what is in flight after the first |
 //! | How is a billing run read, checked, sent and counted? | in `commands::batch`: `billing_file`, `inspection`, `run`, where `stop_rules` decides what each result means, and `counting` |
 //! | Which charges refuse another key, or are warned about? | `call::same_payment` has the rule, for single calls and runs, and `rows::spreadsheet` says which keys are alike; `commands::batch::earlier_charges` finds them for the rows of a file, and `newcomers` during a run |
-//! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run::tally` the others, and `report::run::text` prints both |
+//! | What does a dry run count? | `commands::batch::inspection` counts the rows that are not sent, `report::run` the others, and `report::run::text` prints both |
 //! | How does text fit a terminal? | `wrap` breaks the lines of results, warnings and help |
 //! | How does the progress look? | `commands::batch::progress` has the words, `stderr::progress_bar` draws the bar |
 //! | What does `journal list` show? | `commands::journal::list`, which also has columns, width and sums |

@@ -6,8 +6,9 @@ use payments_core::{OperationName, Outcome};
 use payments_journal::Failure;
 
 use super::stop::{NextRun, Stop};
-use super::tally::{Tallies, Tally};
-use super::{DuplicateTransaction, ListedRow, Phase, RejectedRow, RunOutcome, Summary, UnresolvedRow};
+use super::{
+    DuplicateTransaction, ListedRow, Phase, RejectedRow, RunOutcome, Summary, Tallies, Tally, UnresolvedRow,
+};
 use crate::format::{counted, money};
 use crate::report::exit_code::ExitCode;
 use crate::style::{Style, Tone, for_terminal};
