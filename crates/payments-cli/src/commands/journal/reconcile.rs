@@ -4,7 +4,6 @@ pub(super) mod cells;
 mod document;
 mod processor_report;
 mod proposals;
-mod unread_column;
 
 use std::collections::BTreeSet;
 use std::time::SystemTime;

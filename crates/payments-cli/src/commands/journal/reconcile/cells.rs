@@ -10,7 +10,7 @@ use crate::local_time::{number, parse_zone, shifted};
 
 /// An amount with a decimal point or comma, grouped or not, with or without a currency. With three digits after its only
 /// separator it cannot be read: it is a thousand to half of the world.
-pub(super) fn amount(written: &str) -> ReportCell<Amount> {
+pub(in super::super) fn amount(written: &str) -> ReportCell<Amount> {
     let is_currency =
         |letter: char| letter.is_alphabetic() || "€$£¥₹".contains(letter) || letter.is_whitespace();
     let text = written.trim_matches(is_currency);

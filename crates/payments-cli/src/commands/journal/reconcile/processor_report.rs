@@ -7,10 +7,9 @@ use payments_model::unversioned::{check_no_spreadsheet_value, printable_field_na
 use payments_model::{TransactionId, mask};
 
 use super::cells::{self, Written};
-use super::unread_column::UnreadColumn;
 use crate::args::TypedOption;
 use crate::args::journal::{DateOrder, FIELDS, ReconcileArguments};
-use crate::commands::journal::status_words::{self, StatusWords, is_among, letters};
+use crate::commands::journal::status_words::{self, StatusWords, UnreadColumn, is_among, letters};
 use crate::failure::Failure;
 use crate::files;
 use crate::rows::card_like_ids::{self, is_like_a_card};
