@@ -16,9 +16,11 @@ pub(crate) fn failure(error: &impl CallError, settings: &Settings) -> Failure {
 
 /// The same with another message, such as one that names the key.
 pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: &Settings) -> Failure {
-    let foreign_403 = how_to_find_the_cause(error);
-    let mut failure = Failure { message: message + foreign_403, ..Failure::of(error) };
     let call = error.failed_call();
+    // Of something between here and the service, such as a proxy.
+    let foreign_403 =
+        if call.is_foreign_forbidden() { "; run `payments check` to find the cause" } else { "" };
+    let mut failure = Failure { message: message + foreign_403, ..Failure::of(error) };
     failure.advice.what_happened = match failure.outcome {
         FailedOutcome::Unknown if foreign_403.is_empty() => {
             Some(format!("{call}; it may have been processed"))
@@ -30,11 +32,6 @@ pub(crate) fn failure_saying(error: &impl CallError, message: String, settings: 
     };
     let likely = call.transport_error().and_then(likely_cause).map(str::to_owned);
     likely.into_iter().chain(about_settings(error, settings)).fold(failure, Failure::hint)
-}
-
-/// The end of the message about a 403 of something between here and the service, such as a proxy.
-fn how_to_find_the_cause(error: &impl CallError) -> &'static str {
-    if error.failed_call().is_foreign_forbidden() { "; run `payments check` to find the cause" } else { "" }
 }
 
 fn about_settings(error: &impl CallError, settings: &Settings) -> Vec<String> {
