@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::future::Future;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -27,6 +27,8 @@ pub(crate) struct TestRun<'a> {
     server: Option<&'a Server>,
     pub(crate) arrivals: Arrivals,
     pub(crate) base_url: String,
+    /// Whether the server is not the service.
+    nothing_may_arrive: AtomicBool,
     next: AtomicUsize,
     calls: Mutex<Vec<CallRecord>>,
 }
@@ -48,9 +50,10 @@ impl<'a> TestRun<'a> {
         server: Option<&'a Server>,
         base_url: String,
     ) -> Self {
-        let (next, calls) = (AtomicUsize::new(1), Mutex::new(Vec::new()));
+        let (nothing_may_arrive, next, calls) =
+            (AtomicBool::new(false), AtomicUsize::new(1), Mutex::default());
         let (transport, arrivals) = (stack.transport(setup), setup.arrivals.clone());
-        Self { stack, transport, server, arrivals, base_url, next, calls }
+        Self { stack, transport, server, arrivals, base_url, nothing_may_arrive, next, calls }
     }
 
     /// A new payment with a unique id.
@@ -211,8 +214,13 @@ impl<'a> TestRun<'a> {
         Ok(())
     }
 
-    /// Checks the general rules: nothing is sent without TLS to an https address, nothing is sent twice, and no request of
-    /// which the server read a byte is reported as not processed.
+    /// No part of a request may arrive, until the end of the run.
+    pub(crate) fn must_send_nothing(&self) {
+        self.nothing_may_arrive.store(true, Ordering::SeqCst);
+    }
+
+    /// Checks the general rules: nothing is sent without TLS to an https address or to a server that is not the service,
+    /// nothing is sent twice, and no request of which the server read a byte is reported as not processed.
     ///
     /// After a call without a response it first watches what the transport does in the background, then drops it and waits
     /// until the server has read what was sent.
@@ -220,7 +228,7 @@ impl<'a> TestRun<'a> {
         if let Some(debug) = self.transport.debug() {
             secrets::must_be_absent("the Debug output of the transport", &debug)?;
         }
-        let Self { stack, transport, server, arrivals, base_url, calls, .. } = self;
+        let Self { stack, transport, server, arrivals, base_url, nothing_may_arrive, calls, .. } = self;
         let calls = calls.into_inner().unwrap_or_else(PoisonError::into_inner);
         if calls.iter().any(|call| !call.has_response) {
             stack.block_on(pause(WATCHED));
@@ -235,6 +243,10 @@ impl<'a> TestRun<'a> {
                 "a request was sent unencrypted to an https address, on the connections {unencrypted:?}; it must not be sent \
                  at all"
             );
+            return Err(Violation::general(found, Rule::SendsOnlyToTheService));
+        }
+        if nothing_may_arrive.into_inner() && (arrivals.requests() > 0 || arrivals.unfinished_bytes() > 0) {
+            let found = "the request was sent to that server; it must not be sent at all";
             return Err(Violation::general(found, Rule::SendsOnlyToTheService));
         }
         let transmissions = arrivals.transmissions();

@@ -12,8 +12,7 @@ use crate::contract::{Contract, own_name};
 use crate::harness::Harness;
 use crate::script::Act;
 use crate::server::Security;
-use crate::test_run::TestRun;
-use crate::violation::{Rule, Violation};
+use crate::violation::Violation;
 use crate::{AnyStack, Verdict};
 
 /// Nothing listens on the server's port.
@@ -139,18 +138,9 @@ pub fn a_stalled_handshake_ends_with_the_connect_deadline(stack: &dyn AnyStack) 
 
 fn is_refused(harness: &Harness<'_>, what: &str, config: Arc<ServerConfig>) -> Result<(), Violation> {
     harness.with_server_over(Security::Tls(config), what, Connection::serve, |run| {
-        let call = run.send(run.charge())?;
-        must_have_sent_nothing(run, "the request was sent to that server; it must not be sent at all")?;
-        call.must_be_not_processed()
+        run.must_send_nothing();
+        run.send(run.charge())?.must_be_not_processed()
     })
-}
-
-fn must_have_sent_nothing(run: &TestRun<'_>, found: &str) -> Result<(), Violation> {
-    if run.arrivals.requests() == 0 {
-        Ok(())
-    } else {
-        Err(Violation::general(found, Rule::SendsOnlyToTheService))
-    }
 }
 
 const NOTHING_SENT: &str = "nothing was sent, and the transport can prove it. Without that proof the caller must treat \

@@ -366,6 +366,14 @@ flaws! {
         a_server_without_tls_is_sent_nothing,
         a_broken_handshake_is_not_processed,
     ],
+    /// Sends the request over TLS without verification when TLS fails, and reports it as unknown.
+    RepeatsUnverified breaks over tls [
+        an_untrusted_certificate_is_not_processed,
+        a_certificate_for_another_host_is_not_processed,
+        an_expired_certificate_is_not_processed,
+        a_server_without_tls_is_sent_nothing,
+        a_broken_handshake_is_not_processed,
+    ],
     /// Finishes a timed-out handshake in the background and then sends the request.
     SendsAfterLateHandshake always_breaks over tls [a_handshake_after_the_deadline_sends_nothing],
     /// Writes the rest of the request in the background after the deadline.

@@ -61,16 +61,19 @@ fn a_deviation_does_not_cover_a_wrong_not_processed() {
 }
 
 #[test]
-fn a_deviation_does_not_cover_a_request_without_tls() {
-    for contract in [
+fn a_deviation_does_not_cover_a_request_to_a_refused_server() {
+    let by_certificate = [
         "an_untrusted_certificate_is_not_processed",
         "a_certificate_for_another_host_is_not_processed",
         "an_expired_certificate_is_not_processed",
-        "a_server_without_tls_is_sent_nothing",
-        "a_broken_handshake_is_not_processed",
-    ] {
+    ];
+    for contract in by_certificate {
+        must_not_cover(Flaw::RepeatsUnverified, contract, "request was sent to that server");
+    }
+    let by_handshake = ["a_server_without_tls_is_sent_nothing", "a_broken_handshake_is_not_processed"];
+    for contract in by_certificate.into_iter().chain(by_handshake) {
         for flaw in [Flaw::FallsBackToPlainHttp, Flaw::RepeatsUnencrypted] {
-            must_not_cover(flaw, contract, "request was sent");
+            must_not_cover(flaw, contract, "request was sent unencrypted");
         }
     }
 }

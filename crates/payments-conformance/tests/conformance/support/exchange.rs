@@ -18,7 +18,7 @@ use rustls::{ClientConnection, StreamOwned};
 
 use super::Shared;
 use super::call::State;
-use super::stream::{Stream, Wire};
+use super::stream::{Stream, Wire, trusting_anybody};
 use crate::broken::Flaw;
 
 /// Sends one request once, or as often as the flaw does.
@@ -389,7 +389,7 @@ impl Exchange {
 
     fn tls(&self, host: &str, port: u16, mut tcp: TcpStream, ends: Instant) -> Result<Wire, TransportError> {
         let name = ServerName::try_from(host.to_owned()).unwrap();
-        let mut client = ClientConnection::new(Arc::clone(&self.shared.tls), name).unwrap();
+        let mut client = ClientConnection::new(Arc::clone(&self.shared.tls), name.clone()).unwrap();
         if let Some(mut early) = client.early_data() {
             let (head, body) = self.serialized();
             early.write_all(&head).and_then(|()| early.write_all(&body)).unwrap();
@@ -419,6 +419,14 @@ impl Exchange {
                 if self.has(Flaw::RepeatsUnencrypted) && !is_timeout(&error) {
                     let (mut plain, (head, body)) = (self.tcp(host, port, ends)?, self.serialized());
                     drop(plain.write_all(&head).and_then(|()| plain.write_all(&body)));
+                }
+                if self.has(Flaw::RepeatsUnverified) && !is_timeout(&error) {
+                    let client = ClientConnection::new(Arc::new(trusting_anybody()), name).unwrap();
+                    let mut stream = StreamOwned::new(client, self.tcp(host, port, ends)?);
+                    let (head, body) = self.serialized();
+                    drop(stream.write_all(&head).and_then(|()| stream.write_all(&body)));
+                    drop(stream.flush());
+                    return Err(TransportError::unknown(kind));
                 }
                 if self.has(Flaw::ReportsFailedHandshakeAsUnknown) {
                     return Err(TransportError::unknown(kind));

@@ -80,17 +80,11 @@ impl Stack for PlainStack {
     fn transport(&self, setup: &Setup) -> Plain {
         let mut roots = RootCertStore::empty();
         roots.add(CertificateDer::from(setup.authority_der().to_vec())).unwrap();
-        let tls = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap();
-        let tls = if self.0 == Some(Flaw::TrustsAnyCertificate) {
-            tls.dangerous()
-                .with_custom_certificate_verifier(Arc::new(stream::TrustAnybody))
-                .with_no_client_auth()
+        let mut tls = if self.0 == Some(Flaw::TrustsAnyCertificate) {
+            stream::trusting_anybody()
         } else {
-            tls.with_root_certificates(roots).with_no_client_auth()
+            stream::tls().with_root_certificates(roots).with_no_client_auth()
         };
-        let mut tls = tls;
         if self.0 == Some(Flaw::OffersHttp2) {
             tls.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         }

@@ -1,9 +1,13 @@
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
+use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{ClientConnection, DigitallySignedStruct, SignatureScheme, StreamOwned};
+use rustls::{
+    ClientConfig, ClientConnection, ConfigBuilder, DigitallySignedStruct, SignatureScheme, StreamOwned,
+    WantsVerifier,
+};
 
 /// One connection, plain or over TLS, with bytes that were read but not used.
 pub(crate) struct Stream {
@@ -61,9 +65,19 @@ impl Write for Wire {
     }
 }
 
+pub(crate) fn tls() -> ConfigBuilder<ClientConfig, WantsVerifier> {
+    ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+}
+
+pub(crate) fn trusting_anybody() -> ClientConfig {
+    tls().dangerous().with_custom_certificate_verifier(Arc::new(TrustAnybody)).with_no_client_auth()
+}
+
 /// Accepts every certificate.
 #[derive(Debug)]
-pub(crate) struct TrustAnybody;
+struct TrustAnybody;
 
 impl ServerCertVerifier for TrustAnybody {
     fn verify_server_cert(
