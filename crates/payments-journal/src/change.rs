@@ -567,9 +567,9 @@ mod tests {
             let new = NewAttempt { begin, service: "s".into(), request, attempt_id: attempt.clone(), owner };
             Change::begin(key.clone(), new, UNIX_EPOCH)
         };
-        let begun = begin(first, Begin::First).decide(None).unwrap();
+        let sending = begin(first, Begin::First).decide(None).unwrap();
         let unknown =
-            ended(first, &Ending::Unknown(Failure::of_kind("timeout"))).decide(Some(&begun)).unwrap();
+            ended(first, &Ending::Unknown(Failure::of_kind("timeout"))).decide(Some(&sending)).unwrap();
         let resolve = Change::resolve(&unknown, Resolution::not_processed("ada"), UNIX_EPOCH);
         let again =
             begin(second, Begin::AfterRejection).decide(Some(&resolve.decide(Some(&unknown)).unwrap()));
