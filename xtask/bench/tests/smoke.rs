@@ -18,7 +18,7 @@ fn benchmarks_finish_with_tiny_counts() {
 #[test]
 fn an_unknown_benchmark_is_refused() {
     let output = Command::new(env!("CARGO_BIN_EXE_payments-bench")).arg("clients").output().unwrap();
-    let text = String::from_utf8_lossy(&output.stdout);
+    let text = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success() && text.contains("there is no benchmark clients"), "{text}");
 }
 
