@@ -77,8 +77,10 @@
 //! # Your own `reqwest::ClientBuilder`
 //!
 //! [`ReqwestTransport::builder`] sets which certificates are trusted. For other TLS settings, a proxy, a resolver or a local
-//! address, pass your own builder to [`unversioned::from_client_builder`]. Its documentation says what your builder decides, what
-//! is overridden, and what cannot be checked.
+//! address, give [`unversioned::from_client_builder`] a function that returns your builder, such as
+//! `|| reqwest::Client::builder().local_address(address)`. Its documentation says what your builder decides, what is overridden, and
+//! what cannot be checked. Build the client from either transport with
+//! [`Client::builder(endpoint, transport, SystemTimer::new())`](payments_core::Client::builder).
 //!
 //! # Runtime
 //!
