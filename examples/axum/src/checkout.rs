@@ -177,6 +177,10 @@ fn respond(charged: Result<Journaled<TransactionReceipt>, Error>) -> Response {
         (_, Cause::NoSuchIntent) => {
             (StatusCode::BAD_REQUEST, json!({"order": "not paid", "next": "POST /orders/{order}/pay"}))
         }
+        // The token contains the API key, so no repetition of this request can help.
+        (_, Cause::SecretInKey) => {
+            (StatusCode::UNPROCESSABLE_ENTITY, json!({"order": "not paid", "next": "send a valid token"}))
+        }
         // The service refuses the shop. A person fixes the cause, and allows the order to be sent again.
         (Outcome::Rejected, _) | (_, Cause::KeyReused { .. }) => (
             StatusCode::SERVICE_UNAVAILABLE,

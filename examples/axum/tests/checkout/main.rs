@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use payments_core::OperationName;
-use payments_fake::Fault;
+use payments_fake::{FakeGateway, Fault};
 use payments_journal::{IntentKey, Journal, Resolution, SqliteStore};
 use payments_postgres_for_tests::Server;
 use serde_json::json;
@@ -46,6 +46,15 @@ fn journal_that_cannot_be_used_is_no_unknown_payment() {
     let refused = instance.pay("18", "tok_approved");
     assert_eq!((refused.0, &refused.1["next"]), (503, &json!("repeat the same request")), "{refused:?}");
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
+}
+
+#[test]
+fn token_with_the_api_key_is_refused_for_good() {
+    let shop = Shop::open();
+    let instance = shop.start();
+    let refused = instance.pay("17", FakeGateway::API_KEY);
+    assert_eq!((refused.0, &refused.1["next"]), (422, &json!("send a valid token")), "{refused:?}");
+    assert_eq!(shop.sent(), BTreeMap::new());
 }
 
 /// In a wrong folder or database every order would be charged again.
