@@ -248,7 +248,34 @@ async fn journaled(gateway: &FakeGateway) -> JournaledClient {
 }
 
 fn intent(when: &str, error: payments_journal::Error) -> Message {
-    message(when, error.outcome().as_str(), &error)
+    let outcome = error.outcome().as_str();
+    let cause = format!("{:?}", error.cause());
+    let cause = cause.split([' ', '(']).next().unwrap();
+    let row = row_of_cause(cause);
+    // The kind and the outcome of these are those of a call.
+    if !["Call", "Recorded"].contains(&cause) {
+        let kind = format!("`{}`", error.kind());
+        assert!(row[1].contains(&kind) && row[2].contains(outcome), "{when}: {kind}, {outcome}: {row:?}");
+    }
+    message(when, outcome, &error)
+}
+
+/// The cells of the row of a cause in the guide of the journal.
+fn row_of_cause(cause: &str) -> Vec<&'static str> {
+    let guide = include_str!("../docs/journal.md");
+    let row = guide.lines().find(|line| line.starts_with(&format!("| `{cause}` | ")));
+    row.unwrap_or_else(|| panic!("docs/journal.md has no row for {cause}")).split(" | ").collect()
+}
+
+#[test]
+fn guide_has_a_row_for_every_cause_of_a_journaled_error() {
+    let source = include_str!("../crates/payments-journal/src/error.rs");
+    let (_, causes) = source.split_once("pub enum Cause {").unwrap();
+    let (causes, _) = causes.split_once("\n}\n").unwrap();
+    let causes = causes.lines().filter_map(|line| line.strip_prefix("    "));
+    let causes = causes.filter(|line| line.starts_with(char::is_uppercase));
+    let rows: Vec<_> = causes.map(|line| row_of_cause(line.split([' ', '(', ',']).next().unwrap())).collect();
+    assert!(rows.len() > 10 && rows.iter().all(|row| row.len() == 4), "{rows:?}");
 }
 
 #[tokio::test]
