@@ -68,7 +68,8 @@ pub fn check_only(stack: &dyn AnyStack, wanted: impl Fn(&str) -> bool) -> Report
 
 /// Why a contract was not checked that starts its own test again.
 pub(crate) const ONLY_IN_TESTS: &str = "it needs a separate process, which only a test created by `contract_tests!` can start: write \
-     `payments_conformance::contract_tests!(your_stack());` into a file in `tests/` and run `cargo test`";
+     `payments_conformance::contract_tests!(your_stack());`, or `blocking_contract_tests!` for a stack that blocks, into a file in `tests/` \
+     and run `cargo test`";
 
 /// The verdict for every contract, in the order in which to fix them: first what can move money twice or gives the API key or the
 /// card away, such as a request that is sent again or a wrong `NotProcessed`, then by theme.

@@ -49,7 +49,9 @@ fn a_program_that_checks_a_stack_does_not_start_itself() {
         assert!(report.verdicts()[0].is_not_applicable(), "on the thread {name:?}: {report}");
         let text = report.to_string();
         assert!(
-            text.contains("`payments_conformance::contract_tests!(your_stack());`"),
+            text.contains(
+                "`payments_conformance::contract_tests!(your_stack());`, or `blocking_contract_tests!`"
+            ),
             "it says how to run it: {report}"
         );
     }
