@@ -128,7 +128,8 @@ const NO_DEFAULTS: &str = "--no-default-features";
 /// Adds the dependencies of the document's `cargo add` lines.
 fn follow(text: &str, dependencies: &mut BTreeMap<String, BTreeSet<String>>) -> anyhow::Result<()> {
     for call in text.lines().filter_map(|line| line.strip_prefix("$ cargo add ")) {
-        let (call, features) = call.split_once(" --features ").unwrap_or((call, ""));
+        let (call, _comment) = call.split_once(" #").unwrap_or((call, ""));
+        let (call, features) = call.trim_end().split_once(" --features ").unwrap_or((call, ""));
         let (options, names): (Vec<_>, Vec<_>) =
             call.split_whitespace().partition(|word| word.starts_with('-'));
         ensure!(
@@ -183,7 +184,7 @@ mod tests {
     #[test]
     fn dependencies_of_several_lines_are_combined() {
         let mut found = BTreeMap::new();
-        let lines = "$ cargo add a b\n$ cargo add --dev a --features x,y\n$ cargo build\n$ cargo add c --no-default-features\n";
+        let lines = "$ cargo add a b    # or c\n$ cargo add --dev a --features x,y\n$ cargo build\n$ cargo add c --no-default-features\n";
         follow(lines, &mut found).unwrap();
         assert_eq!(format!("{found:?}"), r#"{"a": {"x", "y"}, "b": {}, "c": {"--no-default-features"}}"#);
         let error = follow("$ cargo add a --git b\n", &mut found).unwrap_err().to_string();
