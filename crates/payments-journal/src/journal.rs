@@ -220,9 +220,9 @@ impl Journal {
     /// that time, or the orders in your own database. **A key that is not on the list may be charged a second time.** Each key on
     /// it that the journal lacks, each that a call could send, and each that is unknown already, becomes
     /// [`Unknown`](IntentState::Unknown), kind `lost_history`, so that a person resolves it; its time is the one at which the
-    /// journal's entries end, or an earlier one at which it became unknown or of an earlier loss. What a person found out about it before the loss is
-    /// refused, because the key has changed. Returns the number of keys that became unknown. All others stay as they are, but a key
-    /// that was rejected before this may have been sent once more by an explicit call: the next call
+    /// journal's entries end, or an earlier one at which it became unknown or of an earlier loss. What a person found out about it
+    /// before the loss is refused, because the key has changed. Returns the number of keys that became unknown. All others stay as
+    /// they are, but a key that was rejected before this may have been sent once more by an explicit call: the next call
     /// [after its rejection](crate::JournaledClient::after_rejection), its [reopening](Self::reopen), or
     /// another [resolution](Self::resolve) by which it moved no money, sends nothing and makes it unknown too. So does each key that
     /// is rejected when this is called again; one that is rejected later is one as any other.

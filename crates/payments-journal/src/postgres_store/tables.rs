@@ -262,13 +262,16 @@ pub(super) const SAME_TRANSACTIONS: &str = "
     ) ORDER BY key LIMIT $3";
 
 /// The newest intent, of those whose begin the journal has. A copy of the journal ends at this time or later.
-pub(super) const NEWEST: &str = "SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
+pub(super) const NEWEST: &str = "
+    SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents
+    WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =
     "SELECT since FROM payments_journal.accepted WHERE since IS NOT NULL ORDER BY at DESC LIMIT 1";
 
-pub(super) const FIND: &str = "SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE key = $1";
+pub(super) const FIND: &str = "
+    SELECT key, state, document, processed_as, is_void, service FROM payments_journal.intents WHERE key = $1";
 
 /// Writes a row if it has not changed since it was read: its revision is then `$8`, or there is no row. A row that was purged
 /// meanwhile is inserted again.

@@ -266,7 +266,8 @@ pub(super) const FORGET_LOSS: &str =
     "UPDATE meta SET is_lost = 0, changes = ?1, is_witnessed = ?2, journal = ?3";
 
 /// When the newest intent began, of those whose begin the journal has. A copy of the journal ends at this time or later.
-pub(super) const NEWEST_CREATED_AT: &str = "SELECT json_extract(document, '$.created_at') FROM intent WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
+pub(super) const NEWEST_CREATED_AT: &str = "SELECT json_extract(document, '$.created_at') FROM intent \
+     WHERE NOT was_lost ORDER BY position DESC LIMIT 1";
 
 /// Since when entries were lost that a person accepted last.
 pub(super) const ACCEPTED_SINCE: &str =
