@@ -63,6 +63,10 @@ pub(super) async fn inspect(
     rules: &Rules,
     journal: Option<&Journal>,
 ) -> Result<Inspected, Failure> {
+    let journal = match journal {
+        Some(journal) if has_entries(journal).await? => Some(journal),
+        _ => None,
+    };
     let (rows, of_header) = file.rows(&rules.api_keys);
     let mut problems = Problems::of(file.csv.name.clone(), Role::BillingRun);
     problems.extend(of_header);
@@ -105,6 +109,12 @@ pub(super) async fn inspect(
         inspection.inspected.warnings.push(MAY_BE_CUT.to_owned());
     }
     inspection.finish(|| file.rows(&rules.api_keys).0.into_iter().flatten()).await
+}
+
+/// Whether there is anything to look up, or to compare with: a first run has one page to read instead of each row.
+async fn has_entries(journal: &Journal) -> Result<bool, Failure> {
+    let first = journal.pages(StateName::ALL).next().await.map_err(|error| cannot_read_journal(&error))?;
+    Ok(first.is_some_and(|intents| !intents.is_empty()))
 }
 
 const MAY_BE_CUT: &str = "the last line of the file has no end, as if the file had been cut: compare it with its source, because a \

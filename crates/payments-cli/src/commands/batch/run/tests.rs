@@ -1061,6 +1061,19 @@ async fn count_of_rows_to_warn_of_is_exact_or_says_that_there_may_be_more() {
     }
 }
 
+#[tokio::test]
+async fn first_run_looks_up_no_row() {
+    let looked_up = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&looked_up);
+    let store = HookedStore::new(move |asked| {
+        seen.fetch_or(matches!(asked, Asked::Lookup), Ordering::Relaxed);
+        Box::pin(async { Ok(()) })
+    });
+    let setup = TestRun::new(|_| false, store).await;
+    let (_, inspected) = setup.inspect("k1,tok_approved,1.00,false,rent\n").await;
+    assert_eq!((inspected.fates.len(), looked_up.load(Ordering::Relaxed)), (1, false));
+}
+
 /// A database has few connections: the charges of the run need them too, and give up after ten seconds.
 #[tokio::test(start_paused = true)]
 async fn earlier_keys_are_looked_up_again_a_few_at_once() {
