@@ -311,13 +311,12 @@ impl fmt::Display for Error {
             Cause::Store(error) => {
                 write!(f, "{key}: ")?;
                 fmt::Display::fmt(error, f)?;
-                f.write_str(if error.needs_a_fix() {
-                    "; nothing was sent now: an earlier call with this key may have paid, so do not pay it another way; it fails again \
-                     until that is fixed"
+                let what_to_do = if error.needs_a_fix() {
+                    "do not pay it another way; it fails again until that is fixed"
                 } else {
-                    "; nothing was sent now: an earlier call with this key may have paid, so call again with the same key when the \
-                     journal is back"
-                })
+                    "call again with the same key when the journal is back"
+                };
+                write!(f, "; {MAY_HAVE_PAID} {what_to_do}")
             }
             Cause::SecretInKey => f.write_str(
                 "the intent key, or the token or id of the request, contains the API key, card data or account data; \
@@ -326,8 +325,7 @@ impl fmt::Display for Error {
             Cause::NoRuntime => write!(
                 f,
                 "{key}: a journaled call needs a tokio runtime, and was polled outside one; \
-                 nothing was sent now: an earlier call with this key may have paid, so call again with the same key inside a tokio \
-                 runtime"
+                 {MAY_HAVE_PAID} call again with the same key inside a tokio runtime"
             ),
             Cause::Panicked(who) => write!(
                 f,
@@ -349,6 +347,9 @@ impl fmt::Display for Error {
         Ok(())
     }
 }
+
+/// For a call that could not use the journal.
+const MAY_HAVE_PAID: &str = "nothing was sent now: an earlier call with this key may have paid, so";
 
 /// Describes the intent that already has the key.
 fn write_key_holder(intent: &Intent, now: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
