@@ -3,7 +3,7 @@ use std::ops::Deref;
 
 use payments_model::unversioned::Envelope;
 use payments_model::{
-    CustomerId, CustomerRecord, Field, TransactionId, TransactionReceipt, TransactionRecord,
+    CustomerId, CustomerRecord, Field, OtherFields, TransactionId, TransactionReceipt, TransactionRecord,
 };
 use serde::Serialize;
 
@@ -16,6 +16,9 @@ pub(crate) trait ResponseData: Debug + Sized {
 
     /// Replaces each id for which `redacted` returns another text.
     fn redact_ids(&mut self, redacted: &dyn Fn(&str) -> Option<String>);
+
+    /// The fields that the interface does not have.
+    fn other_fields(&mut self) -> &mut OtherFields;
 
     /// The transaction that it is about.
     fn transaction_id(&self) -> Option<&TransactionId>;
@@ -34,6 +37,10 @@ macro_rules! data_of_a_transaction {
                 if let Some(other) = id.and_then(TransactionId::from_response) {
                     self.transaction_id = other;
                 }
+            }
+
+            fn other_fields(&mut self) -> &mut OtherFields {
+                &mut self.other
             }
 
             fn transaction_id(&self) -> Option<&TransactionId> {
@@ -75,6 +82,10 @@ impl ResponseData for VoidReceipt {
         self.receipt.redact_ids(redacted);
     }
 
+    fn other_fields(&mut self) -> &mut OtherFields {
+        &mut self.receipt.other
+    }
+
     fn transaction_id(&self) -> Option<&TransactionId> {
         self.receipt.transaction_id()
     }
@@ -90,6 +101,10 @@ impl ResponseData for CustomerRecord {
         if let Some(other) = id.and_then(CustomerId::from_response) {
             self.customer_id = Field::Value(other);
         }
+    }
+
+    fn other_fields(&mut self) -> &mut OtherFields {
+        &mut self.other
     }
 
     fn transaction_id(&self) -> Option<&TransactionId> {

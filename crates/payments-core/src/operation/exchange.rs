@@ -1,3 +1,5 @@
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, USER_AGENT};
 use http::{HeaderValue, Method};
@@ -58,6 +60,9 @@ impl<'a> Exchange<'a> {
         match (received.meaning(data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 data.redact_ids(&|id| self.secrets.redacted_id(id));
+                if received.repeats_secrets {
+                    self.secrets.redact_fields(data.other_fields());
+                }
                 let metadata = Metadata::new(&received, &data);
                 Ok(Success::new(data, metadata, self.call_id))
             }
@@ -81,7 +86,13 @@ impl<'a> Exchange<'a> {
         response: &'r http::Response<Bytes>,
         (form, envelope): (BodyForm, Option<Envelope<'r>>),
     ) -> Received<'r> {
-        Received { response, form, envelope, facts: &self.facts, secrets: &self.secrets }
+        let secrets = &self.secrets;
+        let body = match &envelope {
+            Some(envelope) => Cow::Borrowed(envelope.json()),
+            None => String::from_utf8_lossy(response.body()),
+        };
+        let repeats_secrets = secrets.are_masked_in(&body);
+        Received { response, form, envelope, facts: &self.facts, secrets, repeats_secrets }
     }
 
     /// The error of this exchange.

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,12 +29,7 @@ pub(crate) struct Metadata {
 impl Metadata {
     /// What is kept of the response. `value` was read from it.
     pub(crate) fn new(received: &Received<'_>, value: &dyn fmt::Debug) -> Self {
-        let Received { response, form, envelope, facts, secrets } = received;
-        let body = match envelope {
-            Some(envelope) => Cow::Borrowed(envelope.json()),
-            None => String::from_utf8_lossy(response.body()),
-        };
-        let repeats_secrets = secrets.are_masked_in(&body);
+        let &Received { response, ref form, ref envelope, facts, secrets, repeats_secrets } = received;
         // A receipt repeats the id of its request.
         let may_show =
             repeats_secrets || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));

@@ -14,6 +14,8 @@ pub(crate) struct Received<'a> {
     pub(crate) envelope: Option<Envelope<'a>>,
     pub(crate) facts: &'a Facts<'a>,
     pub(crate) secrets: &'a Secrets<'a>,
+    /// Whether the body has one of them.
+    pub(crate) repeats_secrets: bool,
 }
 
 /// What an unsuccessful response contains about the transaction.
@@ -47,7 +49,10 @@ impl Received<'_> {
         if !self.facts.operation.moves_money() {
             return Found::default();
         }
-        let record = self.envelope.as_ref().and_then(Envelope::transaction_record);
+        let mut record = self.envelope.as_ref().and_then(Envelope::transaction_record);
+        if let Some(record) = record.as_mut().filter(|_| self.repeats_secrets) {
+            secrets.redact_fields(&mut record.other);
+        }
         let read = record.as_ref().map(|record| record.transaction_id.clone());
         let id = read.or_else(|| salvage_transaction_id(self.response.body()));
         // A refusal without the service's status that contains different ids: any of them may be the payment's.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use payments_model::unversioned::{
     Message, contains_long_secret, contains_secret, redact, without_half_a_secret,
 };
-use payments_model::{CardNumber, TokenId, mask};
+use payments_model::{CardNumber, OtherFields, TokenId, mask};
 
 /// The secrets of a call, to be masked in the texts that are kept of it. They are borrowed, so nothing that outlives the call has a
 /// copy.
@@ -17,6 +17,8 @@ pub(crate) struct Secrets<'a> {
     replaced_in_ids: usize,
     /// How many of them, from the first, may be in no other id. A service may derive an id from a token.
     hidden_in_ids: usize,
+    /// The names of the request's account fields.
+    account_names: Vec<&'a str>,
 }
 
 impl<'a> Secrets<'a> {
@@ -38,7 +40,11 @@ impl<'a> Secrets<'a> {
         all.extend(others);
         let hidden_in_ids = all.len();
         all.extend(token.map(TokenId::as_str).filter(is_no_word));
-        Self { all, replaced_in_ids, hidden_in_ids }
+        Self { all, replaced_in_ids, hidden_in_ids, account_names: Vec::new() }
+    }
+
+    pub(crate) fn with_account_names(self, account_names: Vec<&'a str>) -> Self {
+        Self { account_names, ..self }
     }
 
     /// Whether masking would replace one of them in this text.
@@ -64,6 +70,11 @@ impl<'a> Secrets<'a> {
     /// The text without the secrets that [are in](Self::are_in) it.
     pub(crate) fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         redact(text, &self.all[..self.hidden_in_ids])
+    }
+
+    /// Redacts the account fields of the request in fields of a response, and what the secrets [are in](Self::are_in).
+    pub(crate) fn redact_fields(&self, fields: &mut OtherFields) {
+        fields.redact(&self.account_names, &self.all[..self.hidden_in_ids]);
     }
 
     /// Returns the text [masked](mask), on one line and cut to this length.
@@ -115,5 +126,9 @@ const MIN_DISTINCTIVE_BYTES: usize = 8;
 
 /// Control characters, and separators and direction marks that can change how a log line looks.
 fn is_unprintable(character: char) -> bool {
-    character.is_control() || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    let changes_a_line = matches!(
+        character,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    );
+    changes_a_line || character.is_control()
 }

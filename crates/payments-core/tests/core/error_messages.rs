@@ -509,6 +509,11 @@ fn server_cannot_add_a_line_to_a_log() {
         error_for(200, r#"{"status_code":101,"data":{"TransactionId":"t\nFATAL: all is lost\u001b[2J"}}"#);
     assert!(!error.to_string().contains(['\n', '\u{1b}']), "{error}");
     assert_eq!(error.transaction_id().map(TransactionId::as_str), Some("t\nFATAL: all is lost\u{1b}[2J"));
+    for mark in ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{85}']
+    {
+        let error = error_for(400, &format!(r#"{{"status":"failed","message":"a{mark}b"}}"#));
+        assert_eq!(error.reason(), Some("a b"), "{}", mark.escape_unicode());
+    }
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use bytes::Bytes;
 use payments_core::model::{
-    Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction, TransactionType, Void,
+    AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, CustomerId, TokenTransaction,
+    TransactionType, Void,
 };
 use payments_core::{ApiKey, Endpoint, GetCustomer, GetTransaction, Operation, Success};
 
@@ -133,6 +134,56 @@ fn debug_shows_no_secret_that_a_record_repeats_d62() {
             assert!(shown.contains("[redacted]"), "{shown}");
             assert!(!shown.contains(KEY) && !shown.contains(&format!("\"{CVV}\"")), "{shown}");
         }
+    }
+}
+
+#[test]
+fn account_and_secrets_are_in_no_field_that_the_interface_lacks_d39_d62() {
+    const LONG: &str = "000123456789";
+    const SHORT: &str = "12030";
+    let account = AchTransaction::builder(
+        Amount::from_cents(10_50),
+        TransactionType::Sale,
+        ConvenienceFee::Inactive,
+        PAYER,
+    );
+    let account = account.account_field("Konto", LONG).account_field("BLZ", SHORT).build().unwrap();
+    let redacted = r#""[redacted]""#;
+    for (field, kept) in [
+        (format!(r#""Konto":"{LONG}""#), format!(r#""Konto":{redacted}"#)),
+        (format!(r#""BLZ":{SHORT}"#), format!(r#""BLZ":{redacted}"#)),
+        (format!(r#""Other":"account 000-123 456.789""#), format!(r#""Other":{redacted}"#)),
+        (r#""Other":"0001234\u00356789""#.to_owned(), format!(r#""Other":{redacted}"#)),
+        (format!(r#""Debug":"Bearer {KEY}""#), format!(r#""Debug":{redacted}"#)),
+        (
+            format!(r#""Bank":{{"BLZ":"{SHORT}","Town":"Bern","List":[1,"{LONG}"]}}"#),
+            format!(r#""Bank":{{"BLZ":{redacted},"Town":"Bern","List":[1,{redacted}]}}"#),
+        ),
+        // By chance, or of another field.
+        (format!(r#""Branch":"{SHORT}""#), format!(r#""Branch":"{SHORT}""#)),
+    ] {
+        let data = format!(r#""TransactionId":"t",{field}"#);
+        let expected = format!(r#"{{"TransactionId":"t",{kept}}}"#);
+        let success = account.read(&endpoint(), body(100, &data)).unwrap();
+        assert_eq!(success.data().to_json(), expected);
+        let response = http::Response::builder().status(400);
+        let body = format!(r#"{{"status":"failed","status_code":400,"message":"no","data":{{{data}}}}}"#);
+        let error = account.read(&endpoint(), response.body(Bytes::from(body)).unwrap()).unwrap_err();
+        assert_eq!(error.record().unwrap().to_json(), expected);
+    }
+    // Every operation's data, if there is only a key to be found.
+    let data = format!(r#""TransactionId":"t","CustomerId":"c","Debug":"Bearer {KEY}""#);
+    let void = Void::new("txn_1".parse().unwrap());
+    let (lookup, customer) =
+        (GetTransaction::new("t".parse().unwrap()), GetCustomer::new("c".parse().unwrap()));
+    for json in [
+        sale().read(&endpoint(), body(100, &data)).unwrap().to_json(),
+        token().read(&endpoint(), body(100, &data)).unwrap().to_json(),
+        void.read(&endpoint(), body(100, &data)).unwrap().to_json(),
+        lookup.read(&endpoint(), body(200, &data)).unwrap().to_json(),
+        customer.read(&endpoint(), body(200, &data)).unwrap().to_json(),
+    ] {
+        assert!(json.contains(r#""Debug":"[redacted]""#) && !json.contains(KEY), "{json}");
     }
 }
 

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-pub(crate) use raw::MAX_DEPTH;
 pub use raw::RawJson;
+pub(crate) use raw::{Hidden, MAX_DEPTH};
 
 /// One JSON value as text.
 #[derive(Clone, Copy)]
@@ -166,7 +166,9 @@ fn is_integer(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-pub(crate) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(crate) fn without_byte_order_mark(document: &[u8]) -> &[u8] {
+    document.strip_prefix(b"\xef\xbb\xbf").unwrap_or(document)
+}
 
 /// The whitespace characters of JSON. Unicode has more.
 pub(crate) const WHITESPACE: [char; 4] = [' ', '\t', '\n', '\r'];

@@ -38,14 +38,17 @@ impl RawJson {
         Self(to_raw_value(REDACTED).unwrap_or_default())
     }
 
-    /// The value with two kinds of content replaced: values under the name of a secret, and strings and numbers that contain
-    /// a card-like number.
+    /// The value without what [is always hidden](Hidden::ALWAYS).
     pub(crate) fn redacted_from(json: Json<'_>) -> Self {
+        Self::without(Hidden::ALWAYS, json)
+    }
+
+    pub(crate) fn without(hidden: Hidden<'_>, json: Json<'_>) -> Self {
         if !json.is_list() && !json.is_object() {
-            return if has_card_number(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
+            return if hidden.is_in(json) { Self::redacted() } else { Self(json.as_raw().to_owned()) };
         }
         let has_secret = Cell::new(false);
-        let redacted = to_raw_value(&Redacted { json, levels: MAX_DEPTH, has_secret: &has_secret });
+        let redacted = to_raw_value(&Redacted { json, hidden, levels: MAX_DEPTH, has_secret: &has_secret });
         if has_secret.get() {
             return Self(redacted.unwrap_or_default());
         }
@@ -68,29 +71,52 @@ impl PartialEq for RawJson {
 
 impl Eq for RawJson {}
 
+/// What is replaced in a value.
+#[derive(Clone, Copy)]
+pub(crate) struct Hidden<'a> {
+    /// Values under these names.
+    pub(crate) names: &'a dyn Fn(&str) -> bool,
+    /// Strings and numbers with these texts.
+    pub(crate) texts: &'a dyn Fn(&str) -> bool,
+}
+
+impl Hidden<'static> {
+    /// In any record: values under the name of a secret, and what contains a card-like number.
+    pub(crate) const ALWAYS: Self = Self { names: &is_secret_name, texts: &contains_card_number };
+}
+
+impl Hidden<'_> {
+    /// Whether a string or a number is replaced.
+    fn is_in(&self, json: Json<'_>) -> bool {
+        let text = json.text();
+        (self.texts)(text.as_deref().unwrap_or_else(|| json.as_str()))
+    }
+}
+
 /// Serializes as the value with secrets replaced, and notes whether there were any.
 struct Redacted<'a> {
     json: Json<'a>,
+    hidden: Hidden<'a>,
     levels: u32,
     has_secret: &'a Cell<bool>,
 }
 
 impl Serialize for Redacted<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { json, levels, has_secret } = *self;
+        let Self { json, hidden, levels, has_secret } = *self;
         if !json.is_list() && !json.is_object() {
-            if !has_card_number(json) {
+            if !hidden.is_in(json) {
                 return json.as_raw().serialize(serializer);
             }
         } else if let Some(levels) = levels.checked_sub(1) {
-            let part = |json| Redacted { json, levels, has_secret };
+            let part = |json| Redacted { json, hidden, levels, has_secret };
             if let Some(elements) = json.elements() {
                 return serializer.collect_seq(elements.into_iter().map(part));
             }
             if let Some(members) = json.members() {
                 let mut map = serializer.serialize_map(None)?;
                 for (name, json) in members {
-                    if is_secret_name(&name) {
+                    if (hidden.names)(&name) {
                         has_secret.set(true);
                         map.serialize_entry(&name, REDACTED)?;
                     } else {
@@ -103,12 +129,6 @@ impl Serialize for Redacted<'_> {
         has_secret.set(true);
         serializer.serialize_str(REDACTED)
     }
-}
-
-/// Whether a string or a number contains a card-like number.
-fn has_card_number(json: Json<'_>) -> bool {
-    let text = json.text();
-    contains_card_number(text.as_deref().unwrap_or_else(|| json.as_str()))
 }
 
 /// Deeper values are refused in an account field and redacted as a whole in a record.

@@ -60,7 +60,7 @@ macro_rules! record {
             /// If the document is not a JSON object, or does not have exactly one identifier where the record requires one.
             pub fn from_json(document: &[u8]) -> Result<Self, $crate::RecordError> {
                 let $crate::json::Members(members) =
-                    serde_json::from_slice(document).map_err(|_| $crate::RecordError::NOT_AN_OBJECT)?;
+                    serde_json::from_slice($crate::json::without_byte_order_mark(document)).map_err(|_| $crate::RecordError::NOT_AN_OBJECT)?;
                 Self::read(&members).ok_or($crate::RecordError::WITHOUT_ID)
             }
 

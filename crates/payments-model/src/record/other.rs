@@ -1,8 +1,8 @@
 use std::fmt;
 
 use crate::RawJson;
-use crate::json::Json;
-use crate::mask::is_secret_name;
+use crate::json::{Hidden, Json};
+use crate::mask::contains_long_secret;
 use crate::violation::printable_field_name;
 
 /// The fields of a record that the interface does not define, in order.
@@ -27,8 +27,21 @@ impl OtherFields {
 
     pub(crate) fn keep(&mut self, name: impl Into<String>, value: Json<'_>) {
         let name = name.into();
-        let value = if is_secret_name(&name) { RawJson::redacted() } else { RawJson::redacted_from(value) };
+        let value = field_without(Hidden::ALWAYS, &name, value);
         self.0.push((name, value));
+    }
+
+    /// Redacts also, at any depth, the values under these names, and what contains one of these secrets, unless it is so short that it
+    /// occurs by chance. For the other crates of this project only: it may change in any version.
+    #[doc(hidden)]
+    pub fn redact(&mut self, names: &[&str], secrets: &[&str]) {
+        let hidden = Hidden {
+            names: &|name| names.contains(&name),
+            texts: &|text| contains_long_secret(text, secrets),
+        };
+        for (name, value) in &mut self.0 {
+            *value = field_without(hidden, name, value.as_raw().into());
+        }
     }
 
     /// The value of the first field with this name.
@@ -50,6 +63,10 @@ impl OtherFields {
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+}
+
+fn field_without(hidden: Hidden<'_>, name: &str, value: Json<'_>) -> RawJson {
+    if (hidden.names)(name) { RawJson::redacted() } else { RawJson::without(hidden, value) }
 }
 
 impl fmt::Debug for OtherFields {

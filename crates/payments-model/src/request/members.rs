@@ -5,7 +5,7 @@ use std::fmt;
 use serde_json::error::Category;
 
 use crate::ValidationError;
-use crate::json::{BYTE_ORDER_MARK, Json, Member, Members, WHITESPACE};
+use crate::json::{Json, Member, Members, WHITESPACE, without_byte_order_mark};
 
 /// The members of a request's JSON document, for callers that read them more than once.
 ///
@@ -20,8 +20,8 @@ impl<'a> RequestMembers<'a> {
     ///
     /// A violation of `body` if the document is not a JSON object.
     pub fn read(document: &'a [u8]) -> Result<Self, ValidationError> {
-        let document = document.strip_prefix(BYTE_ORDER_MARK).unwrap_or(document);
-        let text = str::from_utf8(document).map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
+        let text = str::from_utf8(without_byte_order_mark(document))
+            .map_err(|_| ValidationError::one("body", "must be UTF-8"))?;
         let error = match serde_json::from_str(text) {
             Ok(Members(members)) => return Ok(Self(members)),
             Err(error) => error,

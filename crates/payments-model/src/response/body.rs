@@ -1,6 +1,6 @@
 use serde::de::IgnoredAny;
 
-use crate::json::BYTE_ORDER_MARK;
+use crate::json::without_byte_order_mark;
 
 /// Whether the bytes begin as a JSON object, list or string and end before it does. A response that ends when its connection
 /// is closed shows in no other way that it was cut.
@@ -20,8 +20,4 @@ pub fn begins_with_json_object(bytes: &[u8]) -> bool {
     let bytes = without_byte_order_mark(bytes).trim_ascii_start();
     let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
     bytes.starts_with(b"{") && matches!(values.next(), Some(Ok(_)))
-}
-
-pub(super) fn without_byte_order_mark(bytes: &[u8]) -> &[u8] {
-    bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes)
 }

@@ -5,9 +5,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use crate::id::shows_nothing;
-use crate::json::{Json, Member, Members, WHITESPACE, only};
+use crate::json::{Json, Member, Members, WHITESPACE, only, without_byte_order_mark};
 
-use super::body::without_byte_order_mark;
 use crate::secret::redacted_debug;
 use crate::{CustomerRecord, TransactionId, TransactionReceipt, TransactionRecord};
 

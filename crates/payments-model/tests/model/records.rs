@@ -266,6 +266,13 @@ fn record_serializes_as_the_interface_writes_it_d60() {
 }
 
 #[test]
+fn document_may_begin_with_a_byte_order_mark_d60() {
+    let record = TransactionRecord::from_json(b"\xef\xbb\xbf {\"TransactionId\":\"t\"}").unwrap();
+    assert_eq!(record, transaction(&json!({"TransactionId": "t"})));
+    assert!(TransactionRecord::from_json(b"\xef\xbb\xbf\xef\xbb\xbf{\"TransactionId\":\"t\"}").is_err());
+}
+
+#[test]
 fn record_that_cannot_be_read_says_why_and_nothing_about_money_d60() {
     for document in
         [&b""[..], b"[]", b"null", b"{", b"4242424242424242", b"{}{}", b"{\"TransactionId\":\"\xff\"}"]
