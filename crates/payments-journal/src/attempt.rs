@@ -28,16 +28,12 @@ impl Call {
     /// What is recorded when it begins. A key with a secret is refused, before anything is logged.
     pub(crate) fn new_attempt<P: MovesMoney>(&self, payment: &P, begin: Begin) -> Result<NewAttempt, Error> {
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
-        let is_secret_in = |text: &str| self.client.is_secret_in(text, payment);
-        let facts = payment.facts();
-        let stored_id =
-            facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if is_secret_in(self.key.as_str()) || stored_id.is_some_and(is_secret_in) {
+        if self.client.is_secret_in(self.key.as_str(), payment) {
             return Err(Error::new(self.key.clone(), Cause::SecretInKey));
         }
         let mut request = IntentRequest::from(payment);
         // A reference filled from the wrong field can be the API key.
-        request.reference.take_if(|reference| is_secret_in(reference));
+        request.reference.take_if(|reference| self.client.is_secret_in(reference, payment));
         let (service, owner) = (self.client.service().to_owned(), self.journal.store().owner().clone());
         Ok(NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner })
     }
@@ -50,6 +46,18 @@ impl Call {
     ) -> CallResult<P::Data> {
         let Self { client, journal, key } = self;
         let failed = |cause| Error::new(key.clone(), cause);
+        let facts = payment.facts();
+        let stored_id =
+            facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
+        if stored_id.is_some_and(|id| client.is_secret_in(id, payment)) {
+            // Nothing of this request is written, but an earlier one may have paid.
+            let found = journal.find(key).await.map_err(|error| failed(Cause::Store(error)))?;
+            if let Some(row) = found.filter(|row| !row.moved_nothing()) {
+                return answer_of(new.refused_by(&row), row, new.service);
+            }
+            let checked = journal.check_history().await;
+            return Err(failed(checked.map_or_else(Cause::Store, |()| Cause::SecretInKey)));
+        }
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
         let attempt_id = new.attempt_id.clone();

@@ -260,20 +260,26 @@ impl fmt::Display for Error {
         let Inner { key, cause, write_error, own } = &*self.0;
         let now = if own.is_some() { "this call moved no money" } else { "nothing was sent now" };
         match cause {
-            // The client advises to send a new request, which could be read here as "with a new key".
-            Cause::Call(error) if error.outcome() == Outcome::Rejected => {
-                let advice = after_a_rejection(self.is_decline());
-                write!(f, "{key}: {}; it was rejected: fix the cause, then {advice}", error.failed_call())
+            Cause::Call(error) => {
+                write!(f, "{key}: ")?;
+                match (error.outcome(), error.next_step()) {
+                    // The client advises to send a new request, which could be read here as "with a new key".
+                    (Outcome::Rejected, _) => {
+                        fmt::Display::fmt(error.failed_call(), f)?;
+                        write!(f, "; it was rejected: fix the cause, then {}", after_a_rejection(self.is_decline()))
+                    }
+                    // It also advises not to send it again, which is harmless with a key. Of a foreign 403 it says to find the
+                    // cause first.
+                    (_, Some(step)) if !error.failed_call().is_foreign_forbidden() => {
+                        fmt::Display::fmt(error.failed_call(), f)?;
+                        write!(
+                            f,
+                            "; it may have been processed: do not pay it another way, {step}, then resolve the key"
+                        )
+                    }
+                    _ => fmt::Display::fmt(error, f),
+                }
             }
-            // It also advises not to send it again, which is harmless with a key. Of a foreign 403 it says to find the cause first.
-            Cause::Call(error) => match error.next_step() {
-                Some(step) if !error.failed_call().is_foreign_forbidden() => write!(
-                    f,
-                    "{key}: {}; it may have been processed: do not pay it another way, {step}, then resolve the key",
-                    error.failed_call()
-                ),
-                _ => write!(f, "{key}: {error}"),
-            },
             Cause::InProgress { differences, .. } if differences.is_empty() => write!(
                 f,
                 "{key} is being sent at this moment; {now}, it may be processed: try again in a moment"

@@ -1,7 +1,7 @@
 //! The outcome of an error is that of the intent, not of this attempt. The messages are in docs/error-messages.md.
 
 use payments_core::model::{Amount, TransactionId};
-use payments_core::{Client, OperationName, Outcome};
+use payments_core::{Client, OperationName, Outcome, TransportError, TransportErrorKind};
 use payments_fake::unversioned::success;
 use payments_fake::{FakeGateway, Fault, ScriptedTransport};
 use payments_journal::internals::IntentStore as _;
@@ -118,4 +118,21 @@ async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d5
     let file = std::fs::read(path).unwrap();
     let key = FakeGateway::API_KEY.as_bytes();
     assert!(!file.windows(key.len()).any(|window| window == key));
+}
+
+#[tokio::test]
+async fn causes_of_a_failed_call_are_in_the_long_form() {
+    let gateway = FakeGateway::new();
+    for (error, outcome) in [
+        (TransportError::not_processed(TransportErrorKind::Connect), Outcome::NotProcessed),
+        (TransportError::unknown(TransportErrorKind::Closed), Outcome::Unknown),
+    ] {
+        let script = ScriptedTransport::new().fail(error.with_source("os error 111"));
+        let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
+        let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
+        let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
+        assert_eq!(error.outcome(), outcome);
+        assert_eq!(format!("{error:#}").matches(": os error 111; ").count(), 1, "{error:#}");
+        assert!(!error.to_string().contains("os error"), "{error}");
+    }
 }

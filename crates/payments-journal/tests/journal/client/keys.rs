@@ -208,6 +208,36 @@ async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() 
     assert_eq!(world.sent(), 0);
 }
 
+/// Otherwise its caller would pay another way.
+#[tokio::test]
+async fn token_with_a_secret_is_unknown_if_its_key_may_be_paid_d43() {
+    let world = World::new().await;
+    let mistaken = TokenTransaction::builder(world.gateway.api_key(), TEN_FIFTY, ConvenienceFee::Inactive);
+    let mistaken = mistaken.build().unwrap();
+    let refused = |error: payments_journal::Error| {
+        assert!(!format!("{error} {error:?}").contains(world.gateway.api_key()), "{error:?}");
+        (error.outcome(), error.kind().to_owned())
+    };
+    let kind = |outcome, kind: &str| (outcome, kind.to_owned());
+
+    world
+        .gateway
+        .arm(Fault::on(OperationName::TokenTransaction).before_commit().status(http::StatusCode::FORBIDDEN));
+    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
+    let error = world.client.process_token(&key(), &mistaken).await.unwrap_err();
+    assert_eq!(refused(error), kind(Outcome::NotProcessed, "secret_in_key"));
+
+    world.client.journal().reopen(&key(), &[403], "ada", None).await.unwrap();
+    world.pay().await.unwrap();
+    let error = world.client.process_token(&key(), &mistaken).await.unwrap_err();
+    assert_eq!(refused(error), kind(Outcome::Unknown, "key_reused"));
+
+    let void = Void::new(TransactionId::new(world.gateway.api_key()).unwrap());
+    let error = world.client.void(&key(), &void).await.unwrap_err();
+    assert_eq!(refused(error), kind(Outcome::Unknown, "key_reused"));
+    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
+}
+
 #[tokio::test]
 async fn api_key_is_refused_as_a_key_and_not_stored_as_a_reference_d01() {
     let world = World::new().await;
