@@ -10,7 +10,7 @@ use payments_journal::{
 use proptest::prelude::*;
 
 use crate::decisions::{
-    at, attempt, begin_at, crashed, id, key, owner, refused, request, resolve_at, timeout,
+    SERVICE, at, attempt, begin_at, crashed, id, key, owner, refused, request, resolve_at, timeout,
 };
 
 fn begin_as(begin: Begin, name: &str) -> Change {
@@ -308,20 +308,25 @@ fn lost_attempt_that_may_have_moved_money_stays_to_be_resolved_d49() {
     }
 }
 
-/// A key that is tried again every hour has dropped the begin of the attempt at which the copy was taken.
-#[test]
-fn copy_from_before_the_kept_history_is_an_older_row_d49() {
-    let mut row = begin(None, "1");
-    let mut older = Vec::new();
-    for number in 2..=60 {
-        if number == 6 {
-            let attempt = attempt("5");
-            older = vec![row.clone(), Change::orphan(key(), attempt, at(3)).decide(Some(&row)).unwrap()];
-        }
+/// A key that is tried again every hour, from this attempt until it has dropped the first.
+fn tried_again_for_long(mut row: Intent) -> Intent {
+    for number in row.attempts + 1..=60 {
         row = begin(Some(&ended(&row, not_processed())), &number.to_string());
     }
-    older.push(ended(&older[0], not_processed()));
     assert!(row.dropped_events > 0);
+    row
+}
+
+/// It has dropped the begin of the attempt at which the copy was taken.
+#[test]
+fn copy_from_before_the_kept_history_is_an_older_row_d49() {
+    let mut copy = begin(None, "1");
+    for number in 2..=5 {
+        copy = begin(Some(&ended(&copy, not_processed())), &number.to_string());
+    }
+    let row = tried_again_for_long(copy.clone());
+    let crashed = Change::orphan(key(), attempt("5"), at(3)).decide(Some(&copy)).unwrap();
+    let older = [ended(&copy, not_processed()), copy, crashed];
     for older in older {
         for (ending, state) in endings() {
             let written = end(&row, ending).decide(Some(&older)).unwrap();
@@ -330,6 +335,23 @@ fn copy_from_before_the_kept_history_is_an_older_row_d49() {
             assert_eq!(written.second_charges().count(), 0);
         }
     }
+}
+
+#[test]
+fn row_of_a_lost_and_a_found_one_is_as_old_and_as_changed_as_both_d49() {
+    let lost = tried_again_for_long(begin(None, "1"));
+    let since = begin_at(SERVICE, Begin::First, "since", request(10), 6).decide(None).unwrap();
+    let both = end(&lost, unknown()).decide(Some(&since)).unwrap();
+    assert_eq!((both.attempt_id, both.created_at), (since.attempt_id, lost.created_at));
+    assert_eq!(both.revision, lost.revision + 1);
+    assert!(both.dropped_events >= lost.dropped_events, "its own are dropped too");
+
+    let mut named = named(None);
+    named.revision += 10; // by other changes of the same person
+    let found = end(&lost, unknown()).decide(Some(&named)).unwrap();
+    assert_eq!((found.attempt_id, found.revision), (lost.attempt_id, lost.revision.max(named.revision) + 1));
+    let first = end(&begin(None, "n"), unknown()).decide(Some(&named)).unwrap();
+    assert_eq!(first.revision, named.revision + 1);
 }
 
 /// What happens to a key, in the lost time or after the restore.
