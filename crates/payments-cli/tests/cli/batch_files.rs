@@ -1,14 +1,10 @@
 //! The checks of a billing file before anything is sent.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fmt::Write as _;
 use std::process::Command;
 
-use serde_json::{Value, json};
-
-use crate::support::{Ended, Peer, Run, Then, begins, has, payments_at};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 const HEADER: &str = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo\n";
 const SHORT: &str = "Key,TokenId,Amount,ConvenienceFeeActive";

@@ -1,19 +1,14 @@
 //! `payments batch run` against a sandbox: every way a run can end, and what the same command does afterwards.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use http::StatusCode;
-use payments_fake::Fault;
 use payments_tests::UnresponsivePort;
-use serde_json::{Value, json};
 
-use crate::support::{Ended, KEY, Peer, begins, has, holds, payments_at};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// The rule that a row of a refused file breaks.
 #[track_caller]

@@ -1,6 +1,5 @@
 //! A billing run that stops at a signal, or while its output is unread or its journal does not respond.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -9,11 +8,7 @@ use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use payments_fake::block_on;
-use serde_json::{Value, json};
-
-use crate::support::{TOKEN_PAYMENT, begins, full_pipe, has};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// The counts of a run of 20 rows that was stopped when three of them were in flight.
 fn three(outcome: &str) -> Value {

@@ -1,8 +1,6 @@
 //! One valid call of each kind. A command that needs a file reads it from stdin.
 
-use payments_core::OperationName;
-
-use crate::support::{CARD_PAYMENT, CHARGE, CREATE, Ended, GET, TOKEN_PAYMENT, ach_payment, payments_at};
+use crate::prelude::*;
 
 pub(crate) struct Case {
     line: &'static str,

@@ -1,20 +1,13 @@
 //! `--journal PLACE --key KEY` on the commands that move money: each key is sent at most once.
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use http::StatusCode;
-use payments_fake::{Fault, Fixtures, block_on};
+use payments_fake::Fixtures;
 use payments_model::Amount;
-use serde_json::{Value, json};
 
-use crate::support::{
-    CARD_PAYMENT, CHARGE, KEY, TOKEN_PAYMENT, ach_payment, authorization, begins, declined_payment, has,
-    holds, message, payments, payments_at,
-};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 #[test]
 fn repeated_key_is_charged_once() {

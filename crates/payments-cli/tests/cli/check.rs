@@ -3,12 +3,8 @@
 use std::net::TcpListener;
 
 use payments_tests::UnresponsivePort;
-use serde_json::{Value, json};
 
-use crate::support::{
-    Ended, KEY, Peer, Run, TemporaryFile, Then, begins, has, message, payments, payments_at, response,
-    responses, sandbox,
-};
+use crate::prelude::*;
 use crate::tls::https;
 
 /// The states of the steps connection, TLS and key, and the message of the failed step.

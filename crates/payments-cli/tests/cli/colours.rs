@@ -1,7 +1,7 @@
 //! Terminals get colours, unless `NO_COLOR` or `TERM=dumb` is set.
 #![cfg(unix)]
 
-use crate::support::{CARD_PAYMENT, CREATE, GET, KEY, Peer, Run, payments, payments_at, responses};
+use crate::prelude::*;
 
 const ESCAPE: char = '\u{1b}';
 

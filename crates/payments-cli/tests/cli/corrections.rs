@@ -1,10 +1,7 @@
 //! After `payments journal retry` a key takes a corrected request: the same payment with another token or card.
 #![cfg(unix)]
 
-use serde_json::{Value, json};
-
-use crate::support::{CARD_PAYMENT, TOKEN_PAYMENT, authorization, has};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 impl Workspace {
     /// The lines and rules that the billing file breaks.

@@ -1,11 +1,6 @@
 //! `--dry-run`: everything but the sending.
 
-use serde_json::{Value, json};
-
-use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, CVV, GET, KEY, Peer, TOKEN_PAYMENT, Then, ach_payment, begins, payments,
-    payments_at, responses,
-};
+use crate::prelude::*;
 
 /// The request that a dry run shows. Checks that it contacts nobody.
 #[track_caller]

@@ -2,14 +2,12 @@
 
 use std::thread;
 
-use http::StatusCode;
-use payments_core::{OperationName, Outcome};
+use payments_core::Outcome;
 use payments_fake::Phase::{AfterCommit, BeforeCommit, Late};
-use payments_fake::{Fault, FaultKind, Fixtures, Phase};
+use payments_fake::{FaultKind, Fixtures, Phase};
 use payments_tests::{CallResult, LedgerCheck, expectation_over_socket};
 
-use crate::cases::every_command;
-use crate::support::{Ended, message, sandbox};
+use crate::prelude::*;
 
 /// A number of [`every_command`], a fault and its phase.
 fn cells() -> [(usize, FaultKind, Phase); 20] {

@@ -1,6 +1,6 @@
 //! The long help, the version and the completions.
 
-use crate::support::{has, payments};
+use crate::prelude::*;
 
 #[test]
 fn help_and_version_are_text_and_exit_0() {

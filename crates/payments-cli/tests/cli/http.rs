@@ -1,7 +1,5 @@
 //! A minimal HTTP client, to call a sandbox without the command.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
 use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;

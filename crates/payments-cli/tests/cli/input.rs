@@ -1,11 +1,6 @@
 //! Requests that are refused before anything is sent.
 
-use serde_json::Value;
-
-use crate::support::{
-    CARD, CARD_PAYMENT, CHARGE, CREATE, CVV, Peer, Run, TOKEN_PAYMENT, TemporaryFile, Then, begins, has,
-    message, payments_at, responses,
-};
+use crate::prelude::*;
 
 /// The fields of the violations, in order.
 fn fields(error: &Value) -> Vec<&str> {

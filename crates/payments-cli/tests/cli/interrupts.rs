@@ -1,17 +1,10 @@
 //! Signals during a single call, signals that are ignored, a closed terminal, and SIGXFSZ, which a limit of `ulimit -f` sends.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs::OpenOptions;
 use std::process::Command;
 
-use payments_fake::block_on;
-use serde_json::Value;
-
-use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Peer, Run, TOKEN_PAYMENT, Then, begins, has, message, payments_at,
-};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 #[test]
 fn signal_during_a_charge_or_void_is_unknown_d22() {

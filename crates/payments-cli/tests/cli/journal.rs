@@ -1,19 +1,13 @@
 //! `payments journal`: listing, exporting, reopening and purging intents.
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::time::{Duration, UNIX_EPOCH};
 
-use payments_fake::{FakeGateway, Fault};
+use payments_fake::FakeGateway;
 use payments_sandbox::Sandbox;
-use serde_json::{Value, json};
 
-use crate::support::{
-    CHARGE, KEY, TOKEN_PAYMENT, authorization, begins, broken_pipe, declined_payment, has, holds, message,
-    payments, payments_at,
-};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 const STATES: [&str; 5] = ["paid", "declined", "refused", "lost", "found"];
 

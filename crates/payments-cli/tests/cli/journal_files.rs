@@ -1,20 +1,11 @@
 //! `payments journal export` with filters, and `payments journal resolve --from` with a completed export.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::net::TcpListener;
 use std::process::Stdio;
 
-use payments_core::OperationName;
-use payments_fake::{Fault, block_on};
-use serde_json::{Value, json};
-
+use crate::prelude::*;
 use crate::resolving::unclear_response;
-use crate::support::{
-    CHARGE, Ended, KEY, Peer, Run, TOKEN_PAYMENT, authorization, begins, broken_pipe, declined_payment, has,
-    holds, message, payments_at, responses,
-};
-use crate::workspace::{BILLING, TOKENS, Workspace};
 
 impl Workspace {
     #[track_caller]

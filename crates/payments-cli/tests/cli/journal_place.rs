@@ -1,14 +1,10 @@
 //! Where the journal is: a place that is none is refused, and a journal that is created is announced.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs;
 use std::path::Path;
 
-use serde_json::{Value, json};
-
-use crate::support::{CREATED, Ended, Peer, TOKEN_PAYMENT, Then, begins, has, message, payments_at};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// It would watch nothing.
 #[test]

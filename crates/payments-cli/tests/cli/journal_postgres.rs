@@ -4,12 +4,9 @@
 use std::collections::HashSet;
 use std::thread;
 
-use payments_fake::Fault;
 use payments_postgres_for_tests::{Server, Shutdown};
-use serde_json::{Value, json};
 
-use crate::support::{Ended, Running, TOKEN_PAYMENT, begins, has};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// Runs this line with the database as journal.
 fn run(workspace: &Workspace, url: &str, line: &str) -> Ended {

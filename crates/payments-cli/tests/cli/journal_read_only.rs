@@ -1,16 +1,12 @@
 //! `journal list`, `show`, `export` and a dry run write nothing. The journal's own tests read it on a full disk and on a read-only
 //! one.
 #![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::ffi::OsString;
 use std::fs;
 use std::time::SystemTime;
 
-use serde_json::{Value, json};
-
-use crate::support::{TOKEN_PAYMENT, begins, has, holds};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// The name, the time of the last change and the length of each file beside the journal.
 fn files(workspace: &Workspace) -> Vec<(OsString, SystemTime, u64)> {

@@ -1,16 +1,11 @@
 //! `payments journal reconcile REPORT`. What is proposed for which rows is tested in payments-journal, how cells are read beside it.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::time::{Duration, SystemTime};
 
-use payments_fake::Fault;
-use serde_json::{Value, json};
-
-use crate::support::{Ended, has};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 impl Workspace {
     fn token(&self, token: &str, key: &str, amount: &str) -> Ended {
@@ -730,8 +725,8 @@ fn evening_after_a_run_needs_two_files_and_one_command() {
 #[test]
 fn rest_has_what_a_person_searches_by() {
     let workspace = Workspace::open();
-    workspace.arm(Fault::response_lost(payments_core::OperationName::Transaction));
-    workspace.creating("@card").stdin(crate::support::CARD_PAYMENT).end().exits(5);
+    workspace.arm(Fault::response_lost(OperationName::Transaction));
+    workspace.creating("@card").stdin(CARD_PAYMENT).end().exits(5);
     let (running, gate) = workspace.in_flight("now");
     let rest = workspace.path("rest.csv");
     let report = "Id,Amount,Reference,Date\n";

@@ -1,17 +1,11 @@
 //! `payments journal accept-history`: a journal that was restored from an older copy, and what a person says about the lost time.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::fs;
 use std::process::Command;
 use std::thread;
 
-use http::StatusCode;
-use payments_fake::Fault;
-use serde_json::json;
-
-use crate::support::{KEY, TOKEN_PAYMENT, begins, has};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// A journal with the key `kept`, restored from a copy after these keys were charged. Returns their transactions too.
 fn restored<const N: usize>(keys: [&str; N]) -> (Workspace, [String; N]) {

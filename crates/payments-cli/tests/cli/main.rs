@@ -1,5 +1,7 @@
 //! The `payments` command as other programs see it: the real binary against servers on loopback.
 
+#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
+
 mod batch_files;
 mod batch_runs;
 mod batch_stops;
@@ -26,6 +28,7 @@ mod messages;
 mod never_sent;
 mod outcomes;
 mod pasted;
+mod prelude;
 mod proxy;
 mod repeats;
 mod resolving;

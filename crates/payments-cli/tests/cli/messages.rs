@@ -7,7 +7,7 @@ use std::path::Path;
 
 use payments_tests::{Message, assert_messages};
 
-use crate::support::{CHARGE, KEY, Peer, TOKEN_PAYMENT, Then, message, payments};
+use crate::prelude::*;
 
 /// Where no command of the table arrives.
 const ADDRESS: &str = "https://pay.example.com/api";

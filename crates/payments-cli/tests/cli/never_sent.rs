@@ -7,11 +7,7 @@ use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::UnresponsivePort;
 use rcgen::CertifiedKey;
 
-use crate::cases::every_command;
-use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, KEY, TOKEN_PAYMENT, TemporaryFile, ach_payment, begins, has, message,
-    payments_at, sandbox,
-};
+use crate::prelude::*;
 
 const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 const IN_300_MS: &str = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";

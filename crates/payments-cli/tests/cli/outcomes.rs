@@ -1,12 +1,6 @@
 //! What a call with a response of each kind sends and shows: the exit code, JSON and text.
 
-use serde_json::{Value, json};
-
-use crate::cases::every_command;
-use crate::support::{
-    CARD, CARD_PAYMENT, CHARGE, CREATE, GET, KEY, Peer, TOKEN_PAYMENT, TemporaryFile, Then, ach_payment,
-    begins, has, message, payments, payments_at, response, responses,
-};
+use crate::prelude::*;
 
 fn body(request: &str) -> Value {
     serde_json::from_str(request.split_once("\r\n\r\n").expect("a head").1).expect("a JSON body")

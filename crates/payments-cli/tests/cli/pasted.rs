@@ -1,18 +1,12 @@
 //! Every command that an output prints is taken out of it and run as it is printed.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::{BTreeSet, VecDeque};
 use std::path::Path;
 use std::process::Command;
 
-use http::StatusCode;
-use payments_fake::Fault;
-use serde_json::json;
-
+use crate::prelude::*;
 use crate::settings_of_tests::remove_settings;
-use crate::support::{Ended, KEY, TOKEN_PAYMENT, has, payments};
-use crate::workspace::{BILLING, TOKENS, Workspace};
 
 /// The printed commands: lines, ends of lines, and what is in backticks.
 fn commands(text: &str) -> Vec<String> {

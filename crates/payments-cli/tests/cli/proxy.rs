@@ -3,14 +3,8 @@
 use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::{ConnectProxy, UnresponsivePort};
-use serde_json::json;
 
-use crate::cases::every_command;
-use crate::support::{
-    CARD_PAYMENT, CREATE, Ended, GET, KEY, Peer, TemporaryFile, Then, begins, has, message, payments,
-    payments_at, responses,
-};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// `Aladdin:open sesame` in Base64.
 const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";

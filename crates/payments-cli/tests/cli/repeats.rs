@@ -1,13 +1,7 @@
 //! The same payment under a second key: refused while the first is open, and warned about once it is processed.
 #![cfg(unix)]
 
-use http::StatusCode;
-use payments_core::OperationName;
-use payments_fake::Fault;
-use serde_json::json;
-
-use crate::support::{CARD_PAYMENT, CREATE, ach_payment, has, message};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// A request with this reference.
 fn request(reference: &str) -> String {

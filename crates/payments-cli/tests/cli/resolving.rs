@@ -1,16 +1,6 @@
 //! `payments journal resolve KEY`: what a person has found out about an attempt.
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
-use http::StatusCode;
-use payments_core::OperationName;
-use payments_fake::{Fault, block_on};
-use serde_json::{Value, json};
-
-use crate::support::{
-    Ended, KEY, Line as _, Peer, Run, TOKEN_PAYMENT, begins, broken_pipe, declined_payment, has, holds,
-    message, responses,
-};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 impl Workspace {
     /// Resolves the key `k`.

@@ -1,19 +1,13 @@
 //! `payments sandbox`: what it prints, and that each of its options has an effect. What the sandbox does is tested in payments-sandbox.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 
-use serde_json::{Value, json};
-
 use crate::http::Http;
 use crate::interrupts::FILE_LIMIT;
-use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Ended, Run, Running, TOKEN_PAYMENT, TemporaryFile, authorization, begins,
-    has, payments,
-};
+use crate::prelude::*;
 
 struct Sandbox {
     running: Running,

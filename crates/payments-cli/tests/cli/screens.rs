@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::{env, fs};
 
-use crate::support::{CARD_PAYMENT, CREATE, Peer, Run, Then, payments, payments_at, response, responses};
+use crate::prelude::*;
 
 #[track_caller]
 fn compare(name: &str, run: impl Fn() -> Run) {

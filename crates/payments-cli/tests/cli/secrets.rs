@@ -12,9 +12,7 @@ use std::thread;
 
 use payments_canary::{Canaries, assert_no_leak_in_runs, has_word};
 
-use crate::support::{
-    CARD_PAYMENT, CHARGE, CREATE, Ended, KEY, Peer, TOKEN_PAYMENT, ach_payment, payments, payments_at,
-};
+use crate::prelude::*;
 
 /// The name of a place where a secret could leak, and its content.
 type Place = (&'static str, Vec<u8>);

@@ -1,18 +1,12 @@
 //! A journal that is used with two services: a key belongs to the service that it was first used for.
 #![cfg(unix)]
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
 
 use std::time::SystemTime;
 
-use http::StatusCode;
-use payments_fake::{FakeGateway, Fault};
+use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
-use serde_json::json;
 
-use crate::support::{
-    Ended, KEY, Peer, TOKEN_PAYMENT, begins, declined_payment, has, holds, message, responses, sandbox,
-};
-use crate::workspace::{TOKENS, Workspace};
+use crate::prelude::*;
 
 /// Checks that the text names both services, and no transaction.
 #[track_caller]

@@ -1,10 +1,6 @@
 //! Where the settings come from, and which are refused.
 
-use crate::support::{
-    CHARGE, Ended, GET, KEY, Peer, Run, TOKEN_PAYMENT, TemporaryFile, Then, begins, has, message, payments,
-    payments_at, responses,
-};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// Checks that the call succeeded and was sent with `key`.
 #[track_caller]

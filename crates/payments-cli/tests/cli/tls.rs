@@ -11,10 +11,7 @@ use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
 
-use crate::support::{
-    CARD_PAYMENT, CREATE, TemporaryFile, begins, has, message, payments_at, read_request, response, responses,
-};
-use crate::workspace::Workspace;
+use crate::prelude::*;
 
 /// A server with a self-signed certificate for `localhost` that returns one response to everything. Returns its address and
 /// the certificate as PEM.

@@ -1,6 +1,6 @@
 //! Wrong command lines: one document or text, exit code 2, and no word of the line repeated.
 
-use crate::support::{CARD, KEY, Run, has, message, payments};
+use crate::prelude::*;
 
 /// A line, and what its message has. The messages themselves are in docs/error-messages.md.
 const LINES: &[(&str, &[&str])] = &[

@@ -1,8 +1,6 @@
 //! `--verbose`: a trace on stderr, and the same stdout.
 
-use crate::support::{
-    CARD_PAYMENT, CREATE, Ended, GET, KEY, Peer, TemporaryFile, Then, payments, payments_at, responses,
-};
+use crate::prelude::*;
 use crate::tls::authority;
 
 /// The lines of a run's trace without durations. Checks the exit code.

@@ -1,19 +1,16 @@
 //! Secrets in what a journal and a billing run store and print: the database while open and afterwards, the owners file, the
 //! results, and every listing of the journal.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
 use std::fs;
 use std::path::PathBuf;
 
 use payments_canary::Canaries;
 use payments_journal::SqliteStore;
-use serde_json::json;
 
 use super::process::files_in;
 use super::{Place, account_payment, assert_clean_places, card_payment};
 use crate::http::Http;
-use crate::support::{Ended, Line, Peer, payments, started};
+use crate::prelude::*;
 
 #[test]
 fn s5_journal_and_billing_run_leak_no_secret() {
@@ -113,7 +110,7 @@ fn places_after_use(canaries: &Canaries) -> Vec<Place> {
     let mut places = vec![("the output", std::mem::take(&mut workspace.output))];
     places.push(("the files while the journal is open", files(&folder)));
     places.push(("the log of the database", std::mem::take(&mut workspace.write_ahead_logs)));
-    payments_fake::block_on(payments_journal::internals::IntentStore::close(&kept_open));
+    block_on(payments_journal::internals::IntentStore::close(&kept_open));
     places.push(("the files once it is closed", files(&folder)));
     assert!(!folder.path().join("journal.db-wal").exists(), "it is still open");
     for (_, content) in &places[1..] {

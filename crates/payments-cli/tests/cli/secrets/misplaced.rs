@@ -1,11 +1,9 @@
 //! Secrets where they do not belong: on the command line, in settings, and in requests.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
 use payments_canary::Canaries;
 
 use super::card_payment;
-use crate::support::{CREATE, GET, TOKEN_PAYMENT, payments};
+use crate::prelude::*;
 
 /// `{}` stands for a secret, and `~` for a space. None of these command lines opens a connection. `--ca-cert` is not included: its path is not
 /// mistaken for a key's, and the error must name a mistyped path.

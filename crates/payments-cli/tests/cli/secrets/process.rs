@@ -1,14 +1,12 @@
 //! What other users of the machine can see of a running command: its arguments, environment and files.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
 use std::path::Path;
 use std::{fs, io};
 
 use payments_canary::Canaries;
 
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{CREATE, Peer, Then, payments};
+use crate::prelude::*;
 
 #[test]
 fn s5_running_command_exposes_no_secret() {

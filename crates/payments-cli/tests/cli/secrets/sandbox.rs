@@ -1,18 +1,15 @@
 //! Secrets in what a sandbox stores, shows and logs of its requests, both killed and ended by a signal.
 
-#![allow(clippy::unwrap_used, reason = "a helper of a test fails the test as the test itself does")]
-
 use std::fmt::Write as _;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
 
 use payments_canary::Canaries;
-use serde_json::Value;
 
 use super::process::files_in;
 use super::{Place, account_payment, assert_clean_places, card_payment};
-use crate::support::{Running, begins, payments, started};
+use crate::prelude::*;
 
 #[test]
 fn s5_sandbox_leaks_no_secret() {
