@@ -154,6 +154,17 @@ mod tests {
         ScriptedTransport::new().respond_json(status, body.to_owned())
     }
 
+    /// The service's own refusal.
+    fn refuse(status: u16) -> ScriptedTransport {
+        answer(status, &format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#))
+    }
+
+    /// A response that cannot be read does not show whether a charge was made.
+    fn encoded(status: u16) -> ScriptedTransport {
+        let response = http::Response::builder().status(status).header("content-encoding", "gzip");
+        ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
+    }
+
     /// What happens after this result, with this much patience.
     fn after(charged: &ChargeResult, patience: Duration) -> Decision {
         let mut throttle = Throttle::new(8, None, patience);
@@ -169,14 +180,9 @@ mod tests {
 
         const PATIENT: Duration = Duration::from_mins(5);
 
-        let refuse =
-            |status| answer(status, &format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#));
         let fail = |error| ScriptedTransport::new().fail(error);
-        // A response that cannot be read does not show whether a charge was made.
-        let encoded = |status: u16| {
-            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
-            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
-        };
+        let unreached = TransportError::not_processed;
+        let lost = || TransportError::unknown(Closed);
         for (transport, patience, row, reason, problem) in [
             (answer(200, PAID), PATIENT, Count, None, None),
             (refuse(400), PATIENT, Count, None, None),
@@ -187,36 +193,12 @@ mod tests {
             (refuse(429), PATIENT, Count, None, Some("HTTP 429")),
             (refuse(429), Duration::ZERO, Count, Some("throttled"), Some("HTTP 429")),
             (encoded(429), Duration::ZERO, Count, Some("throttled"), Some("HTTP 429")),
-            (fail(TransportError::unknown(Closed)), PATIENT, Count, None, Some("closed")),
-            (fail(TransportError::not_processed(Connect)), PATIENT, TryAgain, None, Some("connect")),
-            (
-                fail(TransportError::not_processed(Connect)),
-                Duration::ZERO,
-                TryAgain,
-                Some("outage"),
-                Some("connect"),
-            ),
-            (
-                fail(TransportError::not_processed(Connect).permanent()),
-                PATIENT,
-                TryAgain,
-                Some("outage"),
-                Some("connect"),
-            ),
-            (
-                fail(TransportError::not_processed(Configuration)),
-                PATIENT,
-                TryAgain,
-                Some("outage"),
-                Some("configuration"),
-            ),
-            (
-                fail(TransportError::unknown(Closed).permanent()),
-                PATIENT,
-                Count,
-                Some("outage"),
-                Some("closed"),
-            ),
+            (fail(lost()), PATIENT, Count, None, Some("closed")),
+            (fail(lost().permanent()), PATIENT, Count, Some("outage"), Some("closed")),
+            (fail(unreached(Connect)), PATIENT, TryAgain, None, Some("connect")),
+            (fail(unreached(Connect)), Duration::ZERO, TryAgain, Some("outage"), Some("connect")),
+            (fail(unreached(Connect).permanent()), PATIENT, TryAgain, Some("outage"), Some("connect")),
+            (fail(unreached(Configuration)), PATIENT, TryAgain, Some("outage"), Some("configuration")),
         ] {
             let decision = after(&charge_over(transport).await, patience);
             let seen = (decision.row, decision.stop.as_ref().map(Stop::reason), decision.problem);
@@ -261,22 +243,14 @@ mod tests {
     async fn a_stop_keeps_the_outcome_and_who_refused() {
         use Outcome::{Rejected, Unknown};
 
-        let refused = |status| {
-            let body = format!(r#"{{"status":"failed","status_code":{status},"msg":"no"}}"#);
-            ScriptedTransport::new().respond_json(status, body)
-        };
-        let encoded = |status: u16| {
-            let response = http::Response::builder().status(status).header("content-encoding", "gzip");
-            ScriptedTransport::new().respond(response.body("xyz".into()).expect("a response"))
-        };
-        let foreign = ScriptedTransport::new().respond_json(403, "<html>blocked</html>".to_owned());
+        let foreign = answer(403, "<html>blocked</html>");
         for (transport, outcome, kind) in [
-            (refused(401), Rejected, None),
+            (refuse(401), Rejected, None),
             (encoded(401), Unknown, None),
-            (refused(403), Rejected, Some(ErrorKind::Refused)),
+            (refuse(403), Rejected, Some(ErrorKind::Refused)),
             (encoded(403), Unknown, Some(ErrorKind::Unclear)),
             (foreign, Unknown, Some(ErrorKind::RefusedByIntermediary)),
-            (refused(429), Rejected, None),
+            (refuse(429), Rejected, None),
             (encoded(429), Unknown, None),
         ] {
             let seen = match after(&charge_over(transport).await, Duration::ZERO).stop {

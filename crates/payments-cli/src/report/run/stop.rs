@@ -193,12 +193,23 @@ mod tests {
     use crate::report::run::Summary;
     use crate::style::Style;
 
-    const SAFE: &str = "UNFINISHED, it is safe to run the same command again (exit code 3)";
-    const FIX: &str = "UNFINISHED, fix the cause, then run the same command again (exit code 3)";
-    const LOOK: &str =
-        "UNFINISHED, find out why rows were rejected, then run the same command again (exit code 3)";
-    const WAIT: &str = "UNFINISHED, wait, then run the same command again with a lower --rate (exit code 3)";
-    const REFUSED: &str = "STOPPED, the API key was refused (exit code 6)";
+    /// The first line of the text, and when to do what the last line says.
+    type Said = (&'static str, &'static str);
+
+    const SAFE: Said = ("UNFINISHED, it is safe to run the same command again (exit code 3)", "");
+    const FIX: Said = (
+        "UNFINISHED, fix the cause, then run the same command again (exit code 3)",
+        "once the cause is fixed, ",
+    );
+    const LOOK: Said = (
+        "UNFINISHED, find out why rows were rejected, then run the same command again (exit code 3)",
+        "once you know why rows were rejected, ",
+    );
+    const WAIT: Said = (
+        "UNFINISHED, wait, then run the same command again with a lower --rate (exit code 3)",
+        "later, and with a lower --rate, ",
+    );
+    const REFUSED: Said = ("STOPPED, the API key was refused (exit code 6)", "once the cause is fixed, ");
     const RUN: &str = "run the same command again to send the rows that are not processed or not started";
 
     #[test]
@@ -210,83 +221,54 @@ mod tests {
         };
         let given_up = |stop| (stop, Some("SIGINT"));
         let stopped = |stop| (stop, None);
+        let unauthorized = |outcome| stopped(Stop::Unauthorized(outcome));
+        let forbidden = |outcome, kind| stopped(Stop::Forbidden(outcome, kind));
         let (foreign, own) = (ErrorKind::RefusedByIntermediary, ErrorKind::Refused);
-        let (fixed, known, later) = (
-            "once the cause is fixed, ",
-            "once you know why rows were rejected, ",
-            "later, and with a lower --rate, ",
-        );
+        let same_payment = Stop::NotSent { kind: "same_payment", why: text() };
         let rejected_only: &[&str] = &["resolve", "payments check", UNCLEAR];
         let unknown_only: &[&str] = &["rejected", "retry", "reopen"];
         let unclear_is_not_foreign: &[&str] = &["rejected", "retry", "reopen", "something between"];
-        for ((stop, given_up), headline, when, parts, wrong) in [
+        let reopen = "reopen the rejected rows";
+        let resolve = "resolve the unknown rows";
+        let retry = "`payments journal retry --status 403";
+        let acted = "before or after the service acted";
+        let look = "look for the payment";
+        let abandoned = "why; then abandoned at SIGINT";
+        for ((stop, given_up), (headline, when), parts, wrong) in [
+            (stopped(Stop::Interrupted("SIGINT")), SAFE, &["those in flight have ended"][..], &[][..]),
+            (given_up(Stop::Interrupted("SIGINT")), SAFE, &["may have been processed"], &[]),
+            (given_up(Stop::Outage(text())), SAFE, &[abandoned], &[]),
+            (given_up(Stop::Unreachable(text())), FIX, &[abandoned], &[]),
+            (unauthorized(Outcome::Rejected), REFUSED, &["HTTP 401", reopen], rejected_only),
             (
-                stopped(Stop::Interrupted("SIGINT")),
-                SAFE,
-                "",
-                &["those in flight have ended"] as &[_],
-                &[] as &[_],
-            ),
-            (given_up(Stop::Interrupted("SIGINT")), SAFE, "", &["may have been processed"], &[]),
-            (given_up(Stop::Outage(text())), SAFE, "", &["why; then abandoned at SIGINT"], &[]),
-            (given_up(Stop::Unreachable(text())), FIX, fixed, &["why; then abandoned at SIGINT"], &[]),
-            (
-                stopped(Stop::Unauthorized(Outcome::Rejected)),
+                unauthorized(Outcome::Unknown),
                 REFUSED,
-                fixed,
-                &["HTTP 401", "reopen the rejected rows"],
-                rejected_only,
-            ),
-            (
-                stopped(Stop::Unauthorized(Outcome::Unknown)),
-                REFUSED,
-                fixed,
-                &["HTTP 401", UNCLEAR, "resolve the unknown rows"],
+                &["HTTP 401", UNCLEAR, resolve],
                 unclear_is_not_foreign,
             ),
-            (
-                stopped(Stop::Forbidden(Outcome::Rejected, own)),
-                FIX,
-                fixed,
-                &["HTTP 403", "`payments journal retry --status 403"],
-                rejected_only,
-            ),
-            (
-                stopped(Stop::Forbidden(Outcome::Unknown, own)),
-                FIX,
-                fixed,
-                &["HTTP 403", UNCLEAR, "look for the payment"],
-                unclear_is_not_foreign,
-            ),
-            (
-                stopped(Stop::Forbidden(Outcome::Unknown, foreign)),
-                FIX,
-                fixed,
-                &["before or after the service acted", "`payments check`", "look for the payment"],
-                unknown_only,
-            ),
-            (stopped(Stop::Blocked(404)), FIX, fixed, &["HTTP 404", "moved money", "reopen"], &["resolve"]),
-            (stopped(Stop::TooManyRejected(7)), LOOK, known, &["more than 7 rows"], &[]),
-            (stopped(Stop::Outage(text())), SAFE, "", &["does not respond as it should: why"], &[]),
-            (stopped(Stop::Unreachable(text())), FIX, fixed, &["waiting does not help: why"], &[]),
+            (forbidden(Outcome::Rejected, own), FIX, &["HTTP 403", retry], rejected_only),
+            (forbidden(Outcome::Unknown, own), FIX, &["HTTP 403", UNCLEAR, look], unclear_is_not_foreign),
+            (forbidden(Outcome::Unknown, foreign), FIX, &[acted, "`payments check`", look], unknown_only),
+            (stopped(Stop::Blocked(404)), FIX, &["HTTP 404", "moved money", "reopen"], &["resolve"]),
+            (stopped(Stop::TooManyRejected(7)), LOOK, &["more than 7 rows"], &[]),
+            (stopped(Stop::Outage(text())), SAFE, &["does not respond as it should: why"], &[]),
+            (stopped(Stop::Unreachable(text())), FIX, &["waiting does not help: why"], &[]),
             (
                 stopped(throttled(Outcome::Rejected)),
                 WAIT,
-                later,
-                &["HTTP 429", "a pause of 600 s", "the 1.5 s left", "reopen the rejected rows"],
+                &["HTTP 429", "a pause of 600 s", "the 1.5 s left", reopen],
                 rejected_only,
             ),
             (
                 stopped(throttled(Outcome::Unknown)),
                 WAIT,
-                later,
-                &["HTTP 429", UNCLEAR, "resolve the unknown rows"],
+                &["HTTP 429", UNCLEAR, resolve],
                 unclear_is_not_foreign,
             ),
-            (stopped(Stop::Journal(text())), FIX, fixed, &["do not pay it another way"], &[]),
-            (stopped(Stop::Results(text())), FIX, fixed, &["cannot be written: why"], &[]),
-            (stopped(Stop::NotSent { kind: "same_payment", why: text() }), FIX, fixed, &["why"], &[]),
-            (stopped(Stop::Internal), SAFE, "", &["`payments journal list --unresolved`"], &[]),
+            (stopped(Stop::Journal(text())), FIX, &["do not pay it another way"], &[]),
+            (stopped(Stop::Results(text())), FIX, &["cannot be written: why"], &[]),
+            (stopped(same_payment), FIX, &["why"], &[]),
+            (stopped(Stop::Internal), SAFE, &["`payments journal list --unresolved`"], &[]),
         ] {
             let mut summary = Summary { stop: Some(stop), given_up, ..Summary::default() };
             let message = summary.stop_message().expect("it has stopped");
