@@ -202,24 +202,10 @@ mod tests {
 
     use super::*;
 
-    struct Payment;
-
-    impl Call for Payment {
-        type Error = Error;
-
-        const PURPOSE: Purpose = Purpose::MoveMoney;
-
-        fn http_request(&self, _endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
-            unreachable!("it is never sent")
-        }
-
-        async fn send(&self, _client: &Client) -> Result<Processed, Error> {
-            unreachable!("it is never sent")
-        }
+    /// A payment that is never sent. Whoever asks it anything meets a bug, except that it may have no facts.
+    struct Buggy {
+        has_facts: bool,
     }
-
-    /// A payment with bugs.
-    struct Buggy;
 
     impl Call for Buggy {
         type Error = Error;
@@ -227,7 +213,8 @@ mod tests {
         const PURPOSE: Purpose = Purpose::MoveMoney;
 
         fn facts(&self) -> Option<Facts<'_>> {
-            unreachable!("a bug")
+            assert!(!self.has_facts, "a bug");
+            None
         }
 
         fn http_request(&self, _endpoint: &Endpoint) -> Result<Request<Bytes>, Error> {
@@ -238,6 +225,8 @@ mod tests {
             unreachable!("a bug")
         }
     }
+
+    const BUGGY: Buggy = Buggy { has_facts: true };
 
     impl journaled::Charge for Buggy {
         fn request(&self) -> payments_journal::IntentRequest {
@@ -263,17 +252,9 @@ mod tests {
         let path = |name: &str| folder.path().join(name).to_str().expect("text").to_owned();
         std::fs::write(path("key"), "sk_canary").expect("it is writable");
         let given = |more: &[&str]| -> (ClientOptions, IntentOptions) {
-            let line = [
-                "payments",
-                "token-transaction",
-                "create",
-                "--file",
-                "-",
-                "--base-url",
-                "http://127.0.0.1:1",
-            ];
-            let line = line.map(str::to_owned).into_iter().chain(["--api-key-file".to_owned(), path("key")]);
-            let line = line.chain(more.iter().map(|&it| it.to_owned()));
+            let key_file = ["--api-key-file".to_owned(), path("key")];
+            let line = "payments token-transaction create --file - --base-url http://127.0.0.1:1".split(' ');
+            let line = line.chain(more.iter().copied()).map(str::to_owned).chain(key_file);
             let Arguments { global, command } = Arguments::try_parse_from(line).expect("a good line");
             match command {
                 Command::TokenTransaction(TokenTransactionCommand::Create(Payment { intent, .. })) => {
@@ -285,7 +266,7 @@ mod tests {
         let output = &Output::choose(None, PrintedCommands::default());
         // In the call itself, and in the report of an unknown outcome.
         let (options, _) = given(&[]);
-        assert_eq!(run(options, output, || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(run(options, output, || Ok(BUGGY)), ExitCode::Unknown);
         // Before anything was sent.
         let (options, _) = given(&[]);
         assert_eq!(run::<Buggy>(options, output, || unreachable!("a bug")), ExitCode::NotProcessed);
@@ -293,7 +274,7 @@ mod tests {
         let journal = path("journal.db");
         let line = ["--journal", &journal, "--key", "invoice-17"];
         let (options, intent) = given(&line);
-        assert_eq!(journaled::run(options, output, &intent, || Ok(Buggy)), ExitCode::Unknown);
+        assert_eq!(journaled::run(options, output, &intent, || Ok(BUGGY)), ExitCode::Unknown);
         let (options, intent) = given(&line);
         let ended = journaled::run::<Buggy>(options, output, &intent, || unreachable!("a bug"));
         assert_eq!(ended, ExitCode::NotProcessed);
@@ -306,7 +287,7 @@ mod tests {
         let (key, commands) = (IntentKey::new("invoice-17").expect("a key"), PrintedCommands::default());
         for key in [None, Some(&key)] {
             for failure in [
-                after_sending(&Payment, key, SIGNAL, &commands),
+                after_sending(&Buggy { has_facts: false }, key, SIGNAL, &commands),
                 maybe_sent(Abandoned::Panic, None, key, &commands),
             ] {
                 let (_, headline) = advice::headline(&failure);

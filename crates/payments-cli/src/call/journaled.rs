@@ -321,53 +321,72 @@ pub(crate) mod tests {
         earlier: Change,
         fails: Arc<AtomicBool>,
         is_failing: bool,
+        response: (u16, &'static str),
     }
 
     impl Transport for EarlierIsPaid {
         async fn send(&self, _: TransportRequest) -> Result<TransportResponse, TransportError> {
             self.store.apply(self.earlier.clone()).await.unwrap();
             self.fails.store(self.is_failing, Ordering::Relaxed);
-            let body = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_2"}}"#;
-            Ok(TransportResponse::new(http::Response::new(body.into())))
+            let (status, body) = self.response;
+            let response = http::Response::builder().status(status).body(body.into());
+            Ok(TransportResponse::new(response.unwrap()))
         }
+    }
+
+    pub(crate) fn payment(cents: i64) -> TokenTransaction {
+        let payment = TokenTransaction::builder("tok_1", Amount::from_cents(cents), ConvenienceFee::Inactive);
+        payment.build().unwrap()
+    }
+
+    /// A key, and a client whose next call gets this response. Before it, [`EarlierIsPaid`].
+    pub(crate) async fn overtaken(
+        response: (u16, &'static str),
+        is_failing: bool,
+    ) -> (IntentKey, JournaledClient) {
+        let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
+        let dead = store.another_owner();
+        let attempt = NewAttempt {
+            begin: Begin::First,
+            service: FakeGateway::BASE_URL.to_owned(),
+            request: (&payment(100)).into(),
+            attempt_id: AttemptId::new(),
+            owner: dead.owner().clone(),
+        };
+        let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
+        let paid = Ending::Processed(TransactionId::new("txn_1").unwrap());
+        let earlier = Change::end_of(begun.written().unwrap(), paid, SystemTime::now());
+        drop(dead);
+        let fails = Arc::new(AtomicBool::new(false));
+        let transport = EarlierIsPaid {
+            store: store.another_owner(),
+            earlier,
+            fails: fails.clone(),
+            is_failing,
+            response,
+        };
+        let failing = HookedStore::changing(move |_| {
+            let fails = fails.swap(false, Ordering::Relaxed);
+            if fails { Err(StoreError::unavailable("the disk is full")) } else { Ok(()) }
+        });
+        let journal = Journal::open(HookedStore { store, ..failing }).await.unwrap();
+        let unknown = journal.find(&key).await.unwrap().unwrap();
+        journal.resolve(&unknown, Resolution::not_processed("ada").note("none")).await.unwrap();
+        let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
+        (key, JournaledClient::new(client, journal))
     }
 
     #[tokio::test]
     async fn second_charge_is_reported_also_if_the_outcome_is_recorded_late() {
+        let paid = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_2"}}"#;
         for is_failing in [false, true] {
-            let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
-            let payment =
-                TokenTransaction::builder("tok_1", Amount::from_cents(100), ConvenienceFee::Inactive);
-            let payment = payment.build().unwrap();
-            let dead = store.another_owner();
-            let attempt = NewAttempt {
-                begin: Begin::First,
-                service: FakeGateway::BASE_URL.to_owned(),
-                request: (&payment).into(),
-                attempt_id: AttemptId::new(),
-                owner: dead.owner().clone(),
-            };
-            let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
-            let paid = Ending::Processed(TransactionId::new("txn_1").unwrap());
-            let earlier = Change::end_of(begun.written().unwrap(), paid, SystemTime::now());
-            drop(dead);
-            let fails = Arc::new(AtomicBool::new(false));
-            let transport =
-                EarlierIsPaid { store: store.another_owner(), earlier, fails: fails.clone(), is_failing };
-            let failing = HookedStore::changing(move |_| {
-                let fails = fails.swap(false, Ordering::Relaxed);
-                if fails { Err(StoreError::unavailable("the disk is full")) } else { Ok(()) }
-            });
-            let journal = Journal::open(HookedStore { store, ..failing }).await.unwrap();
-            let unknown = journal.find(&key).await.unwrap().unwrap();
-            journal.resolve(&unknown, Resolution::not_processed("ada").note("none")).await.unwrap();
-            let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
-            let client = JournaledClient::new(client, journal.clone());
+            let (key, client) = overtaken((200, paid), is_failing).await;
             let attempt = Attempt { client: &client, key: &key, is_after_rejection: false };
+            let payment = payment(100);
             let ended = attempt
                 .send(&payment, |success| Processed::moved(success, success.data(), &success.transaction_id));
             let mut interrupt = Interrupt::install().unwrap();
-            let ended = recorded(ended.await, &journal, &key, &mut interrupt).await.unwrap();
+            let ended = recorded(ended.await, client.journal(), &key, &mut interrupt).await.unwrap();
             let note = ended.note.clone().unwrap();
             assert_eq!((note.second_charge.is_some(), note.not_recorded), (true, None), "{is_failing}");
             assert_eq!(Report::Processed(ended).exit_code(), ExitCode::SecondCharge);

@@ -117,59 +117,16 @@ fn without_response(error: &Error) -> Failure {
 
 #[cfg(test)]
 mod tests {
-    use payments_core::{Client, Transport, TransportError, TransportRequest, TransportResponse};
-    use payments_fake::FakeGateway;
-    use payments_hyper::TokioTimer;
-    use payments_journal::internals::{Begin, Change, Ending, IntentStore as _, NewAttempt};
-    use payments_journal::{AttemptId, IntentKey, Journal, JournaledClient, MemoryStore, Resolution};
-    use payments_model::{Amount, ConvenienceFee, TokenTransaction, TransactionId};
-
     use super::*;
+    use crate::call::journaled::tests::{overtaken, payment};
     use crate::report::advice::headline;
-
-    /// Declines, after an earlier attempt has turned out to be paid.
-    struct Overtaken {
-        store: MemoryStore,
-        earlier: Change,
-    }
-
-    impl Transport for Overtaken {
-        async fn send(&self, _request: TransportRequest) -> Result<TransportResponse, TransportError> {
-            self.store.apply(self.earlier.clone()).await.expect("it is writable");
-            let body = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
-            Ok(TransportResponse::new(http::Response::new(body.into())))
-        }
-    }
 
     #[tokio::test]
     async fn call_that_was_sent_does_not_say_that_nothing_was_sent_d48() {
-        let (store, key) = (MemoryStore::new(), IntentKey::new("invoice-17").unwrap());
-        let payment = |cents| {
-            TokenTransaction::builder("tok_1", Amount::from_cents(cents), ConvenienceFee::Inactive)
-                .build()
-                .unwrap()
-        };
-        let dead = store.another_owner();
-        let attempt = NewAttempt {
-            begin: Begin::First,
-            service: FakeGateway::BASE_URL.to_owned(),
-            request: (&payment(100)).into(),
-            attempt_id: AttemptId::new(),
-            owner: dead.owner().clone(),
-        };
-        let begun = dead.apply(Change::begin(key.clone(), attempt, SystemTime::now())).await.unwrap();
-        let ending = Ending::Processed(TransactionId::new("txn_1").unwrap());
-        let earlier = Change::end_of(begun.written().unwrap(), ending, SystemTime::now());
-        drop(dead);
-        let transport = Overtaken { store: store.another_owner(), earlier };
-        let journal = Journal::open(store).await.unwrap();
-        let unknown = journal.find(&key).await.unwrap().unwrap();
-        journal.resolve(&unknown, Resolution::not_processed("ada").note("not found")).await.unwrap();
-        let client = Client::builder(FakeGateway::new().endpoint(), transport, TokioTimer::new()).build();
-        let client = JournaledClient::new(client, journal);
-        let pay = async || client.after_rejection(&key).process_token(&payment(200)).await.unwrap_err();
+        let declined = r#"{"status":"failed","status_code":400,"msg":"no"}"#;
+        let (key, client) = overtaken((200, declined), false).await;
         for now in ["this call moved no money", "nothing was sent now"] {
-            let error = pay().await;
+            let error = client.after_rejection(&key).process_token(&payment(200)).await.unwrap_err();
             let failure = Failure {
                 situation: Situation::of(&error),
                 note: Some(Box::new(note(&error))),
