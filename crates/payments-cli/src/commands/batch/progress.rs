@@ -122,6 +122,10 @@ mod tests {
 
     use super::*;
 
+    fn busy(quiet_since: Instant) -> WaitState {
+        WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since }
+    }
+
     #[test]
     fn message_has_counts_rate_and_time_left() {
         let mut tallies = Tallies::default();
@@ -132,17 +136,10 @@ mod tests {
         (0..20).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
         tallies.unknown.add(Amount::from_cents(1));
         let now = begun + Duration::from_secs(3);
-        let busy = WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since: now };
-        assert_eq!(
-            progress.message(&tallies, now, busy),
-            "30 processed, 0 rejected, 1 unknown, 7.0/s, 10s left"
-        );
-        let second = begun + Duration::from_secs(1);
-        let paused = progress.message(
-            &tallies,
-            second,
-            WaitState { paused_until: Some(now), last_problem: "connect", ..busy },
-        );
+        let message = progress.message(&tallies, now, busy(now));
+        assert_eq!(message, "30 processed, 0 rejected, 1 unknown, 7.0/s, 10s left");
+        let paused = WaitState { paused_until: Some(now), last_problem: "connect", ..busy(now) };
+        let paused = progress.message(&tallies, begun + Duration::from_secs(1), paused);
         assert_eq!(paused, "30 processed, 0 rejected, 1 unknown, 21/s, 4s left, pausing for 3 s (connect)");
     }
 
@@ -164,8 +161,7 @@ mod tests {
             let progress = Progress::on(true, |_| {}, &tallies, begun);
             (0..ended).for_each(|_| tallies.processed.add(Amount::from_cents(1)));
             let now = begun + Duration::from_millis(millis);
-            let busy = WaitState { paused_until: None, last_problem: "", in_flight: 8, quiet_since: now };
-            let message = progress.message(&tallies, now, busy);
+            let message = progress.message(&tallies, now, busy(now));
             assert_eq!(message, format!("{ended} processed, 0 rejected, 0 unknown, {expected}"));
         }
     }
@@ -173,13 +169,11 @@ mod tests {
     #[test]
     fn long_wait_for_the_journal_is_shown() {
         let now = Instant::now();
-        let quiet = WaitState { paused_until: None, last_problem: "", in_flight: 2, quiet_since: now };
+        let quiet = WaitState { in_flight: 2, ..busy(now) };
         assert_eq!(quiet.message(now + QUIET / 2), "");
         let later = now + Duration::from_secs(7);
-        assert_eq!(
-            quiet.message(later),
-            ", 2 in flight have been waiting for the journal or the service for 7 s"
-        );
+        let waiting = ", 2 in flight have been waiting for the journal or the service for 7 s";
+        assert_eq!(quiet.message(later), waiting);
         assert_eq!(WaitState { in_flight: 0, ..quiet }.message(later), "");
         let until = Some(later + Duration::from_millis(500));
         let paused = WaitState { paused_until: until, last_problem: "HTTP 429", ..quiet };

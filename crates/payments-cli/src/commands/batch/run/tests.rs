@@ -44,13 +44,11 @@ const TOKENS: OperationName = OperationName::TokenTransaction;
 struct TestTransport {
     transport: FakeTransport,
     /// How long a request takes, by its number from 1; `None` never ends.
-    delay: Delay,
+    delay: Box<dyn Fn(u32) -> Option<Duration> + Send + Sync>,
     is_down: Box<dyn Fn(Instant) -> bool + Send + Sync>,
     sent: AtomicU32,
     failures: Arc<AtomicU32>,
 }
-
-type Delay = fn(u32) -> Option<Duration>;
 
 impl Transport for TestTransport {
     async fn send(&self, request: TransportRequest) -> Result<TransportResponse, TransportError> {
@@ -67,6 +65,21 @@ impl Transport for TestTransport {
     }
 }
 
+fn key(text: impl Into<String>) -> IntentKey {
+    IntentKey::new(text.into()).unwrap()
+}
+
+/// A payment of 1.00. An empty reference is none.
+fn payment(token: &str, reference: &str) -> TokenTransaction {
+    let payment = TokenTransaction::builder(token, Amount::from_cents(1_00), ConvenienceFee::Inactive);
+    let payment = if reference.is_empty() { payment } else { payment.reference_no(reference) };
+    payment.build().unwrap()
+}
+
+fn unseen_progress() -> Progress {
+    Progress::on(true, |_| {}, &Tallies::default(), Instant::now())
+}
+
 struct TestRun {
     gateway: FakeGateway,
     failures: Arc<AtomicU32>,
@@ -79,7 +92,7 @@ impl TestRun {
     }
 
     async fn delayed(
-        delay: Delay,
+        delay: impl Fn(u32) -> Option<Duration> + Send + Sync + 'static,
         is_down: impl Fn(Instant) -> bool + Send + Sync + 'static,
         store: impl IntentStore,
     ) -> Self {
@@ -87,18 +100,29 @@ impl TestRun {
         let failures = Arc::new(AtomicU32::new(0));
         let transport = TestTransport {
             transport: gateway.transport(),
-            delay,
+            delay: Box::new(delay),
             is_down: Box::new(is_down),
             sent: AtomicU32::new(0),
             failures: failures.clone(),
         };
         let client = Client::builder(gateway.endpoint(), transport, TokioTimer::new()).build();
-        let journal = Journal::open(store).await.expect("it opens");
+        let journal = Journal::open(store).await.unwrap();
         Self { gateway, failures, client: JournaledClient::new(client, journal) }
     }
 
     async fn reliable() -> Self {
         Self::new(|_| false, MemoryStore::new()).await
+    }
+
+    /// Every request takes a second.
+    async fn slow(store: impl IntentStore) -> Self {
+        Self::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await
+    }
+
+    /// Another client with the same journal.
+    fn client_over(&self, transport: impl Transport) -> JournaledClient {
+        let client = Client::builder(self.gateway.endpoint(), transport, TokioTimer::new()).build();
+        JournaledClient::new(client, self.client.journal().clone())
     }
 
     fn run(&self, rows: u64) -> Run<'static> {
@@ -108,12 +132,10 @@ impl TestRun {
     fn run_of(&self, token: &str, rows: u64) -> Run<'static> {
         let mut all = Vec::new();
         let mut tallies = Tallies::default();
-        let amount = Amount::from_cents(1_00);
         for line in 2..rows + 2 {
-            tallies.total.add(amount);
-            let payment = TokenTransaction::builder(token, amount, ConvenienceFee::Inactive);
-            let key = IntentKey::new(format!("k{line}")).expect("a key");
-            let payment = payment.reference_no(key.to_string()).build().expect("a payment");
+            tallies.total.add(Amount::from_cents(1_00));
+            let key = key(format!("k{line}"));
+            let payment = payment(token, key.as_str());
             all.push(BillingRow { number: line - 1, line, key, payment });
         }
         Run::new(
@@ -121,7 +143,7 @@ impl TestRun {
             all.into_iter(),
             Throttle::new(8, None, Duration::from_mins(5)),
             Counting::new(Summary { tallies, ..Summary::default() }, None, None),
-            Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
+            unseen_progress(),
         )
     }
 
@@ -131,9 +153,7 @@ impl TestRun {
         let path = folder.path().join("rows.csv");
         std::fs::write(&path, format!("Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n{rows}"))
             .unwrap();
-        let place = PlaceOptions { journal: Some(folder.path().join("billing.db").into()), witness: None };
-        let place = JournalPlace::require(&place, Purpose::MoveMoney).unwrap();
-        let file = BillingFile::read(&path, Vec::new(), &place).unwrap();
+        let file = BillingFile::read(&path, Vec::new(), &journal_beside(&path)).unwrap();
         let (api_keys, commands) = (KnownKeys::default(), PrintedCommands::default());
         let service = self.gateway.endpoint().service().to_owned();
         let rules = Rules { api_keys, ids_are_not_cards: false, service, commands };
@@ -141,26 +161,21 @@ impl TestRun {
         (file, inspected)
     }
 
-    /// Keeps the payment with this key in flight elsewhere for this time.
-    async fn hold(&self, key: &str, delay: Delay) -> JoinHandle<ChargeResult> {
-        let slow = TestTransport {
+    /// Keeps the payment with this key in flight elsewhere for so many seconds.
+    async fn hold(&self, text: &str, seconds: u64) -> JoinHandle<ChargeResult> {
+        let client = self.client_over(TestTransport {
             transport: self.gateway.transport(),
-            delay,
+            delay: Box::new(move |_| Some(Duration::from_secs(seconds))),
             is_down: Box::new(|_| false),
             sent: AtomicU32::new(0),
             failures: Arc::default(),
-        };
-        let client = Client::builder(self.gateway.endpoint(), slow, TokioTimer::new()).build();
-        let client = JournaledClient::new(client, self.client.journal().clone());
-        let payment =
-            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-        let payment = payment.reference_no(key).build().expect("a payment");
-        let key = IntentKey::new(key).expect("a key");
+        });
+        let (payment, key) = (payment("tok_approved", text), key(text));
         let held = tokio::spawn({
             let key = key.clone();
             async move { client.process_token(&key, &payment).await }
         });
-        while self.client.journal().find(&key).await.expect("it can be read").is_none() {
+        while self.client.journal().find(&key).await.unwrap().is_none() {
             tokio::task::yield_now().await;
         }
         held
@@ -169,8 +184,8 @@ impl TestRun {
     /// What others charge after now, beside a file with these keys.
     fn newcomers<const N: usize>(&self, keys: [&str; N], charges: EarlierCharges) -> Newcomers {
         let mut hashes = Hashes::default();
-        for key in keys {
-            hashes.add(&IntentKey::new(key).unwrap());
+        for text in keys {
+            hashes.add(&key(text));
         }
         let journal = self.client.journal().clone();
         let pages = RecentPages::of(journal.pages(StateName::ALL));
@@ -194,10 +209,23 @@ impl TestRun {
     }
 }
 
+fn journal_beside(file: &Path) -> JournalPlace {
+    let place = PlaceOptions { journal: Some(file.with_extension("db").into()), witness: None };
+    JournalPlace::require(&place, Purpose::MoveMoney).unwrap()
+}
+
 impl Run<'_> {
     fn throttled(self, most_in_flight: usize, patience: Duration) -> Self {
         Self { throttle: Throttle::new(most_in_flight, None, patience), ..self }
     }
+
+    fn one_by_one(self) -> Self {
+        self.throttled(1, Duration::from_mins(5))
+    }
+}
+
+fn document(summary: Summary) -> serde_json::Value {
+    serde_json::to_value(Report::Batch(Box::new(summary))).unwrap()
 }
 
 /// The charges in flight when an outage starts, and one after each pause in five minutes.
@@ -205,6 +233,17 @@ const FEW: u64 = 8 + 18;
 
 async fn never() -> &'static str {
     pending().await
+}
+
+/// A signal after each of these times from now, in milliseconds.
+fn signals_after(times: &'static [u64]) -> impl AsyncFnMut() -> &'static str {
+    let (begun, mut signalled) = (Instant::now(), 0);
+    async move || {
+        let Some(time) = times.get(signalled) else { return never().await };
+        sleep_until(begun + Duration::from_millis(*time)).await;
+        signalled += 1;
+        "SIGINT"
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,12 +276,12 @@ async fn outage_longer_than_patience_ends_the_run_unfinished() {
 /// Another run, of the same file as a spreadsheet has saved it, began after this one had checked its rows.
 #[tokio::test(start_paused = true)]
 async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent() {
-    let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
+    let setup = TestRun::slow(MemoryStore::new()).await;
     let newcomers = setup.newcomers(["k2", "k3", "k4", "k5", "k6"], setup.no_charges());
-    let run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
+    let run = setup.run(5).one_by_one().compared_with(newcomers);
     let other = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        setup.hold("K4", |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+        setup.hold("K4", 0).await.await.unwrap().unwrap();
     };
     let (summary, ()) = tokio::join!(run.complete(never), other);
     let message = summary.stop_message().expect("it has stopped");
@@ -255,15 +294,10 @@ async fn payment_that_another_run_made_meanwhile_in_another_spelling_is_not_sent
 /// As before the run: instalments look the same.
 #[tokio::test(start_paused = true)]
 async fn payment_that_another_run_made_meanwhile_under_another_key_is_warned_about() {
-    let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
+    let setup = TestRun::slow(MemoryStore::new()).await;
     let newcomers = setup.newcomers(["k2", "k3", "k4", "k5", "k6"], setup.no_charges());
-    let payment = |line: u64| {
-        TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive)
-            .reference_no(format!("rent {line}"))
-            .build()
-            .unwrap()
-    };
-    let mut run = setup.run(5).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
+    let payment = |line: u64| payment("tok_approved", &format!("rent {line}"));
+    let mut run = setup.run(5).one_by_one().compared_with(newcomers);
     let rows = run.queue.rows.map(move |row| BillingRow { payment: payment(row.line), ..row });
     run.queue = RowQueue::new(Box::new(rows));
     let (shown, lines) = mpsc::channel();
@@ -275,8 +309,8 @@ async fn payment_that_another_run_made_meanwhile_under_another_key_is_warned_abo
     run.progress = Progress::on(true, screen, &Tallies::default(), Instant::now());
     let other = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let client = JournaledClient::new(setup.gateway.client(), setup.client.journal().clone());
-        client.process_token(&IntentKey::new("other").unwrap(), &payment(4)).await.unwrap();
+        let client = setup.client_over(setup.gateway.transport());
+        client.process_token(&key("other"), &payment(4)).await.unwrap();
     };
     let (summary, ()) = tokio::join!(run.complete(never), other);
     assert_eq!((ExitCode::of_run(&summary), summary.tallies.processed.count), (ExitCode::Processed, 5));
@@ -307,10 +341,10 @@ async fn row_that_becomes_visible_late_is_read() {
         keys
     };
     for key in ["k3", "k4", "k5"] {
-        setup.hold(key, |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+        setup.hold(key, 0).await.await.unwrap().unwrap();
     }
     assert_eq!(read().await, ["k3", "k5"]);
-    setup.hold("k6", |_| Some(Duration::ZERO)).await.await.unwrap().unwrap();
+    setup.hold("k6", 0).await.await.unwrap().unwrap();
     assert_eq!(read().await, ["k6"]);
     is_hidden.store(false, Ordering::Relaxed);
     assert_eq!(read().await, ["k4"]);
@@ -320,22 +354,14 @@ async fn row_that_becomes_visible_late_is_read() {
 /// Of a key that moved no money when the file was checked, as a person or another run sends it again.
 #[tokio::test(start_paused = true)]
 async fn earlier_key_that_is_charged_meanwhile_is_seen() {
+    let unreached = TransportError::not_processed(TransportErrorKind::Connect);
     for (earlier, reference, first) in [
-        (
-            "K4",
-            "k4",
-            ScriptedTransport::new().fail(TransportError::not_processed(TransportErrorKind::Connect)),
-        ),
+        ("K4", "k4", ScriptedTransport::new().fail(unreached)),
         ("r4", "r4", ScriptedTransport::new().respond_json(400, DECLINED)),
     ] {
-        let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, MemoryStore::new()).await;
-        let (journal, endpoint) = (setup.client.journal().clone(), setup.gateway.endpoint());
-        let payment =
-            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-        let (key, payment) =
-            (IntentKey::new(earlier).unwrap(), payment.reference_no(reference).build().unwrap());
-        let scripted = Client::builder(endpoint.clone(), first, TokioTimer::new()).build();
-        JournaledClient::new(scripted, journal.clone()).process_token(&key, &payment).await.unwrap_err();
+        let setup = TestRun::slow(MemoryStore::new()).await;
+        let (key, payment) = (key(earlier), payment("tok_approved", reference));
+        setup.client_over(first).process_token(&key, &payment).await.unwrap_err();
 
         let row = |line: u64| {
             let reference = if line == 4 { reference.to_owned() } else { format!("k{line}") };
@@ -349,12 +375,12 @@ async fn earlier_key_that_is_charged_meanwhile_is_seen() {
             file.to_send(fates, &api_keys),
             Throttle::new(1, None, Duration::from_mins(5)),
             Counting::new(summary, None, None),
-            Progress::on(true, |_| {}, &Tallies::default(), Instant::now()),
+            unseen_progress(),
         );
-        let newcomers = Newcomers::new(journal.clone(), newer.unwrap(), keys, watched);
+        let newcomers = Newcomers::new(setup.client.journal().clone(), newer.unwrap(), keys, watched);
         let other = async {
             tokio::time::sleep(Duration::from_millis(500)).await;
-            let client = JournaledClient::new(setup.gateway.client(), journal.clone());
+            let client = setup.client_over(setup.gateway.transport());
             client.after_rejection(&key).process_token(&payment).await.unwrap();
         };
         let (summary, ()) = tokio::join!(run.compared_with(newcomers).complete(never), other);
@@ -366,29 +392,23 @@ async fn earlier_key_that_is_charged_meanwhile_is_seen() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn run_waits_for_rows_of_other_processes() {
-    let setup = TestRun::reliable().await;
-    let run = setup.run(3);
-    let held = setup.hold("k4", |_| Some(Duration::from_secs(20))).await;
-    let summary = run.complete(never).await;
-    held.await.expect("it ends").expect("it is processed");
-    let Tallies { processed, earlier, in_progress, .. } = summary.tallies;
-    assert_eq!((processed.count, earlier.processed.count, in_progress.count), (2, 1, 0));
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::Processed);
-    setup.assert_charged(3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn run_waits_for_other_processes_at_most_for_patience() {
-    let begun = Instant::now();
-    let setup = TestRun::reliable().await;
-    let run = setup.run(3).throttled(8, Duration::from_secs(7));
-    let held = setup.hold("k4", |_| Some(Duration::from_secs(40))).await;
-    let summary = run.complete(never).await;
-    assert_eq!((summary.tallies.processed.count, summary.tallies.in_progress.count), (2, 1), "{summary:?}");
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
-    assert_eq!(begun.elapsed().as_secs(), 7);
-    held.abort();
+async fn run_waits_for_rows_of_other_processes_at_most_for_patience() {
+    for (held, patience, earlier, in_progress, code) in
+        [(20, 300, 1, 0, ExitCode::Processed), (40, 7, 0, 1, ExitCode::NotProcessed)]
+    {
+        let begun = Instant::now();
+        let setup = TestRun::reliable().await;
+        let run = setup.run(3).throttled(8, Duration::from_secs(patience));
+        let other = setup.hold("k4", held).await;
+        let summary = run.complete(never).await;
+        let tallies = &summary.tallies;
+        let counts = (tallies.processed.count, tallies.earlier.processed.count, tallies.in_progress.count);
+        assert_eq!(counts, (2, earlier, in_progress), "{summary:?}");
+        assert_eq!(ExitCode::of_run(&summary), code);
+        assert!(in_progress == 0 || begun.elapsed().as_secs() == patience, "{:?}", begun.elapsed());
+        setup.assert_charged(2 + earlier);
+        other.abort();
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -413,12 +433,8 @@ async fn run_with_429(headers: [(&str, &str); 2]) -> Summary {
     let script = ScriptedTransport::new()
         .respond(response.body(refused.into()).expect("a response"))
         .respond_json(200, paid);
-    let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
-    let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-    let mut run = setup.run(2);
-    run.client = JournaledClient::new(client, journal);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(1));
-    let summary = run.complete(never).await;
+    let run = Run { client: setup.client_over(script), ..setup.run(2) };
+    let summary = run.throttled(1, Duration::from_mins(1)).complete(never).await;
     assert_eq!((summary.tallies.processed.count, begun.elapsed().as_secs()), (1, 7), "{headers:?}");
     summary
 }
@@ -442,50 +458,47 @@ async fn unknown_429_pauses_as_requested_d10() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn retry_after_of_any_length_ends_the_run_with_its_summary_d54() {
-    for seconds in [i64::MAX as u64, u64::MAX] {
+async fn retry_after_beyond_patience_ends_the_run_with_its_summary_d20_d54() {
+    for (seconds, in_flight, patience, said) in [
+        (2, 1, 5, "a pause of 2 s, and the 1.0 s left of --patience are not enough"),
+        (i64::MAX as u64, 8, 300, "a pause of 9223372036854775807 s, "),
+        (u64::MAX, 8, 300, "a pause of 18446744073709551615 s, "),
+    ] {
         let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-        setup.gateway.arm(busy.retry_after(&seconds.to_string()));
-        let summary = setup.run(50).complete(never).await;
+        setup.gateway.arm(busy.retry_after(&seconds.to_string()).times(1000));
+        let run = setup.run(50).throttled(in_flight, Duration::from_secs(patience));
+        let summary = run.complete(never).await;
         let asked = Duration::from_secs(seconds);
         assert!(matches!(summary.stop, Some(Stop::Throttled { asked: Some(pause), .. }) if pause == asked));
-        assert_eq!((ExitCode::of_run(&summary), summary.tallies.rejected.count), (ExitCode::NotProcessed, 1));
-        assert!(summary.lines(Style::Plain).contains(&format!("a pause of {seconds} s")));
+        assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
+        let text = summary.lines(Style::Plain);
+        assert!(text.contains(&format!("the service asks for {said}")), "{text}");
     }
 }
 
+/// After so many of them the run pauses, and a pause follows each further one.
 #[tokio::test(start_paused = true)]
-async fn stop_names_the_requested_pause_and_what_is_left_of_patience_d20() {
-    let setup = TestRun::reliable().await;
-    let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-    setup.gateway.arm(busy.retry_after("2").times(1000));
-    let summary = setup.run(50).throttled(1, Duration::from_secs(5)).complete(never).await;
-    let text = summary.lines(Style::Plain);
-    let expected = "the service asks for a pause of 2 s, and the 1.0 s left of --patience are not enough";
-    assert!(text.contains(expected), "{text}");
-}
-
-#[tokio::test(start_paused = true)]
-async fn repeated_429_stops_the_run_early() {
-    let setup = TestRun::reliable().await;
-    let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-    setup.gateway.arm(busy.times(1000));
-    let summary = setup.run(200).complete(never).await;
-    assert!(matches!(summary.stop, Some(Stop::Throttled { asked: None, .. })), "{:?}", summary.stop);
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::NotProcessed);
-    assert!(summary.tallies.rejected.count <= FEW, "{:?}", summary.tallies);
-}
-
-#[tokio::test(start_paused = true)]
-async fn repeated_unknown_outcomes_stop_the_run_early() {
-    let setup = TestRun::reliable().await;
-    setup.gateway.arm(Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY).times(1000));
-    let summary = setup.run(200).complete(never).await;
-    assert!(matches!(summary.stop, Some(Stop::Outage(_))), "{:?}", summary.stop);
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
-    assert!(summary.tallies.unknown.count <= FEW, "{:?}", summary.tallies);
-    setup.assert_charged(summary.tallies.unknown.count);
+async fn problem_with_every_charge_stops_the_run_early() {
+    let [refused, lost] = [
+        Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS),
+        Fault::on(TOKENS).after_commit().status(StatusCode::BAD_GATEWAY),
+    ];
+    for (fault, code) in [(refused, ExitCode::NotProcessed), (lost, ExitCode::Unknown)] {
+        let setup = TestRun::reliable().await;
+        setup.gateway.arm(fault.times(1000));
+        let summary = setup.run(200).complete(never).await;
+        assert_eq!(ExitCode::of_run(&summary), code);
+        let stop = summary.stop.as_ref();
+        let is_named = match code {
+            ExitCode::Unknown => matches!(stop, Some(Stop::Outage(_))),
+            _ => matches!(stop, Some(Stop::Throttled { asked: None, .. })),
+        };
+        assert!(is_named, "{stop:?}");
+        let Tallies { rejected, unknown, .. } = summary.tallies;
+        assert!(rejected.count + unknown.count <= FEW, "{:?}", summary.tallies);
+        setup.assert_charged(unknown.count);
+    }
 }
 
 #[tokio::test(start_paused = true)]
@@ -508,7 +521,7 @@ async fn last_row_is_followed_by_no_pause_and_stops_nothing() {
         let setup = TestRun::reliable().await;
         let busy = Fault::on(TOKENS).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
         setup.gateway.arm(busy.retry_after(asked).skip(2));
-        let summary = setup.run(3).throttled(1, Duration::from_mins(5)).complete(never).await;
+        let summary = setup.run(3).one_by_one().complete(never).await;
         assert_eq!((summary.tallies.processed.count, summary.tallies.rejected.count), (2, 1));
         assert!(summary.stop.is_none(), "{:?}", summary.stop);
         assert_eq!((ExitCode::of_run(&summary), begun.elapsed()), (ExitCode::Rejected, Duration::ZERO));
@@ -519,11 +532,7 @@ async fn last_row_is_followed_by_no_pause_and_stops_nothing() {
 async fn signal_ends_a_pause_at_once() {
     let setup = TestRun::new(|_| true, MemoryStore::new()).await;
     let begun = Instant::now();
-    let signal = async || {
-        sleep_until(begun + Duration::from_secs(1)).await;
-        "SIGINT"
-    };
-    let summary = setup.run(200).complete(signal).await;
+    let summary = setup.run(200).complete(signals_after(&[1000])).await;
     assert!(matches!(summary.stop, Some(Stop::Interrupted("SIGINT"))), "{:?}", summary.stop);
     assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
 }
@@ -532,7 +541,7 @@ async fn signal_ends_a_pause_at_once() {
 async fn max_rejected_stops_each_run_alone() {
     for (limit, rejected) in [(0, 1), (2, 3), (20, 20)] {
         let setup = TestRun::reliable().await;
-        let mut run = setup.run_of("tok_declined", 20).throttled(1, Duration::from_mins(5));
+        let mut run = setup.run_of("tok_declined", 20).one_by_one();
         run.counting.max_rejected = Some(limit);
         // Those of earlier runs do not count, because a person who starts it again wants to continue.
         for tally in
@@ -576,7 +585,7 @@ async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
     let setup = TestRun::reliable().await;
     setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
     setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-    let summary = setup.run(50).throttled(1, Duration::from_mins(5)).complete(never).await;
+    let summary = setup.run(50).one_by_one().complete(never).await;
     assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
     assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
     assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
@@ -591,23 +600,14 @@ async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown
         (Some(StatusCode::TOO_MANY_REQUESTS), 0, "throttled"),
         (None, 0, "outage"),
     ] {
-        let only_first: Delay = |number| (number == 1).then_some(Duration::ZERO);
+        let only_first = |number| (number == 1).then_some(Duration::ZERO);
         let setup = TestRun::delayed(only_first, move |_| status.is_none(), MemoryStore::new()).await;
         if let Some(status) = status {
             setup.gateway.arm(Fault::on(TOKENS).before_commit().status(status));
         }
         let run = setup.run(50).throttled(4, Duration::from_secs(patience));
         let begun = Instant::now();
-        let mut is_signalled = false;
-        let signal = async || {
-            if is_signalled {
-                never().await;
-            }
-            sleep_until(begun + Duration::from_secs(1)).await;
-            is_signalled = true;
-            "SIGINT"
-        };
-        let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
+        let ended = timeout(Duration::from_hours(1), run.complete(signals_after(&[1000]))).await;
         let summary = ended.expect("it ends");
         assert!(begun.elapsed() < Duration::from_millis(1100), "{:?}", begun.elapsed());
         let stop = summary.stop.as_ref().expect("it was stopped");
@@ -625,16 +625,7 @@ async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
     let setup = TestRun::delayed(|_| None, |_| false, MemoryStore::new()).await;
     let mut run = setup.run(50).throttled(4, Duration::from_mins(5));
     run.queue = RowQueue::new(Box::new(run.queue.rows.map(|row| BillingRow { line: 1, ..row })));
-    let (mut signals_left, begun) = (2, Instant::now());
-    let signal = async || {
-        if signals_left == 0 {
-            never().await;
-        }
-        sleep_until(begun + Duration::from_secs(1)).await;
-        signals_left -= 1;
-        "SIGTERM"
-    };
-    let summary = run.complete(signal).await;
+    let summary = run.complete(signals_after(&[1000, 1000])).await;
     assert_eq!((summary.tallies.unknown.count, summary.tallies.not_started().count), (4, 46));
     let keys: Vec<_> = summary.unresolved.iter().map(|it| it.row.key.as_str()).collect();
     assert_eq!(keys, ["k2", "k3", "k4", "k5"]);
@@ -642,34 +633,25 @@ async fn rows_in_flight_are_told_apart_by_number_and_not_by_line() {
 
 #[tokio::test(start_paused = true)]
 async fn end_of_a_run_does_not_wait_for_a_dead_journal() {
-    for signal_after in [None, Some(Duration::from_secs(1))] {
+    for (signals, most) in [(&[][..], LAST_WRITES), (&[1000], Duration::from_secs(1))] {
         // The third outcome cannot be recorded.
         let setup = TestRun::new(|_| false, failing_once_after(5, || Box::pin(pending()))).await;
-        let run = setup.run(50).throttled(1, Duration::from_mins(5));
+        let run = setup.run(50).one_by_one();
         let begun = Instant::now();
-        let signal = async || match signal_after {
-            Some(after) => {
-                sleep_until(begun + after).await;
-                "SIGINT"
-            }
-            None => never().await,
-        };
-        let ended = timeout(Duration::from_hours(1), run.complete(signal)).await;
+        let ended = timeout(Duration::from_hours(1), run.complete(signals_after(signals))).await;
         let summary = ended.expect("it ends");
-        assert!(begun.elapsed() <= signal_after.unwrap_or(LAST_WRITES), "{:?}", begun.elapsed());
+        assert!(begun.elapsed() <= most, "{:?}", begun.elapsed());
         assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
     }
 }
 
 /// A new file of results. `before` is called with the line of each row before its result is written.
 fn results(path: &Path, before: impl Fn(u64) + 'static) -> Results<'static> {
-    let place = PlaceOptions { journal: Some(path.with_extension("db").into()), witness: None };
-    let place = JournalPlace::require(&place, Purpose::MoveMoney).expect("a journal is named");
     let describe = move |ended: &FinishedCharge| {
         before(ended.row.line);
         (Failure::invalid("test", "it is not read").into(), None)
     };
-    Results::open(path, Path::new("billing.csv"), &place, describe).expect("it can be created")
+    Results::open(path, Path::new("billing.csv"), &journal_beside(path), describe).expect("it can be created")
 }
 
 /// Where a bug is. Each is met once, in the third row if there is one.
@@ -699,19 +681,14 @@ fn buggy_store(bug: Bug) -> impl IntentStore {
     })
 }
 
-/// The summary of a run of six rows, all in flight at once, that meets a bug. At `signal_at` it is also abandoned.
-async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summary) {
-    let third = Instant::now() + Duration::from_secs(THIRD_LINE);
-    let is_here = move |now: Instant| {
-        assert!(
-            bug != Bug::Transport || now.duration_since(third) >= Duration::from_millis(1) || now < third,
-            "a bug"
-        );
-        false
-    };
+/// The summary of a run of six rows, all in flight at once, that meets a bug, and these signals.
+async fn with_a_bug(bug: Bug, signals: &'static [u64]) -> (TestRun, Summary) {
     // Each row takes as many seconds as the number of its line.
-    let delay: Delay = |number| Some(Duration::from_secs(u64::from(number) + 1));
-    let setup = TestRun::delayed(delay, is_here, buggy_store(bug)).await;
+    let delay = move |number| {
+        assert!(bug != Bug::Transport || number != 3, "a bug");
+        Some(Duration::from_secs(u64::from(number) + 1))
+    };
+    let setup = TestRun::delayed(delay, |_| false, buggy_store(bug)).await;
     let folder = tempfile::tempdir().expect("a folder");
     let mut run = setup.run(6);
     let now = Instant::now();
@@ -724,19 +701,15 @@ async fn with_a_bug(bug: Bug, mut signal_at: Option<Duration>) -> (TestRun, Summ
         let screen = |shown| assert!(!matches!(shown, Item::Bar { .. }), "a bug");
         run.progress = Progress::on(true, screen, &Tallies::default(), now);
     }
-    let signal = async || {
+    let mut signal = signals_after(signals);
+    let signal_or_bug = async || {
         if bug == Bug::Signal {
-            sleep_until(third).await;
+            sleep_until(now + Duration::from_secs(THIRD_LINE)).await;
             unreachable!("a bug");
         }
-        match signal_at {
-            Some(after) => sleep_until(now + after).await,
-            None => pending().await,
-        }
-        signal_at = None;
-        "SIGINT"
+        signal().await
     };
-    (setup, run.complete(signal).await)
+    (setup, run.complete(signal_or_bug).await)
 }
 
 /// Checks that each row is counted once, and that no more was charged than is reported.
@@ -757,20 +730,30 @@ fn assert_complete(setup: &TestRun, summary: &Summary, code: ExitCode) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn any_panic_after_the_first_charge_ends_with_a_report_and_5_d54() {
-    for (bug, unknown) in [
-        (Bug::Transport, &[THIRD_LINE][..]),
-        (Bug::JournalAtBegin, &[THIRD_LINE]),
-        (Bug::JournalAtEnd, &[THIRD_LINE]),
-        (Bug::Describe, &[]),
-        (Bug::Progress, &[]),
+async fn any_panic_ends_with_a_report_and_5_or_before_the_first_charge_3_d54() {
+    use ExitCode::{NotProcessed, Unknown};
+
+    for (bug, signals, code, unknown) in [
+        (Bug::Transport, &[][..], Unknown, &[THIRD_LINE][..]),
+        (Bug::JournalAtBegin, &[], Unknown, &[THIRD_LINE]),
+        (Bug::JournalAtEnd, &[], Unknown, &[THIRD_LINE]),
+        (Bug::Describe, &[], Unknown, &[]),
+        // What is in flight is abandoned.
+        (Bug::Describe, &[1000 * THIRD_LINE + 500], Unknown, &[5, 6, 7]),
+        (Bug::Progress, &[], Unknown, &[]),
         // Which signal would come cannot be known any more, so the run ends at once.
-        (Bug::Signal, &[4, 5, 6, 7]),
+        (Bug::Signal, &[], Unknown, &[4, 5, 6, 7]),
+        (Bug::Rate, &[], NotProcessed, &[]),
     ] {
-        let (setup, summary) = with_a_bug(bug, None).await;
-        assert_complete(&setup, &summary, ExitCode::Unknown);
-        let lines: Vec<_> = summary.unresolved.iter().map(|it| it.row.line).collect();
-        assert_eq!((lines.as_slice(), summary.tallies.not_started().count), (unknown, 0), "{bug:?}");
+        let (setup, summary) = with_a_bug(bug, signals).await;
+        assert_complete(&setup, &summary, code);
+        let unresolved = summary.unresolved.iter();
+        let lines: Vec<_> = unresolved.clone().map(|it| it.row.line).collect();
+        let not_started = if bug == Bug::Rate { 6 } else { 0 };
+        assert_eq!((&*lines, summary.tallies.not_started().count), (unknown, not_started), "{bug:?}");
+        if !signals.is_empty() {
+            assert!(summary.given_up.is_some() && unresolved.clone().all(|it| it.kind == "in_flight"));
+        }
     }
 }
 
@@ -792,28 +775,10 @@ async fn row_whose_task_panics_is_unknown_d54() {
 async fn panic_at_the_end_of_a_run_keeps_its_report_d54() {
     // The third outcome cannot be recorded, and trying it again panics.
     let setup = TestRun::new(|_| false, failing_once_after(5, || unreachable!("a bug"))).await;
-    let summary = setup.run(3).throttled(1, Duration::from_mins(5)).complete(never).await;
+    let summary = setup.run(3).one_by_one().complete(never).await;
     assert!(summary.stop.as_ref().is_some_and(Stop::is_internal), "{summary:?}");
     assert_eq!((ExitCode::of_run(&summary), summary.not_recorded.count), (ExitCode::Unknown, 1));
     setup.assert_charged(3);
-}
-
-#[tokio::test(start_paused = true)]
-async fn panic_before_the_first_charge_is_unfinished_d54() {
-    let (setup, summary) = with_a_bug(Bug::Rate, None).await;
-    assert_complete(&setup, &summary, ExitCode::NotProcessed);
-    assert_eq!(summary.tallies.not_started().count, 6);
-    setup.gateway.ledger().assert_nothing_charged();
-}
-
-#[tokio::test(start_paused = true)]
-async fn signal_after_a_panic_lists_what_is_in_flight_d54() {
-    let signal_at = Duration::from_millis(THIRD_LINE * 1000 + 500);
-    let (setup, summary) = with_a_bug(Bug::Describe, Some(signal_at)).await;
-    assert_complete(&setup, &summary, ExitCode::Unknown);
-    assert!(summary.given_up.is_some());
-    let rows: Vec<_> = summary.unresolved.iter().map(|it| (it.row.line, &*it.kind)).collect();
-    assert_eq!(rows, [(5, "in_flight"), (6, "in_flight"), (7, "in_flight")]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -822,7 +787,7 @@ async fn row_that_the_journal_cannot_record_is_not_started_d43() {
     let path = folder.path().join("results.jsonl");
     // The third charge cannot be started.
     let setup = TestRun::new(|_| false, failing_after(4)).await;
-    let mut run = setup.run(50).throttled(1, Duration::from_mins(5));
+    let mut run = setup.run(50).one_by_one();
     run.counting.results = Some(results(&path, |_| {}));
     let summary = run.complete(never).await;
     assert!(matches!(&summary.stop, Some(Stop::Journal(why)) if why.contains("the disk is full")));
@@ -841,8 +806,7 @@ async fn key_taken_by_another_request_during_the_run_is_reported_by_its_outcome_
         let setup = TestRun::reliable().await;
         let run = setup.run(4);
         let other = TokenTransaction::builder(token, Amount::from_cents(7_00), ConvenienceFee::Inactive);
-        let (key, other) = (IntentKey::new("k4").expect("a key"), other.build().expect("a payment"));
-        let paid = setup.client.process_token(&key, &other).await;
+        let paid = setup.client.process_token(&key("k4"), &other.build().unwrap()).await;
         let summary = run.complete(never).await;
         // It was not sent, so nobody has to search for it.
         let tallies = &summary.tallies;
@@ -864,17 +828,13 @@ async fn transaction_returned_twice_is_reported_with_both_keys() {
     let setup = TestRun::reliable().await;
     let processed = r#"{"status":"success","status_code":100,"data":{"TransactionId":"txn_same"}}"#;
     let script = ScriptedTransport::new().respond_json(200, processed).respond_json(200, processed);
-    let client = Client::builder(setup.gateway.endpoint(), script, TokioTimer::new()).build();
-    let journal = Journal::open(MemoryStore::new()).await.expect("it opens");
-    let mut run = setup.run(2);
-    run.client = JournaledClient::new(client, journal);
-    run.throttle = Throttle::new(1, None, Duration::from_mins(5));
-    let summary = run.complete(never).await;
+    let run = Run { client: setup.client_over(script), ..setup.run(2) };
+    let summary = run.one_by_one().complete(never).await;
     assert_eq!((ExitCode::of_run(&summary), summary.tallies.processed.count), (ExitCode::SecondCharge, 2));
     let text = summary.lines(Style::Plain);
     let line = "line 3: k3 and k2 are both processed as transaction txn_same\n";
     assert!(text.contains(line) && !text.contains(" more"), "{text}");
-    let document = serde_json::to_value(Report::Batch(Box::new(summary))).expect("a document");
+    let document = document(summary);
     assert_eq!(document["same_transaction"][0]["same_transaction_as"], "k2", "{document}");
     assert_eq!(document["same_transaction_count"], 1, "{document}");
 }
@@ -925,15 +885,10 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
         // The third outcome cannot be recorded.
         let store = failing_after(5);
         let setup = TestRun::new(|_| false, store).await;
-        let mut run = setup.run_of(token, 4).throttled(1, Duration::from_mins(5));
+        let mut run = setup.run_of(token, 4).one_by_one();
         // The list of earlier unknown rows is full.
         let earlier = UnresolvedRow {
-            row: ListedRow {
-                number: 8,
-                line: 9,
-                key: IntentKey::new("before").unwrap(),
-                amount: Amount::from_cents(1),
-            },
+            row: ListedRow { number: 8, line: 9, key: key("before"), amount: Amount::from_cents(1) },
             transaction_id: None,
             outcome: Some(Outcome::Unknown),
             kind: "crash".to_owned(),
@@ -953,7 +908,7 @@ async fn outcome_that_cannot_be_recorded_is_reported() {
             assert!(text.contains(part), "{part}: {text}");
         }
         assert!(!text.contains("OUTCOME UNKNOWN"), "{text}");
-        let document = serde_json::to_value(Report::Batch(Box::new(summary.clone()))).expect("a document");
+        let document = document(summary);
         assert_eq!(document["unresolved"][0]["outcome"], word.to_lowercase());
         assert_eq!(document["not_recorded"]["count"], 1);
         assert_eq!(document["not_recorded"]["sum"].to_string(), "1.0");
@@ -966,7 +921,7 @@ async fn row_that_was_not_reached_is_tried_again_only_if_that_is_recorded() {
     let summary = setup.run(1).complete(never).await;
     assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
     assert_eq!((setup.failures(), summary.not_recorded.count), (1, 1));
-    let document = serde_json::to_value(Report::Batch(Box::new(summary))).expect("a document");
+    let document = document(summary);
     assert_eq!(document["unresolved"][0]["outcome"], "not_processed");
     setup.assert_charged(0);
 }
@@ -976,15 +931,14 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved() {
     for token in ["tok_approved", "tok_declined"] {
         // The third outcome cannot be recorded at first, and can be a moment later.
         let setup = TestRun::new(|_| false, failing(5, 1, None)).await;
-        let summary = setup.run_of(token, 4).throttled(1, Duration::from_mins(5)).complete(never).await;
+        let summary = setup.run_of(token, 4).one_by_one().complete(never).await;
         assert!(matches!(summary.stop, Some(Stop::Journal(_))), "{:?}", summary.stop);
         assert_eq!(
             (ExitCode::of_run(&summary), summary.not_recorded),
             (ExitCode::NotProcessed, Tally::default())
         );
         assert_eq!((summary.unresolved, summary.tallies.not_started().count), (vec![], 1));
-        let third = IntentKey::new("k4").expect("a key");
-        let kept = setup.client.journal().find(&third).await.expect("it is readable").expect("it is there");
+        let kept = setup.client.journal().find(&key("k4")).await.unwrap().expect("it is there");
         assert!(matches!(kept.state, IntentState::Processed { .. } | IntentState::Rejected(_)), "{kept:?}");
     }
 }
@@ -1008,11 +962,8 @@ async fn outcome_recorded_at_the_last_moment_is_not_unresolved_although_another_
 async fn many_rows_whose_keys_are_references_of_rejected_charges_are_valid() {
     let (setup, mut rows) = (TestRun::reliable().await, String::new());
     for number in 0..MOST_KEPT {
-        let payment =
-            TokenTransaction::builder("tok_declined", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-        let payment = payment.reference_no(format!("ref{number}x")).build().unwrap();
-        let key = IntentKey::new(format!("first{number}x")).unwrap();
-        setup.client.process_token(&key, &payment).await.unwrap_err();
+        let payment = payment("tok_declined", &format!("ref{number}x"));
+        setup.client.process_token(&key(format!("first{number}x")), &payment).await.unwrap_err();
         rows.extend([format!("ref{number}x,tok_declined,1.00,false,ref{number}x\n")]);
     }
     let (_, inspected) = setup.inspect(&rows).await;
@@ -1032,7 +983,7 @@ async fn count_of_rows_to_warn_of_is_exact_or_says_that_there_may_be_more() {
             });
             references.zip(1..).map(move |(reference, position)| {
                 let mut charge = charge.clone();
-                charge.key = IntentKey::new(format!("first-{reference}")).unwrap();
+                charge.key = key(format!("first-{reference}"));
                 charge.request.reference = Some(reference);
                 (position, charge)
             })
@@ -1041,9 +992,7 @@ async fn count_of_rows_to_warn_of_is_exact_or_says_that_there_may_be_more() {
     };
     let store = HookedStore { listed: Box::new(listed), ..HookedStore::changing(|_| Ok(())) };
     let setup = TestRun::new(|_| false, store).await;
-    let payment =
-        TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-    setup.client.process_token(&IntentKey::new("k1").unwrap(), &payment.build().unwrap()).await.unwrap();
+    setup.client.process_token(&key("k1"), &payment("tok_approved", "")).await.unwrap();
     let like_charges = (0..=MOST_KEPT / 2).map(|number| {
         let [whole, rest] = parts(number);
         format!("next{number}x,tok_approved,1.00,false,{whole}.{rest}\n")
@@ -1097,10 +1046,8 @@ async fn earlier_keys_are_looked_up_again_a_few_at_once() {
     let journal = setup.client.journal();
     let mut charges = setup.no_charges();
     for number in 0..1000 {
-        let payment =
-            TokenTransaction::builder("tok_approved", Amount::from_cents(1_00), ConvenienceFee::Inactive);
-        let (key, payment) = (IntentKey::new(format!("old{number}")).unwrap(), payment.build().unwrap());
-        setup.client.process_token(&key, &payment).await.unwrap_err();
+        let key = key(format!("old{number}"));
+        setup.client.process_token(&key, &payment("tok_approved", "")).await.unwrap_err();
         charges.add(journal.find(&key).await.unwrap().unwrap(), Scope::Run);
     }
     setup.newcomers([], charges).look().await.unwrap();
@@ -1118,19 +1065,14 @@ async fn signals_end_a_run_whose_journal_hangs_while_it_looks_for_charges_of_oth
         }
         Box::pin(ready(Ok(())))
     });
-    let setup = TestRun::delayed(|_| Some(Duration::from_secs(1)), |_| false, store).await;
+    let setup = TestRun::slow(store).await;
     let newcomers = setup.newcomers([], setup.no_charges());
-    let run = setup.run(20).throttled(1, Duration::from_mins(5)).compared_with(newcomers);
+    let run = setup.run(20).one_by_one().compared_with(newcomers);
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(3)).await;
         hangs.store(true, Ordering::Relaxed);
     });
-    let begun = Instant::now();
-    let signals = async || {
-        let seconds = if begun.elapsed() < Duration::from_secs(10) { 10 } else { 20 };
-        sleep_until(begun + Duration::from_secs(seconds)).await;
-        "SIGINT"
-    };
-    let summary = timeout(Duration::from_hours(1), run.complete(signals)).await.expect("two signals end it");
+    let ended = timeout(Duration::from_hours(1), run.complete(signals_after(&[10_000, 20_000]))).await;
+    let summary = ended.expect("two signals end it");
     assert!(matches!(summary.stop, Some(Stop::Interrupted(_))), "{:?}", summary.stop);
 }
