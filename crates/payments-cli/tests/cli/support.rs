@@ -3,7 +3,6 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -209,6 +208,11 @@ impl Run {
         self
     }
 
+    /// Where the system knows no name of the person.
+    pub(crate) fn by_nobody(self) -> Self {
+        ["USER", "LOGNAME", "USERNAME"].iter().fold(self, |run, name| run.env(name, ""))
+    }
+
     /// With the service at this base URL.
     pub(crate) fn at(self, base_url: &str) -> Self {
         self.env("PAYMENTS_BASE_URL", base_url)
@@ -373,7 +377,7 @@ fn new_terminal(columns: u16) -> (std::fs::File, String) {
 }
 
 /// A running command, killed if its test fails.
-pub(crate) struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Running {
     pub(crate) fn id(&self) -> u32 {
@@ -532,6 +536,14 @@ impl Ended {
     #[track_caller]
     pub(crate) fn refusal(&self) -> String {
         message(&self.failed(2)).to_owned()
+    }
+
+    /// The rules that the rows of a refused file break.
+    #[track_caller]
+    pub(crate) fn broken_rules(&self) -> Vec<String> {
+        let error = self.failed(2);
+        let violations = error["violations"].as_array().expect("a list").iter();
+        violations.map(|it| it["rule"].as_str().expect("a text").to_owned()).collect()
     }
 
     /// Both streams.
@@ -763,29 +775,18 @@ pub(crate) fn full_pipe() -> (io::PipeReader, io::PipeWriter) {
     (reader, writer)
 }
 
-/// A file that is removed when this is dropped.
-pub(crate) struct TemporaryFile {
-    _folder: tempfile::TempDir,
-    path: PathBuf,
-}
+/// A file that is removed when this is dropped. It may hold a key, so only its owner can read it.
+pub(crate) struct TemporaryFile(tempfile::NamedTempFile);
 
 impl TemporaryFile {
     pub(crate) fn new(content: impl AsRef<[u8]>) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().join("file");
-        std::fs::write(&path, content).expect("it is writable");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt as _;
-
-            // It may hold a key.
-            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).expect("it is mine");
-        }
-        Self { _folder: folder, path }
+        let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+        file.write_all(content.as_ref()).expect("it is writable");
+        Self(file)
     }
 
     pub(crate) fn path(&self) -> &str {
-        self.path.to_str().expect("a plain path")
+        self.0.path().to_str().expect("a plain path")
     }
 }
 

@@ -110,25 +110,13 @@ impl Workspace {
     }
 
     pub(crate) fn add_unknowns_at(&self, now: SystemTime, keys: &[String], base_url: &str) {
-        let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
         let store = SqliteStore::open(self.journal()).expect("it opens");
         let add = |key: &String| {
             let key = IntentKey::new(key.as_str()).expect("it is valid");
-            let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-            let request = (&payment).into();
-            let begin = Change::begin(
-                key.clone(),
-                NewAttempt {
-                    begin: Begin::First,
-                    service: base_url.to_owned(),
-                    request,
-                    attempt_id: attempt.clone(),
-                    owner,
-                },
-                now,
-            );
+            let new = new_attempt(&store, base_url);
+            let attempt = new.attempt_id.clone();
             let lost = Ending::Unknown(Failure::of_kind("timeout"));
-            for change in [begin, Change::end(key, attempt, lost, now)] {
+            for change in [Change::begin(key.clone(), new, now), Change::end(key, attempt, lost, now)] {
                 block_on(store.apply(change)).expect("it is written");
             }
         };
@@ -142,18 +130,11 @@ impl Workspace {
 
     /// So many notes of a key that was rejected with HTTP 401, as if it were reopened and sent again each time.
     pub(crate) fn add_notes(&self, key: &str, count: usize) {
-        let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
         let store = SqliteStore::open(self.journal()).expect("it opens");
         let (key, now) = (IntentKey::new(key).expect("it is valid"), SystemTime::now());
         for _ in 0..count {
-            let attempt = AttemptId::new();
-            let new = NewAttempt {
-                begin: Begin::First,
-                service: self.sandbox.base_url().to_owned(),
-                request: (&payment).into(),
-                attempt_id: attempt.clone(),
-                owner: store.owner().clone(),
-            };
+            let new = new_attempt(&store, self.sandbox.base_url());
+            let attempt = new.attempt_id.clone();
             let mut refused = Failure::of_kind("rejected");
             refused.http_status = Some(401);
             for change in [
@@ -296,5 +277,17 @@ impl Workspace {
         let distinct: BTreeSet<_> = charged.iter().cloned().collect();
         assert_eq!(distinct.len(), charged.len(), "charged twice: {charged:?}");
         distinct
+    }
+}
+
+/// The first attempt of [`TOKEN_PAYMENT`].
+fn new_attempt(store: &SqliteStore, service: &str) -> NewAttempt {
+    let payment = TokenTransaction::from_json(TOKEN_PAYMENT.as_bytes()).expect("it is valid");
+    NewAttempt {
+        begin: Begin::First,
+        service: service.to_owned(),
+        request: (&payment).into(),
+        attempt_id: AttemptId::new(),
+        owner: store.owner().clone(),
     }
 }
