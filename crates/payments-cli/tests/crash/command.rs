@@ -1,14 +1,13 @@
 //! The command as a child process: run to completion, or killed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::billing::Row;
-use crate::settings_of_tests::remove_settings;
+use crate::support::{CHARGE, Ended, Line, Run, Running, payments};
 
 /// A folder with a billing file, a journal and a results file, and the address and key of a service.
 pub(crate) struct Workspace {
@@ -18,15 +17,6 @@ pub(crate) struct Workspace {
     pub(crate) is_service_reachable: bool,
     api_key: String,
     pub(crate) file: PathBuf,
-}
-
-/// The output of a finished command.
-#[derive(Debug)]
-#[allow(dead_code, reason = "assertions print all of it")]
-pub(crate) struct Ended {
-    pub(crate) code: i32,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
 }
 
 impl Workspace {
@@ -99,72 +89,36 @@ impl Workspace {
         file
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_payments"));
-        command.args(arguments).arg("--journal").arg(self.journal());
-        command.stdin(Stdio::null());
-        remove_settings(&mut command);
-        command.env("PAYMENTS_BASE_URL", &self.base_url).env("PAYMENTS_API_KEY", &self.api_key);
-        if !self.is_service_reachable {
-            // Another base URL would be another service.
-            command.env("PAYMENTS_PROXY", "http://127.0.0.1:1");
+    fn run(&self, line: impl Line) -> Run {
+        let run = payments(line).with(["--journal", self.journal().to_str().unwrap()]);
+        let run = run.at(&self.base_url).env("PAYMENTS_API_KEY", &self.api_key);
+        if self.is_service_reachable {
+            return run;
         }
-        command
+        // Another base URL would be another service.
+        run.env("PAYMENTS_PROXY", "http://127.0.0.1:1")
     }
 
     /// Runs a command with this journal to completion.
-    pub(crate) fn payments(&self, arguments: &[&str]) -> Ended {
-        let output = self.command(arguments).output().unwrap();
-        Ended {
-            code: output.status.code().unwrap(),
-            stdout: String::from_utf8(output.stdout).unwrap(),
-            stderr: String::from_utf8(output.stderr).unwrap(),
-        }
+    pub(crate) fn payments(&self, line: impl Line) -> Ended {
+        self.run(line).end()
     }
 
     /// Starts `payments batch run`.
-    pub(crate) fn batch(&self, concurrency: usize) -> Batch {
-        let stderr = tempfile::tempfile_in(self.folder.path()).unwrap();
-        let child = self
-            .command(&["batch", "run"])
-            .arg(&self.file)
-            .arg("--results")
-            .arg(self.results())
-            .args([
-                "--concurrency",
-                &concurrency.to_string(),
-                "--timeout",
-                TIMEOUT,
-                "--patience",
-                "2",
-                "--output",
-                "json",
-            ])
-            .stdout(Stdio::piped())
-            .stderr(stderr.try_clone().unwrap())
-            .spawn()
-            .unwrap();
-        Batch { child, stderr }
+    pub(crate) fn batch(&self, concurrency: usize) -> Running {
+        let [file, results] = [&self.file, &self.results()].map(|path| path.to_str().unwrap().to_owned());
+        let files = format!("batch run {file} --results {results}");
+        self.run(format!("{files} --concurrency {concurrency} --timeout {TIMEOUT} --patience 2")).start()
     }
 
     /// Charges one row with `token-transaction create`.
     pub(crate) fn charge_row(&self, row: &Row) -> Ended {
-        let file = self.folder.path().join("payment.json");
-        fs::write(&file, row.payment()).unwrap();
-        let file = file.to_str().unwrap();
-        self.payments(&["token-transaction", "create", "--file", file, "--key", &row.key])
+        self.charge(&row.key, row.payment()).end()
     }
 
-    /// Starts charging the payment in [`Self::file`] with this key.
-    pub(crate) fn charge(&self, key: &str) -> Child {
-        self.command(&["token-transaction", "create"])
-            .arg("--file")
-            .arg(&self.file)
-            .args(["--key", key, "--output", "json"])
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .unwrap()
+    /// Starts charging this payment with this key.
+    pub(crate) fn charge(&self, key: &str, payment: String) -> Running {
+        self.run(CHARGE).with(["--key", key]).stdin(payment).start()
     }
 }
 
@@ -174,39 +128,15 @@ const WITNESS: &str = "journal.db-owners/witness";
 /// In seconds. Chosen for this test: short, so that calls without a response end soon, and longer than every other call.
 const TIMEOUT: &str = "1";
 
-/// A running `payments batch run`, killed if its test fails.
-pub(crate) struct Batch {
-    child: Child,
-    stderr: File,
-}
-
-impl Batch {
+impl Running {
     pub(crate) fn has_ended(&mut self) -> bool {
-        self.child.try_wait().unwrap().is_some()
+        self.0.try_wait().unwrap().is_some()
     }
 
-    /// Returns whether the run was still alive.
+    /// Returns whether it was still alive.
     pub(crate) fn kill(mut self) -> bool {
-        self.child.kill().unwrap();
-        self.child.wait().unwrap().code().is_none()
-    }
-
-    pub(crate) fn end(mut self) -> Ended {
-        use std::io::{Read as _, Seek as _};
-        let mut stdout = String::new();
-        self.child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
-        let code = self.child.wait().unwrap().code().unwrap();
-        let mut stderr = String::new();
-        self.stderr.rewind().unwrap();
-        self.stderr.read_to_string(&mut stderr).unwrap();
-        Ended { code, stdout, stderr }
-    }
-}
-
-impl Drop for Batch {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.0.kill().unwrap();
+        self.0.wait().unwrap().code().is_none()
     }
 }
 

@@ -83,54 +83,39 @@ impl FaultPlan {
 
 impl Fault {
     fn random(chance: &mut Rng) -> Self {
-        let phase = *chance.choice(&["before_commit", "after_commit", "late"]).unwrap();
-        let fault = |response, document: Value| Self { document, response };
-        match chance.u8(..16) {
-            0 | 1 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "close"})),
-            2 | 3 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "reset"})),
-            4 => fault(
-                ResponseKind::Inconclusive,
-                json!({"phase": phase, "kind": "truncate", "bytes": chance.u32(..90)}),
-            ),
-            5 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "garbage"})),
-            6 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "html", "status": 502})),
-            7 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "status", "status": 502})),
-            8 => fault(
-                ResponseKind::Inconclusive,
-                json!({"phase": phase, "kind": "status", "status": 503, "retry_after": "0"}),
-            ),
-            9 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "wrong_shape"})),
-            10 => fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "stall"})),
-            11 if phase != "after_commit" => fault(
-                ResponseKind::Inconclusive,
-                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
-            ),
-            11 => fault(
-                ResponseKind::Truthful,
-                json!({"phase": phase, "kind": "drip", "bytes": 20, "delay_ms": 1}),
-            ),
-            12 if phase == "late" => {
-                fault(ResponseKind::Inconclusive, json!({"phase": phase, "kind": "delay", "delay_ms": 5}))
+        use ResponseKind::{Inconclusive, Refusal, Truthful};
+
+        let mut phase = *chance.choice(&["before_commit", "after_commit", "late"]).unwrap();
+        let (response, mut document) = match chance.u8(..16) {
+            0 | 1 => (Inconclusive, json!({"kind": "close"})),
+            2 | 3 => (Inconclusive, json!({"kind": "reset"})),
+            4 => (Inconclusive, json!({"kind": "truncate", "bytes": chance.u32(..90)})),
+            5 => (Inconclusive, json!({"kind": "garbage"})),
+            6 => (Inconclusive, json!({"kind": "html", "status": 502})),
+            7 => (Inconclusive, json!({"kind": "status", "status": 502})),
+            8 => (Inconclusive, json!({"kind": "status", "status": 503, "retry_after": "0"})),
+            9 => (Inconclusive, json!({"kind": "wrong_shape"})),
+            10 => (Inconclusive, json!({"kind": "stall"})),
+            11 => {
+                let response = if phase == "after_commit" { Truthful } else { Inconclusive };
+                (response, json!({"kind": "drip", "bytes": 20, "delay_ms": 1}))
             }
+            12 if phase == "late" => (Inconclusive, json!({"kind": "delay", "delay_ms": 5})),
             12 | 13 => {
-                let phase = if phase == "late" { "after_commit" } else { phase };
-                fault(
-                    ResponseKind::Truthful,
-                    json!({"phase": phase, "kind": "delay", "delay_ms": chance.u32(1..20)}),
-                )
+                phase = if phase == "late" { "after_commit" } else { phase };
+                (Truthful, json!({"kind": "delay", "delay_ms": chance.u32(1..20)}))
             }
             // A client must trust a refusal, so the sandbox never refuses after it has acted.
-            14 => fault(
-                ResponseKind::Refusal,
-                json!({"phase": "before_commit", "kind": "status", "status": 429, "retry_after": "0"}),
-            ),
-            _ => {
-                let status = if chance.bool() { 401 } else { 403 };
-                fault(
-                    ResponseKind::Refusal,
-                    json!({"phase": "before_commit", "kind": "status", "status": status}),
-                )
+            14 => {
+                phase = "before_commit";
+                (Refusal, json!({"kind": "status", "status": 429, "retry_after": "0"}))
             }
-        }
+            _ => {
+                phase = "before_commit";
+                (Refusal, json!({"kind": "status", "status": if chance.bool() { 401 } else { 403 }}))
+            }
+        };
+        document["phase"] = json!(phase);
+        Self { document, response }
     }
 }

@@ -47,8 +47,7 @@ impl Intent {
 
 /// All rows, by key.
 pub(crate) fn export(workspace: &Workspace) -> BTreeMap<String, Intent> {
-    let ended = workspace.payments(&["journal", "export"]);
-    assert_eq!(ended.code, 0, "{ended:?}");
+    let ended = workspace.payments("journal export").exits(0);
     let mut rows = BTreeMap::new();
     for line in ended.stdout.lines() {
         let row: Value = serde_json::from_str(line).unwrap();

@@ -6,8 +6,9 @@ use std::thread;
 
 use fastrand::Rng;
 
-use crate::command::{Batch, Workspace};
+use crate::command::Workspace;
 use crate::service::Service;
+use crate::support::Running;
 
 /// Some progress of a run, and a delay after it.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +49,7 @@ impl KillPoint {
     }
 
     /// Waits for this point, or until all runs have ended.
-    pub(crate) fn wait(self, service: &mut Service, workspace: &Workspace, batches: &mut [Batch]) {
+    pub(crate) fn wait(self, service: &mut Service, workspace: &Workspace, batches: &mut [Running]) {
         let size = |path| fs::metadata(path).map_or(0, |metadata| metadata.len());
         let (results, log) = (workspace.results(), workspace.write_ahead_log());
         let (received, reported) = (service.received(), size(&results));
@@ -64,7 +65,7 @@ impl KillPoint {
             Progress::Received(more) => service.received() >= received + more,
             Progress::Reported(more) => size(&results) >= reported + more,
         };
-        while !is_reached() && !batches.iter_mut().all(Batch::has_ended) {
+        while !is_reached() && !batches.iter_mut().all(Running::has_ended) {
             thread::yield_now();
         }
         (0..self.spins).for_each(|_| spin_loop());

@@ -26,6 +26,9 @@ mod round;
 mod service;
 #[path = "../cli/settings_of_tests.rs"]
 mod settings_of_tests;
+#[allow(dead_code, reason = "these tests use a part of it")]
+#[path = "../cli/support.rs"]
+mod support;
 
 use std::env;
 
@@ -65,7 +68,7 @@ fn rounds_that_put_the_witness_back_too_find_duplicates_d49() {
 fn long_run() {
     let rounds = rounds();
     let figures = run(rounds, seed(), Restores::Never);
-    println!("{figures}");
+    println!("{figures:#?}");
     one_key::many_processes_send_once(rounds.div_ceil(3));
     println!("one key, 16 processes: {} rounds, one transmission each", rounds.div_ceil(3));
     figures.assert_every_case_occurred();
@@ -76,7 +79,7 @@ fn long_run() {
 #[allow(clippy::print_stdout, reason = "its output is the figures")]
 fn long_run_with_restored_copies_d49() {
     let figures = run(rounds(), seed(), Restores::Noticed);
-    println!("with older copies of the journal put back between runs\n{figures}");
+    println!("with older copies of the journal put back between runs\n{figures:#?}");
     figures.assert_copies_were_put_back();
 }
 

@@ -1,12 +1,9 @@
 //! Sixteen processes charge with one key at once.
 
-use std::process::Child;
-
-use serde_json::Value;
-
 use crate::command::Workspace;
 use crate::fault_plan::FaultPlan;
 use crate::service::{Service, cents};
+use crate::support::Running;
 
 const PROCESSES: usize = 16;
 
@@ -21,28 +18,22 @@ pub(crate) fn many_processes_send_once(rounds: u64) {
             r#"{{"TokenId":"tok_approved","Amount":{}.50,"ConvenienceFeeActive":false,"ReferenceNo":"{key}"}}"#,
             round + 1
         );
-        std::fs::write(&workspace.file, payment).unwrap();
-        let all: Vec<_> = (0..PROCESSES).map(|_| workspace.charge(&key)).collect();
-        let results: Vec<_> = all.into_iter().map(finish).collect();
+        let all: Vec<_> = (0..PROCESSES).map(|_| workspace.charge(&key, payment.clone())).collect();
+        let results: Vec<_> = all.into_iter().map(Running::end).collect();
         assert_eq!(service.transmissions().get(&key).map(Vec::len), Some(1), "{results:?}");
         let entries = &service.ledger()[&key];
         assert_eq!(entries.len(), 1, "{entries:?}");
         assert_eq!(entries[0].cents, cents(&format!("{}.50", round + 1).into()));
         // Each process reports the charge, or that it is in flight in another process.
-        let processed = results.iter().filter(|(code, _)| *code == 0).count();
-        assert!(processed >= 1 && results.iter().all(|(code, _)| [0, 5].contains(code)), "{results:?}");
-        for (_, document) in results.iter().filter(|(code, _)| *code == 0) {
-            assert_eq!(document["data"]["TransactionId"], entries[0].transaction_id.as_str(), "{document}");
+        let (processed, others): (Vec<_>, Vec<_>) = results.iter().partition(|ended| ended.code == Some(0));
+        assert!(!processed.is_empty(), "{results:?}");
+        for ended in others {
+            ended.failed(5);
+        }
+        for ended in processed {
+            assert_eq!(ended.paid_id(), entries[0].transaction_id);
         }
     }
-}
-
-fn finish(child: Child) -> (i32, Value) {
-    let output = child.wait_with_output().unwrap();
-    let document = serde_json::from_slice(&output.stdout).unwrap_or_else(|error| {
-        panic!("{error}: {:?} {}", output.status, String::from_utf8_lossy(&output.stderr))
-    });
-    (output.status.code().unwrap(), document)
 }
 
 #[test]

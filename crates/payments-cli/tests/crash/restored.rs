@@ -2,13 +2,12 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::command::Ended;
 use crate::figures::Figures;
 use crate::journal;
 use crate::round::Round;
+use crate::support::Ended;
 
 /// Whether older copies are put back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,21 +61,21 @@ impl Round {
             return false;
         }
         // It has begun nothing. An unknown row takes precedence over that.
-        let summary: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let summary = ended.json();
         let has_unknown = summary["unresolved"].as_array().is_some_and(|rows| !rows.is_empty());
-        assert_eq!(ended.code, if has_unknown { 5 } else { 3 }, "{ended:?}");
+        assert_eq!(ended.code, Some(if has_unknown { 5 } else { 3 }), "{ended:?}");
         let since = self.lacks_since.take().unwrap_or_else(|| panic!("no copy was put back: {ended:?}"));
         let received = self.received_of_each_key();
         let may_have_been_sent =
             |key: &&String| received.get(*key) > since.get(*key) || self.known.killed.contains(*key);
         let keys: Vec<_> = self.rows.iter().map(|row| &row.key).filter(may_have_been_sent).collect();
-        let orders = self.workspace.orders(keys.iter().copied());
-        let sent = ["--sent", orders.to_str().unwrap()];
-        let sent = if keys.is_empty() { &["--nothing-was-sent"][..] } else { &sent };
-        let accept = ["journal", "accept-history", "--by", "ada", "--output", "json"];
-        let accepted = self.workspace.payments(&[&accept, sent].concat());
-        assert_eq!(accepted.code, 0, "{accepted:?}");
-        let accepted: Value = serde_json::from_str(&accepted.stdout).unwrap();
+        let sent = if keys.is_empty() {
+            "--nothing-was-sent".to_owned()
+        } else {
+            format!("--sent {}", self.workspace.orders(keys.iter().copied()).display())
+        };
+        let accepted =
+            self.workspace.payments(format!("journal accept-history --by ada {sent}")).exits(0).json();
         figures.accepted += 1;
         figures.became_unknown += accepted["unknown"].as_u64().unwrap();
         true

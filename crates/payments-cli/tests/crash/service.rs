@@ -1,18 +1,17 @@
 //! The sandbox in another process, and its admin interface.
 
 use std::collections::{BTreeMap, HashMap};
-use std::io::{self, BufRead as _, BufReader};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::io;
 
 use serde_json::{Value, json};
 
 use crate::fault_plan::FaultPlan;
 use crate::http::Http;
+use crate::support::{Running, payments, started};
 
 /// A sandbox process, killed when this is dropped.
 pub(crate) struct Service {
-    process: Child,
-    _stdout: BufReader<ChildStdout>,
+    _running: Running,
     admin: Http,
     admin_url: String,
     pub(crate) base_url: String,
@@ -29,21 +28,11 @@ pub(crate) struct Entry {
 
 impl Service {
     pub(crate) fn start() -> Self {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_payments"))
-            .args(["sandbox", "--log", "off"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let mut stdout = BufReader::new(process.stdout.take().unwrap());
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        let ready: Value = serde_json::from_str(&line).unwrap();
-        let text = |name: &str| ready[name].as_str().unwrap().to_owned();
-        let (admin_url, base_url, api_key) = (text("admin_url"), text("base_url"), text("api_key"));
+        let (running, ready) = started(payments("sandbox --log off"));
+        let [admin_url, base_url, api_key] =
+            ["admin_url", "base_url", "api_key"].map(|name| ready[name].as_str().unwrap().to_owned());
         let admin = Http::connect(&admin_url, "").unwrap();
-        Self { process, _stdout: stdout, admin, admin_url, base_url, api_key }
+        Self { _running: running, admin, admin_url, base_url, api_key }
     }
 
     fn get(&mut self, path: &str) -> Value {
@@ -114,13 +103,6 @@ impl Service {
             });
         }
         ledger
-    }
-}
-
-impl Drop for Service {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
     }
 }
 
