@@ -10,12 +10,6 @@ use payments_tests::UnresponsivePort;
 
 use crate::prelude::*;
 
-/// The rule that a row of a refused file breaks.
-#[track_caller]
-fn rule(ended: &Ended, row: usize) -> String {
-    ended.failed(2)["violations"][row]["rule"].as_str().unwrap().to_owned()
-}
-
 #[test]
 fn every_row_is_charged_once_over_repeated_runs() {
     let workspace = Workspace::open();
@@ -281,18 +275,10 @@ fn refused_file_creates_no_journal_and_no_results() {
     assert_eq!(error["violations"], json!([{"line": 3, "field": "TokenId", "rule": "is required"}]));
 
     // The API key in a column, in the header and in a cell beyond it.
-    let columns = [
-        "Key",
-        "TokenId",
-        "GatewayCustomerId",
-        "Amount",
-        "ConvenienceFeeActive",
-        "Description",
-        "ReferenceNo",
-    ];
-    let header = columns.join(",");
+    let header = "Key,TokenId,GatewayCustomerId,Amount,ConvenienceFeeActive,Description,ReferenceNo";
+    let columns: Vec<_> = header.split(',').collect();
     let good = ["tok_approved", "gc_1", "1", "false", "tea", "r"].join(",");
-    let mut rows = vec![header.clone(), format!("k0,{good}")];
+    let mut rows = vec![header.to_owned(), format!("k0,{good}")];
     for number in 0..columns.len() {
         let row = format!("k{number},{good}");
         let mut cells: Vec<_> = row.split(',').collect();
@@ -300,7 +286,7 @@ fn refused_file_creates_no_journal_and_no_results() {
         cells[number] = &with_key;
         rows.push(cells.join(","));
     }
-    let mut files = vec![(rows.join("\n"), columns.to_vec())];
+    let mut files = vec![(rows.join("\n"), columns)];
     files.push((format!("{header},{KEY}\nk,{good}\n"), vec!["header"]));
     files.push((format!("{header},\nk,{good},{KEY}\n"), vec!["row"]));
     for (content, fields) in files {
@@ -319,154 +305,81 @@ fn refused_file_creates_no_journal_and_no_results() {
     assert_eq!(workspace.requests(), 0);
 }
 
-#[test]
-fn column_of_keys_that_is_added_later_charges_nobody_again_d53() {
-    let workspace = Workspace::open();
-    let header = "TokenId,Amount,ConvenienceFeeActive,ReferenceNo\n";
-    let rows = "tok_approved,1.01,false,order-1\ntok_declined,2.01,false,order-2\n";
-    workspace.write("rows.csv", format!("{header}{rows}"));
-    workspace.bills("").ends(4, "rejected");
-    // The same charge; another amount, another token and a declined one are other payments.
-    for (row, is_refused) in [
-        ("k1,tok_approved,1.01,false,order-1\n", true),
-        ("order-1,tok_approved,1.01,false,order-1\n", false),
-        ("k1,tok_approved,1.02,false,order-1\n", false),
-        ("k2,tok_declined,2.01,false,order-2\n", false),
-    ] {
-        workspace.rows(row);
-        let dry_run = workspace.bills("--dry-run").exits(if is_refused { 2 } else { 0 });
-        if is_refused {
-            for ended in [dry_run, workspace.bills("")] {
-                has(rule(&ended, 0), ["is in the journal under the key order-1:"]);
-            }
-        }
-    }
-    assert_eq!(workspace.charged().len(), 1);
+/// The content of a billing file with these rows, with a column of keys if they have one.
+fn sheet(rows: &str) -> String {
+    let has_keys = rows.split('\n').next().unwrap().matches(',').count() == 4;
+    format!("{}\n{rows}\n", if has_keys { BILLING } else { BILLING.strip_prefix("Key,").unwrap() })
 }
 
+/// A column of keys is added or removed, a spreadsheet changes the keys, or a person types them again.
 #[test]
-fn column_of_keys_that_is_removed_later_charges_nobody_again_d53() {
-    let workspace = Workspace::open();
-    workspace.good(2);
-    workspace.bills("").ends(0, "processed");
-    let text = workspace.read("rows.csv").replace("order ", "order-");
-    // With references that can be keys.
-    workspace.write("rows.csv", text.replace("\nk", "\nn"));
-    workspace.bills("").ends(0, "processed");
-    assert_eq!(workspace.charged().len(), 4);
-    let without_keys: String =
-        text.lines().map(|line| line.split_once(',').unwrap().1.to_owned() + "\n").collect();
-    workspace.write("rows.csv", &without_keys);
-    for option in ["--dry-run", ""] {
-        let ended = workspace.bills(option);
-        has(rule(&ended, 1), ["is in the journal under the key k2:"]);
-        assert_eq!(ended.failed(2)["violation_count"], 2);
-    }
-    workspace.write("rows.csv", without_keys.replace("order-", "december-"));
-    workspace.bills("--dry-run").ends(0, "dry_run");
-    assert_eq!(workspace.charged().len(), 4);
-}
-
-/// As a spreadsheet saves the file, or a person types the keys again.
-#[test]
-fn variant_of_a_key_charges_nobody_again_d53() {
-    let workspace = Workspace::open();
-    let rows = |keys: [&str; 4]| {
-        let row = |(number, key)| format!("{key},tok_approved,{number}.01,false,r-1\n");
-        workspace.rows((1..).zip(keys).map(row).collect::<String>());
+fn file_that_is_changed_charges_nobody_again_d53() {
+    let same_payment = |keys: &str| {
+        let rows = keys.split(' ').map(|key| format!("{key},tok_approved,1.01,false,r-1"));
+        rows.collect::<Vec<_>>().join("\n")
     };
-    rows(["0017", "12.10", "1234567890123456", "Inv-5"]);
-    workspace.bills("--ids-are-not-cards").ends(0, "processed");
-    rows(["17", "12.1", "1234567890123450", "inv\u{2011}5"]);
-    for option in ["--dry-run", ""] {
-        let ended = workspace.bills(&format!("--ids-are-not-cards {option}"));
-        assert_eq!(ended.failed(2)["violation_count"], 4, "{ended:?}");
-        has(rule(&ended, 0), ["is in the journal under the key 0017:", "use a key that is clearly another"]);
-    }
-    // Where the reference is the key, a spreadsheet changes both.
-    let header = "TokenId,Amount,ConvenienceFeeActive,ReferenceNo";
-    workspace.write("rows.csv", format!("{header}\ntok_approved,9.01,false,0042\n"));
-    workspace.bills("").ends(0, "processed");
-    workspace.write("rows.csv", format!("{header}\ntok_approved,9.01,false,42\n"));
-    workspace.bills("").failed(2);
-    assert_eq!(workspace.charged().len(), 5);
-    // A variant of another payment, and the next month of a subscription, are charged.
-    workspace.rows(
-        "17,tok_approved,1.02,false,r-1\ninv-5,tok_approved,4.01,false,r-2\ninv-6,tok_approved,4.01,false,r-1\n",
-    );
-    workspace.bills("--dry-run").ends(0, "dry_run");
-}
-
-#[test]
-fn charge_under_two_spellings_of_a_key_in_one_file_is_refused_d53() {
-    let workspace = Workspace::open();
-    for (keys, lines) in [
-        (&["q-1", "Q-1"][..], &[(3, 2)][..]),
-        (&["0017", "18", "17", "17.0"], &[(4, 2), (5, 2)]),
-        (&["2043-2", "Feb-43"], &[(3, 2)]),
-        // Subscriptions, dates, and numbers that are longer than spreadsheets keep.
+    let [in_journal, in_line_2] =
+        ["is in the journal under the key ", "is that of line 2 in another spelling"];
+    let would_be_sent = "would be sent, and a charge with this ReferenceNo";
+    for (charged, changed, rules) in [
+        // Another amount, another token and a declined payment are other payments.
         (
-            &[
-                "sub-1",
-                "sub-2",
-                "1-2",
-                "2-1",
-                "2026.1",
-                "sub.2026.10",
-                "1234567890123456",
-                "1234567890123457",
-            ],
-            &[],
+            "tok_approved,1.01,false,order-1",
+            "k1,tok_approved,1.01,false,order-1",
+            &["is in the journal under the key order-1:"][..],
         ),
-    ] {
-        let rows = |reference: &str| {
-            let row = |key| format!("{key},tok_approved,1.01,false,{reference}\n");
-            keys.iter().map(row).collect::<String>()
-        };
-        workspace.rows(rows("r-1"));
-        let ended = workspace.bills("--ids-are-not-cards --dry-run");
-        if lines.is_empty() {
-            ended.ends(0, "dry_run");
-        } else {
-            assert_eq!(ended.failed(2)["violation_count"], lines.len(), "{ended:?}");
-            for (index, (_, first)) in lines.iter().enumerate() {
-                begins(rule(&ended, index), format!("is that of line {first} in another spelling"));
-            }
-        }
-        // Another reference makes them two payments.
-        workspace.rows(rows("r-1").replacen("r-1", "r-2", keys.len() - 1));
-        if keys.len() == 2 {
-            workspace.bills("--ids-are-not-cards --dry-run").ends(0, "dry_run");
-        }
-    }
-    // Also if one of them was charged by an earlier run.
-    workspace.rows("q-1,tok_approved,1.01,false,r-1\n");
-    workspace.bills("").ends(0, "processed");
-    workspace.rows("q-1,tok_approved,1.01,false,r-1\nQ-1,tok_approved,1.01,false,r-1\n");
-    workspace.bills("").failed(2);
-    assert_eq!(workspace.charged().len(), 1);
-}
-
-/// A spreadsheet changes the numbers of a file whose column of keys was removed or added too.
-#[test]
-fn reference_that_was_or_becomes_the_key_is_compared_in_any_spelling_d53() {
-    let [with_keys, without] = [
-        "Key,TokenId,Amount,ConvenienceFeeActive,ReferenceNo",
-        "TokenId,Amount,ConvenienceFeeActive,ReferenceNo",
-    ];
-    let rows = "tok_approved,1.01,false";
-    for [first, second] in [
-        [format!("{with_keys}\ninv-0017,{rows},0017\n"), format!("{without}\n{rows},17\n")],
-        [format!("{without}\n{rows},0017\n"), format!("{with_keys}\ninv-17,{rows},17\n")],
+        ("tok_approved,1.01,false,order-1", "order-1,tok_approved,1.01,false,order-1", &[]),
+        ("tok_approved,1.01,false,order-1", "k1,tok_approved,1.02,false,order-1", &[]),
+        ("tok_declined,2.01,false,order-2", "k2,tok_declined,2.01,false,order-2", &[]),
+        (
+            "k1,tok_approved,1.01,false,order 1\nk2,tok_approved,2.01,false,order 2",
+            "tok_approved,1.01,false,order-1\ntok_approved,2.01,false,order-2",
+            &["is in the journal under the key k1:", "is in the journal under the key k2:"],
+        ),
+        ("k1,tok_approved,1.01,false,order 1", "tok_approved,1.01,false,december-1", &[]),
+        (&same_payment("0017"), &same_payment("17"), &["is in the journal under the key 0017:"]),
+        (&same_payment("12.10"), &same_payment("12.1"), &["use a key that is clearly another"]),
+        (&same_payment("1234567890123456"), &same_payment("1234567890123450"), &[in_journal]),
+        (&same_payment("Inv-5"), &same_payment("inv5"), &[in_journal]),
+        // A variant of another payment, and the next month of a subscription.
+        ("0017,tok_approved,1.01,false,r-1", "17,tok_approved,1.02,false,r-1", &[]),
+        ("Inv-5,tok_approved,4.01,false,r-1", "inv-5,tok_approved,4.01,false,r-2", &[]),
+        (&same_payment("Inv-5"), &same_payment("inv-6"), &[]),
+        // Where the reference is the key, a spreadsheet changes both.
+        ("tok_approved,9.01,false,0042", "tok_approved,9.01,false,42", &[in_journal]),
+        ("inv-0017,tok_approved,1.01,false,0017", "tok_approved,1.01,false,17", &[would_be_sent]),
+        ("inv-0017,tok_approved,1.01,false,0017", "tok_approved,1.01,false,18", &[]),
+        ("tok_approved,1.01,false,0017", "inv-17,tok_approved,1.01,false,17", &[would_be_sent]),
+        ("tok_approved,1.01,false,0017", "inv-17,tok_approved,1.01,false,18", &[]),
+        // Two spellings in one file, of which one may be charged already.
+        (&same_payment("q-1"), &same_payment("q-1 Q-1"), &[""]),
+        ("", &same_payment("q-1 Q-1"), &[in_line_2]),
+        ("", &same_payment("0017 18 17 17.0"), &[in_line_2; 2]),
+        ("", &same_payment("2043-2 Feb-43"), &[in_line_2]),
+        ("", "q-1,tok_approved,1.01,false,r-1\nQ-1,tok_approved,1.01,false,r-2", &[]),
+        // Subscriptions, dates, and numbers that are longer than spreadsheets keep.
+        ("", &same_payment("sub-1 sub-2 1-2 2-1 2026.1 sub.2026.10 1234567890123456 1234567890123457"), &[]),
     ] {
         let workspace = Workspace::open();
-        workspace.write("rows.csv", &first);
-        workspace.bills("").ends(0, "processed");
-        workspace.write("rows.csv", &second);
-        begins(rule(&workspace.bills(""), 0), "would be sent, and a charge with this ReferenceNo");
-        // Another reference is another payment.
-        workspace.write("rows.csv", second.replace(",17\n", ",18\n"));
-        workspace.bills("").ends(0, "processed");
+        let bills = |rows: &str, option: &str| {
+            workspace.write("rows.csv", sheet(rows));
+            workspace.bills(&format!("--ids-are-not-cards {option}"))
+        };
+        if !charged.is_empty() {
+            bills(charged, "");
+        }
+        assert_eq!(workspace.requests(), charged.lines().count(), "{charged}");
+        let dry_run = bills(changed, "--dry-run");
+        if rules.is_empty() {
+            assert_eq!(dry_run.code, Some(0), "{charged} {changed}: {dry_run:?}");
+            continue;
+        }
+        for ended in [dry_run, bills(changed, "")] {
+            let broken = ended.broken_rules();
+            let are_those = broken.iter().zip(rules).all(|(broken, rule)| broken.contains(rule));
+            assert!(broken.len() == rules.len() && are_those, "{charged} {changed}: {broken:?}");
+        }
+        assert_eq!(workspace.requests(), charged.lines().count(), "{charged} {changed}");
     }
 }
 
@@ -483,7 +396,7 @@ fn reopened_key_is_not_sent_if_its_reference_was_charged_meanwhile_d53() {
         workspace.bills("").ends(0, "processed");
         workspace.journals("retry --status 401 --by ada").exits(0);
         workspace.write("rows.csv", first);
-        begins(rule(&workspace.bills(""), 0), "would be sent, and");
+        begins(&workspace.bills("").broken_rules()[0], "would be sent, and");
         assert_eq!(workspace.charged().len(), 1);
     }
 }
