@@ -2,25 +2,14 @@
 
 use std::thread;
 
-use payments_fake::FakeGateway;
-use payments_sandbox::{BlockingSandbox, Sandbox};
+use payments_sandbox::BlockingSandbox;
 use payments_tests::UnresponsivePort;
-use rcgen::CertifiedKey;
 
 use crate::prelude::*;
+use crate::tls::https_sandbox;
 
 const IS_IT_THERE: &str = "check --base-url or PAYMENTS_BASE_URL: is the service running there?";
 const IN_300_MS: &str = "no connection was established within the call's deadline of 300ms: raise the deadline, which came from --timeout";
-
-/// A sandbox with a certificate for this name, and that certificate.
-fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
-    let CertifiedKey { cert, signing_key } =
-        rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
-    let sandbox = Sandbox::builder()
-        .fresh_gateway(FakeGateway::builder().api_key(KEY))
-        .tls_pem(cert.pem(), signing_key.serialize_pem());
-    (sandbox.start_blocking().expect("a loopback port is free"), TemporaryFile::new(cert.pem()))
-}
 
 /// In parallel, because they mostly wait for a deadline or a pause.
 #[test]

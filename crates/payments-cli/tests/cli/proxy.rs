@@ -1,10 +1,9 @@
 //! The egress proxy: which one is used, what is sent to it, and how a command fails when it refuses.
 
-use payments_fake::FakeGateway;
-use payments_sandbox::{BlockingSandbox, Sandbox};
 use payments_tests::{ConnectProxy, UnresponsivePort};
 
 use crate::prelude::*;
+use crate::tls::https_sandbox;
 
 /// `Aladdin:open sesame` in Base64.
 const CREDENTIALS: &str = "QWxhZGRpbjpvcGVuIHNlc2FtZQ==";
@@ -18,20 +17,9 @@ fn assert_no_credentials(ended: &Ended) {
     ended.hides(["Aladdin", "sesame", CREDENTIALS]);
 }
 
-/// A sandbox with TLS, and a file with its certificate authority.
-fn https_sandbox() -> (BlockingSandbox, TemporaryFile) {
-    let sandbox = Sandbox::builder()
-        .fresh_gateway(FakeGateway::builder().api_key(KEY))
-        .tls()
-        .start_blocking()
-        .expect("a loopback port is free");
-    let authority = TemporaryFile::new(sandbox.ca_certificate_pem().expect("it speaks TLS"));
-    (sandbox, authority)
-}
-
 #[test]
 fn charge_through_the_proxy_is_encrypted_end_to_end() {
-    let (sandbox, authority) = https_sandbox();
+    let (sandbox, authority) = https_sandbox("127.0.0.1");
     let proxy = ConnectProxy::tunnelling();
     let run = || {
         let run = payments_at(sandbox.base_url(), CREATE).with(["--verbose", "--ca-cert", authority.path()]);
@@ -59,7 +47,7 @@ fn charge_through_the_proxy_is_encrypted_end_to_end() {
 
 #[test]
 fn every_command_uses_the_proxy() {
-    let (sandbox, authority) = https_sandbox();
+    let (sandbox, authority) = https_sandbox("127.0.0.1");
     let proxy = ConnectProxy::tunnelling();
     let address = with_credentials(proxy.address());
     let options = format!("--ca-cert {} --proxy {address}", authority.path());
@@ -93,7 +81,7 @@ fn every_command_uses_the_proxy() {
 #[test]
 fn refusing_proxy_is_not_processed_d02_d56() {
     const PAGE: &str = "<html>your account txn_proxy was blocked";
-    let (sandbox, authority) = https_sandbox();
+    let (sandbox, authority) = https_sandbox("127.0.0.1");
     let page = |status: &str| {
         let length = PAGE.len();
         format!("HTTP/1.1 {status}\r\nContent-Type: text/html\r\nContent-Length: {length}\r\n\r\n{PAGE}")

@@ -12,7 +12,6 @@ use crate::prelude::*;
 struct Sandbox {
     running: Running,
     ready: Value,
-    line: String,
 }
 
 impl Sandbox {
@@ -21,14 +20,12 @@ impl Sandbox {
     }
 
     fn of(run: Run) -> Self {
-        let mut running = run.start();
-        let line = running.first_line();
-        let ready = serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"));
-        Self { running, ready, line }
+        let (running, ready) = started(run);
+        Self { running, ready }
     }
 
     fn text(&self, name: &str) -> &str {
-        self.ready[name].as_str().unwrap_or_else(|| panic!("{name}: {}", self.line))
+        self.ready[name].as_str().unwrap_or_else(|| panic!("{name}: {}", self.ready))
     }
 
     fn service(&self, headers: &str) -> Http {
@@ -64,12 +61,11 @@ fn sandbox_serves_every_command() {
     let (base, version) = (sandbox.text("base_url").to_owned(), env!("CARGO_PKG_VERSION"));
     let origin = base.strip_suffix("/api/v1/public").unwrap();
     begins(origin, "http://127.0.0.1:");
-    assert_eq!(
-        sandbox.line.trim_end(),
-        format!(
-            r#"{{"base_url":"{base}","admin_url":"{origin}/_sandbox","ui_url":"{origin}/_sandbox/ui","api_key":"key_1","version":"{version}","seed":7}}"#
-        )
-    );
+    let ready = json!({
+        "base_url": base, "admin_url": format!("{origin}/_sandbox"), "ui_url": format!("{origin}/_sandbox/ui"),
+        "api_key": "key_1", "version": version, "seed": 7
+    });
+    assert_eq!(sandbox.ready, ready);
     assert_eq!(sandbox.admin().get("/health").unwrap().1["seed"], 7);
     assert_eq!(Sandbox::start("").text("api_key"), "test_key_of_the_fake_gateway");
 

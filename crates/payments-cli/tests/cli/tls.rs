@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rcgen::{CertificateParams, KeyPair, date_time_ymd};
+use payments_fake::FakeGateway;
+use payments_sandbox::{BlockingSandbox, Sandbox};
+use rcgen::{CertificateParams, CertifiedKey, KeyPair, date_time_ymd};
 use rustls::pki_types::PrivateKeyDer;
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection, StreamOwned};
@@ -64,6 +66,16 @@ fn https_with(
         }
     });
     (base_url, certificate.pem())
+}
+
+/// A sandbox with a certificate for this name, and that certificate.
+pub(crate) fn https_sandbox(name: &str) -> (BlockingSandbox, TemporaryFile) {
+    let CertifiedKey { cert, signing_key } =
+        rcgen::generate_simple_self_signed([name.to_owned()]).expect("a certificate");
+    let sandbox = Sandbox::builder()
+        .fresh_gateway(FakeGateway::builder().api_key(KEY))
+        .tls_pem(cert.pem(), signing_key.serialize_pem());
+    (sandbox.start_blocking().expect("a loopback port is free"), TemporaryFile::new(cert.pem()))
 }
 
 /// A certificate that no server uses.
