@@ -70,43 +70,24 @@ fn assert_no_leak(ended: &Ended, canaries: &[&str]) {
     }
 }
 
-#[test]
-fn service_that_repeats_the_request_reveals_no_secret_d62() {
-    for (request, canaries) in [
-        (CARD_PAYMENT.to_owned(), ["378282246310005", "7391", KEY]),
-        (ach_payment(), ["000123456789", "378282246310005", KEY]),
-    ] {
-        let echo = format!("{}; 3782 822463 10005; {{\\\"Cvv\\\":\\\"7391\\\"}}", canaries.join(", "));
-        let data = r#"{"TransactionId":"txn_1","CardNumber":"378282246310005","Cvv":"7391","AccountNumber":"000123456789"}"#;
-        for (status, body) in [
-            ("400 Bad Request", format!(r#"{{"status":"failed","status_code":400,"msg":"{echo}"}}"#)),
-            ("200 OK", format!(r#"{{"status":"failed","status_code":200,"message":"{echo}"}}"#)),
-            ("502 Bad Gateway", format!("<html>{echo}</html>")),
-            ("200 OK", format!(r#"{{"status":"success","status_code":100,"data":{data}}}"#)),
-        ] {
-            let peer = Peer::responding(status, &body);
-            let run = || payments_at(&peer.base_url, CREATE).stdin(&*request);
-            for ended in [run().end(), run().text()] {
-                assert_no_leak(&ended, &canaries);
-            }
-        }
-    }
-}
-
 /// Every command with every output option, against a service that repeats the secrets.
 #[cfg(unix)]
 #[test]
 fn no_command_option_or_key_source_reveals_a_secret_d62() {
     use std::fs;
 
-    let echo = format!("{KEY} 378282246310005 3782-822463-10005 000123456789 cvv 7391");
+    let echo = format!(
+        "{KEY} 378282246310005 3782-822463-10005 3782 822463 10005 000123456789 cvv 7391 {{\\\"Cvv\\\":\\\"7391\\\"}}"
+    );
     let echoes = [
         (
             "200 OK",
             format!(
-                r#"{{"status":"success","status_code":100,"message":"{echo}","data":{{"TransactionId":"txn_1","CustomerId":"cus_1","Cvv":"7391","Echo":"{echo}"}}}}"#
+                r#"{{"status":"success","status_code":100,"message":"{echo}","data":{{"TransactionId":"txn_1","CustomerId":"cus_1","CardNumber":"378282246310005","Cvv":"7391","AccountNumber":"000123456789","Echo":"{echo}"}}}}"#
             ),
         ),
+        ("200 OK", format!(r#"{{"status":"failed","status_code":200,"message":"{echo}"}}"#)),
+        ("400 Bad Request", format!(r#"{{"status":"failed","status_code":400,"msg":"{echo}"}}"#)),
         ("401 Unauthorized", format!(r#"{{"status":"failed","status_code":401,"msg":"{echo}"}}"#)),
         ("404 Not Found", format!(r#"{{"status":"failed","status_code":404,"msg":"{echo}"}}"#)),
         // Not a 5xx, because a lookup is repeated after one.
@@ -148,8 +129,11 @@ fn no_command_option_or_key_source_reveals_a_secret_d62() {
                 for text in [&mut ended.stdout, &mut ended.stderr] {
                     *text = text.replace(authority, "");
                 }
-                let canaries: Vec<_> =
-                    [KEY, "378282246310005", "822463-10005"].iter().chain(*own).copied().collect();
+                let canaries: Vec<_> = [KEY, "378282246310005", "822463-10005", "822463 10005"]
+                    .iter()
+                    .chain(*own)
+                    .copied()
+                    .collect();
                 assert_no_leak(&ended, &canaries);
             }
         }
