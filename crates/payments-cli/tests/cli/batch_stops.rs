@@ -3,7 +3,6 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
-use std::net::TcpListener;
 use std::process::Stdio;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -19,58 +18,48 @@ fn three(outcome: &str) -> Value {
 /// SIGTERM, and a shutdown SIGTERM after it. A limit of CPU time sends SIGXCPU each second. So the second one of these does not
 /// abandon the run.
 #[test]
-fn first_signal_waits_for_charges_in_flight() {
-    for signals in [
-        &["INT"][..],
-        &["TERM"],
-        &["QUIT"],
-        &["HUP"],
-        &["HUP", "HUP"],
-        &["TERM", "HUP", "HUP"],
-        &["INT", "HUP"],
-        &["HUP", "TERM"],
-        &["XCPU", "XCPU"],
+fn first_signal_waits_for_charges_in_flight_and_another_leaves_them_unknown_d22() {
+    for (signals, is_abandoned) in [
+        ("INT", false),
+        ("TERM", false),
+        ("QUIT", false),
+        ("HUP", false),
+        ("HUP HUP", false),
+        ("TERM HUP HUP", false),
+        ("INT HUP", false),
+        ("HUP TERM", false),
+        ("XCPU XCPU", false),
+        ("INT INT", true),
+        ("TERM HUP TERM", true),
+        ("HUP HUP TERM INT", true),
+        ("HUP QUIT", true),
     ] {
         let workspace = Workspace::open();
         workspace.good(20);
         let gate = workspace.hold_responses();
         let mut running = workspace.billing_in_flight("--concurrency 3", &gate, 3);
-        running.signal(signals[0]);
-        let line = format!("SIG{}: no new charge is started; waiting for 3 ", signals[0]);
-        begins(running.error_line(), line);
-        for signal in &signals[1..] {
+        for (number, signal) in signals.split(' ').enumerate() {
             running.signal(signal);
+            if number == 0 {
+                let line = format!("SIG{signal}: no new charge is started; waiting for 3 ");
+                begins(running.error_line(), line);
+            }
         }
-        gate.release();
-        running.end().stops(3, "unfinished", "interrupted").counts(&three("processed"));
-        assert_eq!(workspace.requests(), 3);
-        workspace.bills("").ends(0, "processed");
-        assert_eq!(workspace.charged().len(), 20);
-    }
-}
-
-#[test]
-fn second_signal_exits_at_once_with_charges_in_flight_unknown_d22() {
-    for signals in
-        [&["INT", "INT"][..], &["TERM", "HUP", "TERM"], &["HUP", "HUP", "TERM", "INT"], &["HUP", "QUIT"]]
-    {
-        let workspace = Workspace::open();
-        workspace.good(20);
-        let gate = workspace.hold_responses();
-        let mut running = workspace.billing_in_flight("--concurrency 3", &gate, 3);
-        running.signal(signals[0]);
-        running.error_line();
-        for signal in &signals[1..] {
-            running.signal(signal);
+        if is_abandoned {
+            let ended = running.end();
+            ended.stops(5, "unknown", "interrupted").counts(&three("unknown"));
+            let unresolved = ended.json()["unresolved"].as_array().unwrap().clone();
+            assert_eq!(unresolved.iter().map(|it| &it["kind"]).collect::<Vec<_>>(), ["in_flight"; 3]);
+            gate.release();
+            let earlier = json!({"processed": 17, "unknown_earlier": 3, "total": 20});
+            workspace.bills("").ends(5, "unknown").counts(&earlier);
+        } else {
+            gate.release();
+            running.end().stops(3, "unfinished", "interrupted").counts(&three("processed"));
+            assert_eq!(workspace.requests(), 3, "{signals}");
+            workspace.bills("").ends(0, "processed");
         }
-        let ended = running.end();
-        ended.stops(5, "unknown", "interrupted").counts(&three("unknown"));
-        let unresolved = ended.json()["unresolved"].as_array().unwrap().clone();
-        assert_eq!(unresolved.iter().map(|it| &it["kind"]).collect::<Vec<_>>(), ["in_flight"; 3]);
-        gate.release();
-        let earlier = json!({"processed": 17, "unknown_earlier": 3, "total": 20});
-        workspace.bills("").ends(5, "unknown").counts(&earlier);
-        assert_eq!((workspace.requests(), workspace.charged().len()), (20, 20));
+        assert_eq!((workspace.requests(), workspace.charged().len()), (20, 20), "{signals}");
     }
 }
 
@@ -222,20 +211,6 @@ fn repeated_signal_does_not_give_up_the_report() {
         let report: Value = serde_json::from_str(text.trim_start_matches('x')).unwrap();
         assert_eq!(report["rows"]["processed"]["count"], 3, "{report}");
     }
-}
-
-#[test]
-fn unresponsive_journal_does_not_block_a_signal() {
-    let workspace = Workspace::open();
-    workspace.good(1);
-    // A database that accepts connections and never responds.
-    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
-    let place = format!("postgres://{}/books", silent.local_addr().unwrap());
-    let running = workspace.billing(&format!("--journal {place}")).start();
-    let _connection = silent.accept().unwrap();
-    running.signal("INT");
-    running.end().failed_as(3, "interrupted");
-    assert_eq!(workspace.requests(), 0);
 }
 
 /// Waits until the condition holds. Only a hang takes a minute.

@@ -389,8 +389,6 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
 
 #[cfg(unix)]
 mod interrupted {
-    use std::net::TcpListener;
-
     use super::*;
 
     #[test]
@@ -406,25 +404,6 @@ mod interrupted {
             assert_eq!(ended.json()["outcome"], "processed", "{ended:?}");
             assert_eq!(workspace.shown("invoice-17", "state"), "processed");
         }
-    }
-
-    /// The database accepts connections and never responds.
-    #[test]
-    fn signal_while_the_journal_opens_is_unknown_d43() {
-        let workspace = Workspace::open();
-        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
-        let running = workspace.charging("invoice-17", TOKEN_PAYMENT).env("PAYMENTS_JOURNAL", &address);
-        let running = running.start();
-        let _connection = deaf.accept().unwrap();
-        running.signal("INT");
-        let ended = running.end();
-        let error = ended.failed_as(5, "journal");
-        // As after every signal, a person sees it on stderr even if stdout is redirected.
-        begins(&ended.stderr, "NOT SENT NOW");
-        assert_eq!(error["sent_at"], Value::Null, "{error}");
-        has(message(&error), ["an earlier call with this key may have paid"]);
-        assert_eq!(workspace.requests(), 0);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 #![cfg(unix)]
 
 use std::fs::OpenOptions;
+use std::net::TcpListener;
 use std::process::Command;
 
 use crate::prelude::*;
@@ -61,6 +62,37 @@ fn signal_during_a_lookup_or_before_the_request_is_not_processed() {
     running.signal("INT");
     running.end().failed_as(3, "interrupted");
     assert_eq!(peer.requests_left(), 0);
+}
+
+/// The database accepts connections and never responds.
+#[test]
+fn signal_while_the_journal_opens_ends_the_command_d43() {
+    let workspace = Workspace::open();
+    workspace.good(1);
+    let found = "Key,TransactionId,Note,Verdict\nk,,in no report,not processed\n";
+    for (run, code, kind, said) in [
+        (workspace.billing(""), 3, "interrupted", ""),
+        (workspace.resolving(found), 3, "interrupted", "nothing was changed"),
+        (
+            workspace.charging("invoice-17", TOKEN_PAYMENT),
+            5,
+            "journal",
+            "an earlier call with this key may have paid",
+        ),
+    ] {
+        let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
+        let running = run.env("PAYMENTS_JOURNAL", &url).start();
+        let _connection = deaf.accept().unwrap();
+        running.signal("INT");
+        let ended = running.end();
+        let error = ended.failed_as(code, kind);
+        assert_eq!(error["sent_at"], Value::Null, "{error}");
+        has(message(&error), [said]);
+        // As after every signal, a person sees it on stderr even if stdout is redirected.
+        assert!(code == 3 || ended.stderr.starts_with("NOT SENT NOW"), "{ended:?}");
+    }
+    assert_eq!(workspace.requests(), 0);
 }
 
 /// `nohup` starts the command with SIGHUP ignored, and a script its jobs in the background with SIGINT ignored. Other systems do

@@ -1,7 +1,6 @@
 //! `payments journal export` with filters, and `payments journal resolve --from` with a completed export.
 #![cfg(unix)]
 
-use std::net::TcpListener;
 use std::process::Stdio;
 
 use crate::prelude::*;
@@ -15,7 +14,7 @@ impl Workspace {
     }
 
     /// The keys that an export has.
-    fn exported(&self, options: &str) -> Vec<String> {
+    pub(crate) fn exported(&self, options: &str) -> Vec<String> {
         let ended = self.journals(format!("export {options}")).quiet(0);
         let key = |line: &str| {
             let intent: Value = serde_json::from_str(line).unwrap();
@@ -472,10 +471,7 @@ fn key_resolved_by_someone_else_meanwhile_is_kept() {
 #[test]
 fn second_charge_in_a_partly_resolved_file_decides_the_exit_code_d48() {
     for stdout_is_read in [true, false] {
-        let workspace = Workspace::open();
-        let first = workspace.lose_response("k");
-        workspace.journals("resolve k --not-processed --note none").exits(0);
-        workspace.lose_response("k");
+        let (workspace, [first, _]) = Workspace::with_two_attempts();
         let [other] = workspace.lose_responses(["other"]);
         let revision = |key: &str| workspace.shown(key, "revision");
         let content = format!(
@@ -504,18 +500,6 @@ fn second_charge_in_a_partly_resolved_file_decides_the_exit_code_d48() {
     }
 }
 
-/// A program that reads JSON in a job without a terminal has only the log.
-#[test]
-fn second_charge_from_a_file_is_written_to_the_log_d48() {
-    let workspace = Workspace::open();
-    let first = workspace.lose_response("k");
-    workspace.journals("resolve k --not-processed --note none").exits(0);
-    workspace.lose_response("k");
-    let revision = workspace.shown("k", "revision");
-    let content = format!("Key,TransactionId,Note,Attempt,Revision\nk,{first},,1,{revision}\n");
-    has(workspace.resolving(content).end().exits(8).stderr, ["WARNING: POSSIBLE SECOND CHARGE of k"]);
-}
-
 /// A key of a lost time becomes a key of the service that finds its transaction, and of no service that was not asked about it.
 #[test]
 fn row_that_is_not_looked_up_is_not_bound_to_the_service_of_the_others_d49() {
@@ -526,19 +510,6 @@ fn row_that_is_not_looked_up_is_not_bound_to_the_service_of_the_others_d49() {
     workspace.resolving(content).end().exits(0);
     let gone = workspace.show("gone");
     assert_eq!((&gone["resolved_as"], &gone["service"]), (&json!("not_processed"), &Value::Null), "{gone}");
-}
-
-/// The database accepts connections and never responds.
-#[test]
-fn signal_while_the_journal_of_a_file_opens_ends_the_command() {
-    let workspace = Workspace::open();
-    let deaf = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("postgres://ada@{}/books?sslmode=disable", deaf.local_addr().unwrap());
-    let run = workspace.resolving("Key,TransactionId,Note,Verdict\nk,,in no report,not processed\n");
-    let running = run.env("PAYMENTS_JOURNAL", &url).start();
-    let _connection = deaf.accept().unwrap();
-    running.signal("INT");
-    has(message(&running.end().failed_as(3, "interrupted")), ["nothing was changed"]);
 }
 
 #[test]

@@ -70,12 +70,7 @@ fn keys_like_formulas_survive_each_file_that_is_written_and_read_d49() {
         report.extend([format!("{id},{amount},{key},{}\n", now())]);
     }
     workspace.reconcile(&report, &format!("--out {out}")).quiet(0);
-    let exported = |options: &str| {
-        let ended = workspace.journals(format!("export {options}")).quiet(0);
-        let key =
-            |line: &str| serde_json::from_str::<Value>(line).unwrap()["key"].as_str().unwrap().to_owned();
-        ended.stdout.lines().map(key).collect::<BTreeSet<_>>()
-    };
+    let exported = |options: &str| BTreeSet::from_iter(workspace.exported(options));
     let (billed, lost) = (BTreeSet::from(KEYS.map(str::to_owned)), BTreeSet::from(lost));
     let export = workspace.write("export.csv", workspace.csv(""));
     let every = exported("");
@@ -755,8 +750,7 @@ fn next_command_of_reconcile_runs_where_no_login_name_is_known() {
     let path = workspace.write("report.csv", report);
     let (out, journal) = (workspace.path("found.csv"), workspace.path("billing.db"));
     let run = workspace.run(format!("journal reconcile {path} --out {out} --journal {journal}"));
-    let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
-    let text = nobody.text().exits(0).stdout;
+    let text = run.by_nobody().text().exits(0).stdout;
     let next =
         format!("read {out}, then:\n  payments journal resolve --from {out} --journal {journal} --by NAME\n");
     assert!(text.ends_with(&next), "{text}");

@@ -96,8 +96,7 @@ fn printed_retry_runs_where_no_login_name_is_known() {
     workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(2));
     workspace.good(1);
     for run in [workspace.charging("k0", TOKEN_PAYMENT), workspace.billing("")] {
-        let nobody = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
-        let ended = nobody.text();
+        let ended = run.by_nobody().text();
         let printed = commands(&ended.shown()).into_iter().find(|command| command.contains(" retry "));
         let printed = printed.unwrap_or_else(|| panic!("{ended:?}"));
         let line = printed.strip_prefix("payments ").unwrap();

@@ -10,7 +10,7 @@ impl Workspace {
 
     /// The response of the first attempt is lost, a person says that it was not processed, and the response of the second attempt
     /// is lost too. Returns the transactions of both.
-    fn with_two_attempts() -> (Self, [String; 2]) {
+    pub(crate) fn with_two_attempts() -> (Self, [String; 2]) {
         let workspace = Self::open();
         let first = workspace.lose_response("k");
         workspace.resolve("ada", "--not-processed --note 'in no report'").exits(0);
@@ -65,12 +65,10 @@ fn key_resolved_as_not_processed_is_sent_again() {
     let workspace = Workspace::open();
     workspace.lose_response("lost");
     let resolve = || workspace.run("journal resolve lost --not-processed --note 'the books say so'");
-    let without_user = ["USER", "LOGNAME", "USERNAME"].iter().fold(resolve(), |run, name| run.env(name, ""));
-    without_user.end().refused("--by NAME");
+    resolve().by_nobody().end().refused("--by NAME");
     // Both that are missing, at once.
-    let run = workspace.run("journal resolve lost --not-processed");
-    let run = ["USER", "LOGNAME", "USERNAME"].iter().fold(run, |run, name| run.env(name, ""));
-    has(run.end().refusal(), ["--note is missing or empty", "say how you know", "give --by NAME"]);
+    let refused = workspace.run("journal resolve lost --not-processed").by_nobody().end().refusal();
+    has(refused, ["--note is missing or empty", "say how you know", "give --by NAME"]);
     let resolved = resolve().text();
     begins(&resolved.stdout, "RESOLVED (NOT PROCESSED)\n");
     has(&resolved.stdout, ["the key may be sent again"]);
@@ -229,10 +227,10 @@ fn id_that_is_found_for_a_key_that_the_service_has_processed_since_needs_its_att
     workspace.resolve("bob", &format!("--processed {first} --attempt 1")).exits(8);
 }
 
-/// Otherwise a full disk would leave only an exit code: a program reads no warning.
+/// A program that reads JSON in a job without a terminal has only the log, and on a full disk only an exit code.
 #[test]
-fn second_charge_that_cannot_be_written_says_what_was_recorded_d48() {
-    for is_from_a_file in [false, true] {
+fn second_charge_is_in_the_log_or_what_was_recorded_d48() {
+    for (is_from_a_file, is_read) in [(false, false), (true, false), (true, true)] {
         let (workspace, [first, _]) = Workspace::with_two_attempts();
         let run = if is_from_a_file {
             let revision = workspace.shown("k", "revision");
@@ -240,8 +238,12 @@ fn second_charge_that_cannot_be_written_says_what_was_recorded_d48() {
         } else {
             workspace.run(format!("journal resolve k --by bob --processed {first} --attempt 1"))
         };
-        let ended = run.stdout(broken_pipe()).end_with_given_stdout().exits(8);
-        begins(&ended.stderr, "resolved, but the result could not be written to stdout");
+        if is_read {
+            has(run.end().exits(8).stderr, ["WARNING: POSSIBLE SECOND CHARGE of k"]);
+        } else {
+            let written = "resolved, but the result could not be written to stdout";
+            begins(run.end_unread().exits(8).stderr, written);
+        }
         assert_eq!(workspace.shown("k", "also_processed_as"), first);
     }
 }
