@@ -330,18 +330,10 @@ mod tests {
     #[test]
     fn every_place_is_in_one_tally_or_not_started() {
         let amount = Amount::from_cents(1);
-        for (place, not_started) in [
-            (ended(None, false), 0),
-            (ended(Some(Rejected), false), 0),
-            (ended(Some(NotProcessed), false), 0),
-            (ended(Some(Unknown), false), 0),
-            (ended(None, true), 0),
-            (ended(Some(Rejected), true), 0),
-            (ended(Some(NotProcessed), true), 0),
-            (ended(Some(Unknown), true), 0),
-            (Place::InProgress, 0),
-            (Place::NotStarted, 1),
-        ] {
+        let outcomes = [None, Some(Rejected), Some(NotProcessed), Some(Unknown)];
+        let ended = [false, true].map(|is_earlier| outcomes.map(|outcome| ended(outcome, is_earlier)));
+        let started = ended.as_flattened().iter().chain([&Place::InProgress]).map(|place| (place, 0));
+        for (place, not_started) in started.chain([(&Place::NotStarted, 1)]) {
             let mut tallies = Tallies::default();
             tallies.total.add(amount);
             place.count(amount, &mut tallies);
