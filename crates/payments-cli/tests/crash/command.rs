@@ -42,7 +42,7 @@ impl Workspace {
     /// Copies the journal with its log. No process may have it open.
     pub(crate) fn copy_journal(&self) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
-        self.copy(&["journal.db", "journal.db-wal"], folder.path());
+        copy(&JOURNAL, self.folder.path(), folder.path());
         let copy = folder.path().join("journal.db");
         (folder, copy)
     }
@@ -51,28 +51,19 @@ impl Workspace {
     pub(crate) fn back_up(&self) -> TempDir {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("journal.db-owners")).unwrap();
-        self.copy(&["journal.db", "journal.db-wal", WITNESS], folder.path());
+        copy(&JOURNAL, self.folder.path(), folder.path());
+        copy(&[WITNESS], self.folder.path(), folder.path());
         folder
     }
 
-    fn copy(&self, names: &[&str], to: &Path) {
-        for name in names {
-            if self.folder.path().join(name).exists() {
-                fs::copy(self.folder.path().join(name), to.join(name)).unwrap();
-            }
-        }
-    }
-
     /// Puts back a copy by [`Self::back_up`]. No process may have the journal open.
-    pub(crate) fn restore(&self, copy: &TempDir, with_witness: bool) {
+    pub(crate) fn restore(&self, from: &TempDir, with_witness: bool) {
         for name in ["journal.db", "journal.db-wal", "journal.db-shm"] {
             let _ = fs::remove_file(self.folder.path().join(name));
         }
-        let names = ["journal.db", "journal.db-wal", WITNESS];
-        for name in &names[..if with_witness { 3 } else { 2 }] {
-            if copy.path().join(name).exists() {
-                fs::copy(copy.path().join(name), self.folder.path().join(name)).unwrap();
-            }
+        copy(&JOURNAL, from.path(), self.folder.path());
+        if with_witness {
+            copy(&[WITNESS], from.path(), self.folder.path());
         }
     }
 
@@ -119,6 +110,15 @@ impl Workspace {
     /// Starts charging this payment with this key.
     pub(crate) fn charge(&self, key: &str, payment: String) -> Running {
         self.run(CHARGE).with(["--key", key]).stdin(payment).start()
+    }
+}
+
+const JOURNAL: [&str; 2] = ["journal.db", "journal.db-wal"];
+
+/// Copies those that exist.
+fn copy(names: &[&str], from: &Path, to: &Path) {
+    for name in names.iter().filter(|name| from.join(name).exists()) {
+        fs::copy(from.join(name), to.join(name)).unwrap();
     }
 }
 
