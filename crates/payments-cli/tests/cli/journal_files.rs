@@ -275,21 +275,28 @@ fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
 }
 
 #[test]
-fn every_wrong_row_is_named_and_nothing_is_written() {
+fn every_wrong_row_is_named_with_all_that_is_wrong_and_nothing_is_written_d48() {
     let workspace = Workspace::open();
     let paid = workspace.charge("paid").paid_id();
-    let [one, two, three, _, _, _, _, before] =
-        workspace.lose_responses(["one", "two", "three", "four", "five", "six", "seven", "before"]);
+    workspace.charge("paid-2").processed();
+    let keys = ["one", "two", "three", "four", "five", "six", "seven", "before"];
+    let [one, two, three, _, _, _, _, before] = workspace.lose_responses(keys);
+    workspace.lose_responses(["twelve", "thirteen", "fourteen", "fifteen"]);
     workspace.journals(format!("resolve before --processed {before}")).exits(0);
     // Not in this journal.
     let larger = payments_at(workspace.sandbox.base_url(), CHARGE);
     let larger = larger.stdin(TOKEN_PAYMENT.replace("45.00", "46.00")).end().paid_id();
     let content = format!(
-        "note,AMOUNT,KEY,Transaction_ID,VERDICT\n,1,one,{one},\n,1,one,{two},\n,1,two,{one},\n,1,three,{paid},\n\
-         ,1,four,{larger},\n,1,five,txn_of_nobody,\n ,1,six,,not processed\n,1,nobody,{three},\n,1,paid,{paid},\n\
-         ,1,before,{before},\n,1,in voice,{three},\n,1,seven,txn/..,\n,1,eight\n,1,nine,#N/A\n,1,ten,txn_1 \n\
-         ,1,=A1,{three}\n,1,eleven,,,more\n"
+        "note,AMOUNT,KEY,Transaction_ID,VERDICT,Attempt,Revision\n,,one,{one},\n,,one,{two},\n,,two,{one},\n,,three,{paid},\n\
+         ,,four,{larger},\n,,five,txn_of_nobody,\n ,,six,,not processed\n,,nobody,{three},\n,,paid,{paid},\n\
+         ,,before,{before},\n,,in voice,{three},\n,,seven,txn/..,\n,,eight\n,,nine,#N/A\n,,ten,txn_1 \n\
+         ,,=A1,{three}\n,,eleven,,,,,more\n\
+         ,,twelve,txn_of_others,rejected,x,y\n\u{200b},,thirteen,txn_1,not processed,9\n\
+         n,,fourteen,{larger},rejected\nn,,fifteen,a/../b,rejected\n\
+         ,,unheard,,maybe,x\n,,none,,processed,1\n,,paid-2,,rejected,,z\n"
     );
+    let rejected_without_note = "Note is required where the verdict is rejected: say how you know";
+    let may_be_empty = "; the id of a rejected payment may be left empty";
     let before = workspace.export();
     workspace.refuses(&content, [
         "3 one: Key is the same as in line 2",
@@ -308,13 +315,34 @@ fn every_wrong_row_is_named_and_nothing_is_written() {
         "16 ten: Key is not in the journal",
         "16 ten: TransactionId must not begin or end with white space",
         "17 ?: Key must not be a formula of a spreadsheet",
-        "18 ?: row has 6 cells, and the header has 5; a value with a comma needs quotes, and an amount needs a point and not a \
+        "18 ?: row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point and not a \
          comma",
+        &format!("19 twelve: {rejected_without_note}"),
+        "19 twelve: Attempt must be a number",
+        "19 twelve: Revision must be a number",
+        &format!("19 twelve: TransactionId is not known to the service (HTTP 404){may_be_empty}"),
+        "20 thirteen: TransactionId must be empty where the verdict is not processed",
+        "20 thirteen: Note is required where the verdict is not processed: say how you know",
+        "20 thirteen: Attempt is 9, and the newest is 1: if the row is about attempt 9, resolve it alone with \
+         `payments journal resolve thirteen --attempt 9`",
+        "21 fourteen: TransactionId is the same as in line 6",
+        &format!(
+            "21 fourteen: TransactionId cannot belong to this intent: its amount is 46.00, and 45.00 was to be charged{may_be_empty}"
+        ),
+        &format!("22 fifteen: TransactionId cannot be looked up{may_be_empty}"),
+        "23 unheard: Verdict must be processed, rejected, not processed, or empty",
+        "23 unheard: Attempt must be a number",
+        "23 unheard: Key is not in the journal",
+        "24 none: TransactionId is required where the verdict is processed",
+        "24 none: Key is not in the journal",
+        &format!("25 paid-2: {rejected_without_note}"),
+        "25 paid-2: Revision must be a number",
+        "25 paid-2: Key is not unknown but processed: remove this row from the file",
     ]);
     let text = workspace.resolving(&content).text().exits(2);
     let lines: Vec<_> = text.stderr.lines().collect();
     assert_eq!((&*text.stdout, lines[0]), ("", "INVALID, nothing was changed (exit code 2)"));
-    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 19));
+    assert_eq!((lines[2], lines.len()), ("  line 3: one: Key is the same as in line 2", 37));
     assert_eq!(workspace.export(), before);
 }
 
@@ -615,17 +643,6 @@ fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
 fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
     let workspace = Workspace::open();
     let [one, _, three, _] = workspace.lose_responses(["one", "two", "three", "four"]);
-    workspace.refuses(
-        format!(
-            "Key,TransactionId,Note,Verdict\none,,n,processed\ntwo,,,rejected\nthree,{three},n,not processed\nfour,,n,maybe\n"
-        ),
-        [
-            "2 one: TransactionId is required where the verdict is processed",
-            "3 two: Note is required where the verdict is rejected: say how you know",
-            "4 three: TransactionId must be empty where the verdict is not processed",
-            "5 four: Verdict must be processed, rejected, not processed, or empty",
-        ],
-    );
     // A declined payment would be booked as paid if a verdict were overlooked.
     for (headings, more, column) in [
         ("Key,TransactionId,Note,Verdit", ",rejected", "Verdit"),
@@ -855,7 +872,7 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
         ("Key,TransactionId,Note,Error", "ID,,none"),
         ("Key,TransactionId,Note,Customer", "ID,,Ada"),
         // Columns of the person's own.
-        ("Key,TransactionId,Note,Service,BegunAt", "ID,,Hosting,in May"),
+        ("Key,TransactionId,Note,Service,BegunAt,AMOUNT", "ID,,Hosting,in May,1"),
     ] {
         let rows = format!("{headings}\none,{}\n", cells.replace("ID", &one));
         workspace.resolving(rows).with("--dry-run").end().exits(0);
@@ -864,29 +881,6 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
     let id = workspace.charge("paid").paid_id();
     assert_ne!(id, one);
     assert_eq!(workspace.shown("one", "state"), "unknown");
-}
-
-/// An id that shows a decline must be the key's own payment.
-#[test]
-fn rejected_id_of_a_file_is_looked_up_d48() {
-    let workspace = Workspace::open();
-    let [one] = workspace.lose_responses(["one"]);
-    let larger = payments_at(workspace.sandbox.base_url(), CHARGE);
-    let larger = larger.stdin(TOKEN_PAYMENT.replace("45.00", "46.00")).end().paid_id();
-    let file = |id: &str| format!("Key,TransactionId,Verdict,Note\none,{id},rejected,the portal\n");
-    for (id, rule) in [
-        ("other_merchants_txn", "TransactionId is not known to the service (HTTP 404)"),
-        (&*larger, "TransactionId cannot belong to this intent: its amount is 46.00"),
-        ("a/../b", "TransactionId cannot be looked up"),
-    ] {
-        let wrong = wrong_rows(&workspace.resolving(file(id)).end());
-        begins(&wrong[0], format!("2 one: {rule}"));
-        has(&wrong[0], ["; the id of a rejected payment may be left empty"]);
-    }
-    assert_eq!(workspace.shown("one", "state"), "unknown");
-    workspace.resolving(file(&one)).with("--dry-run").end().exits(0);
-    workspace.resolving(file("")).end().exits(0);
-    assert_eq!(workspace.shown("one", "state"), "rejected");
 }
 
 #[test]
@@ -942,41 +936,6 @@ fn only_what_is_resolved_the_same_way_is_left_as_it_is_d48() {
         let wrong = wrong_rows(&workspace.resolving(file(verdicts)).end());
         has(&wrong[0], ["was already resolved differently, by Grace"]);
     }
-}
-
-/// A person fixes the file once.
-#[test]
-fn everything_that_is_wrong_with_a_row_is_told_at_once() {
-    let workspace = Workspace::open();
-    workspace.lose_responses(["one", "two"]);
-    workspace.charge("paid").exits(0);
-    let content = "Key,Attempt,Revision,TransactionId,Verdict,Note\n\
-        one,x,y,txn_of_nobody,rejected,\n\
-        two,9,,txn_1,not processed,\u{200b}\n\
-        nobody,x,,,maybe,\n\
-        none,1,,,processed,\n\
-        paid,1,z,,rejected,\n";
-    workspace.refuses(
-        content,
-        [
-            "2 one: Note is required where the verdict is rejected: say how you know",
-            "2 one: Attempt must be a number",
-            "2 one: Revision must be a number",
-            "2 one: TransactionId is not known to the service (HTTP 404); the id of a rejected payment may be left empty",
-            "3 two: TransactionId must be empty where the verdict is not processed",
-            "3 two: Note is required where the verdict is not processed: say how you know",
-            "3 two: Attempt is 9, and the newest is 1: if the row is about attempt 9, resolve it alone with \
-             `payments journal resolve two --attempt 9`",
-            "4 nobody: Verdict must be processed, rejected, not processed, or empty",
-            "4 nobody: Attempt must be a number",
-            "4 nobody: Key is not in the journal",
-            "5 none: TransactionId is required where the verdict is processed",
-            "5 none: Key is not in the journal",
-            "6 paid: Note is required where the verdict is rejected: say how you know",
-            "6 paid: Revision must be a number",
-            "6 paid: Key is not unknown but processed: remove this row from the file",
-        ],
-    );
 }
 
 #[test]
