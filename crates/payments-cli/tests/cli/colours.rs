@@ -3,7 +3,7 @@
 
 use crate::prelude::*;
 
-const ESCAPE: char = '\u{1b}';
+const ESCAPE: &str = "\u{1b}";
 
 /// One run of each kind of output, and whether a terminal gets it with colours.
 fn runs(peer: &Peer) -> [(bool, Run); 7] {
@@ -20,26 +20,19 @@ fn runs(peer: &Peer) -> [(bool, Run); 7] {
 }
 
 #[test]
-fn terminal_gets_colours_and_a_pipe_none() {
+fn only_a_terminal_gets_colours_unless_it_wants_none() {
     let peer = Peer::responding("200 OK", responses::RECORD);
-    for (is_coloured, run) in runs(&peer) {
-        // The standard for `NO_COLOR` ignores an empty value.
-        let shown = run.env("NO_COLOR", "").on_terminal();
-        assert_eq!(shown.contains(ESCAPE), is_coloured, "{shown}");
+    // The standard for `NO_COLOR` ignores an empty value.
+    for (name, value, is_wanted) in
+        [("NO_COLOR", "", true), ("NO_COLOR", "1", false), ("NO_COLOR", "0", false), ("TERM", "dumb", false)]
+    {
+        for (is_coloured, run) in runs(&peer) {
+            let shown = run.env(name, value).on_terminal();
+            assert!(!shown.is_empty() && !shown.contains(KEY), "{shown}");
+            assert_eq!(shown.contains(ESCAPE), is_coloured && is_wanted, "{name}={value}: {shown}");
+        }
     }
     for (_, run) in runs(&peer) {
-        run.env("FORCE_COLOR", "1").end().hides(["\u{1b}"]);
-    }
-}
-
-#[test]
-fn no_color_and_dumb_terminals_are_respected() {
-    let peer = Peer::responding("200 OK", responses::RECORD);
-    for (name, value) in [("NO_COLOR", "1"), ("NO_COLOR", "0"), ("TERM", "dumb")] {
-        for (_, run) in runs(&peer) {
-            let shown = run.env(name, value).on_terminal();
-            assert!(!shown.is_empty() && !shown.contains(ESCAPE), "{name}={value}: {shown}");
-            assert!(!shown.contains(KEY), "{shown}");
-        }
+        run.env("FORCE_COLOR", "1").end().hides([ESCAPE]);
     }
 }
