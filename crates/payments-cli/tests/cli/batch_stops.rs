@@ -45,18 +45,24 @@ fn first_signal_waits_for_charges_in_flight_and_another_leaves_them_unknown_d22(
                 begins(running.error_line(), line);
             }
         }
-        if is_abandoned {
+        let ended = if is_abandoned {
             let ended = running.end();
+            gate.release();
+            ended
+        } else {
+            gate.release();
+            running.end()
+        };
+        assert_eq!(ended.code, Some(if is_abandoned { 5 } else { 3 }), "{signals}: {ended:?}");
+        assert_eq!(workspace.requests(), 3, "{signals}");
+        if is_abandoned {
             ended.stops(5, "unknown", "interrupted").counts(&three("unknown"));
             let unresolved = ended.json()["unresolved"].as_array().unwrap().clone();
             assert_eq!(unresolved.iter().map(|it| &it["kind"]).collect::<Vec<_>>(), ["in_flight"; 3]);
-            gate.release();
             let earlier = json!({"processed": 17, "unknown_earlier": 3, "total": 20});
             workspace.bills("").ends(5, "unknown").counts(&earlier);
         } else {
-            gate.release();
-            running.end().stops(3, "unfinished", "interrupted").counts(&three("processed"));
-            assert_eq!(workspace.requests(), 3, "{signals}");
+            ended.stops(3, "unfinished", "interrupted").counts(&three("processed"));
             workspace.bills("").ends(0, "processed");
         }
         assert_eq!((workspace.requests(), workspace.charged().len()), (20, 20), "{signals}");

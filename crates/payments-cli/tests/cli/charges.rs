@@ -388,48 +388,44 @@ fn outcome_that_cannot_be_recorded_is_reported_with_a_warning() {
 }
 
 #[cfg(unix)]
-mod interrupted {
-    use super::*;
-
-    #[test]
-    fn first_signal_waits_for_the_response_and_records_it() {
-        for signal in ["INT", "TERM", "HUP"] {
-            let workspace = Workspace::open();
-            let (mut running, gate) = workspace.in_flight("invoice-17");
-            running.signal(signal);
-            // The line on stderr comes before the response.
-            begins(running.error_line(), format!("SIG{signal}: waiting for the response"));
-            gate.release();
-            let ended = running.end().exits(0);
-            assert_eq!(ended.json()["outcome"], "processed", "{ended:?}");
-            assert_eq!(workspace.shown("invoice-17", "state"), "processed");
-        }
-    }
-
-    #[test]
-    fn second_signal_or_kill_leaves_the_key_unresolved() {
-        for signal in ["INT", "KILL"] {
-            let workspace = Workspace::open();
-            let (mut running, gate) = workspace.in_flight("invoice-17");
-            if signal == "INT" {
-                running.signal("INT");
-                running.error_line();
-            }
-            running.signal(signal);
-            let ended = running.end();
-            if signal == "INT" {
-                assert!(ended.failed_as(5, "interrupted")["sent_at"].is_string(), "{ended:?}");
-                assert_eq!(ended.json()["key"], "invoice-17");
-            }
-            drop(gate);
-            let list: Value = serde_json::from_str(&workspace.journals("list --unresolved").stdout).unwrap();
-            holds(&list[0], &json!({"key": "invoice-17", "state": "unknown", "kind": "crash"}));
-            workspace.charge("invoice-17").failed(5);
-            assert_eq!(workspace.requests(), 1);
-        }
+#[test]
+fn first_signal_waits_for_the_response_and_records_it() {
+    for signal in ["INT", "TERM", "HUP"] {
+        let workspace = Workspace::open();
+        let (mut running, gate) = workspace.in_flight("invoice-17");
+        running.signal(signal);
+        // The line on stderr comes before the response.
+        begins(running.error_line(), format!("SIG{signal}: waiting for the response"));
+        gate.release();
+        let ended = running.end().exits(0);
+        assert_eq!(ended.json()["outcome"], "processed", "{ended:?}");
+        assert_eq!(workspace.shown("invoice-17", "state"), "processed");
     }
 }
 
+#[cfg(unix)]
+#[test]
+fn second_signal_or_kill_leaves_the_key_unresolved() {
+    for signal in ["INT", "KILL"] {
+        let workspace = Workspace::open();
+        let (mut running, gate) = workspace.in_flight("invoice-17");
+        if signal == "INT" {
+            running.signal("INT");
+            running.error_line();
+        }
+        running.signal(signal);
+        let ended = running.end();
+        if signal == "INT" {
+            assert!(ended.failed_as(5, "interrupted")["sent_at"].is_string(), "{ended:?}");
+            assert_eq!(ended.json()["key"], "invoice-17");
+        }
+        drop(gate);
+        let list: Value = serde_json::from_str(&workspace.journals("list --unresolved").stdout).unwrap();
+        holds(&list[0], &json!({"key": "invoice-17", "state": "unknown", "kind": "crash"}));
+        workspace.charge("invoice-17").failed(5);
+        assert_eq!(workspace.requests(), 1);
+    }
+}
 /// A new key that looks like a card number needs the option. One that is in the journal does not.
 #[test]
 fn key_like_a_card_number_is_accepted_if_it_is_none_or_in_the_journal_d52() {

@@ -330,31 +330,27 @@ fn second_charge_is_an_alarm_whatever_another_column_says() {
     let workspace = Workspace::open();
     let id = workspace.token("tok_approved", "inv-3", "20.00").paid_id();
     let time = now();
+    let report = |headings: &str, own: &str, again: &str| {
+        format!(
+            "Transaction ID,Amount,Reference,Date,{headings}\n{id},20.00,inv-3,{time},{own}\n\
+             txn_dup,20.00,inv-3,{time},{again}\n"
+        )
+    };
     for (heading, own, again, against) in [
         ("Amount Refunded", "0.00", "1.00", Some("\"Amount Refunded\": yes")),
         ("Refundable", "No", "Yes", None),
         ("Note", "", "pending", Some("Note: pending")),
         ("Paid", "Yes", "No", Some("Paid: no")),
     ] {
-        let report = format!(
-            "Transaction ID,Amount,Reference,Date,Status,{heading}\n{id},20.00,inv-3,{time},settled,{own}\n\
-             txn_dup,20.00,inv-3,{time},settled,{again}\n"
-        );
-        let document = workspace.reconcile(report, "--charged-status settled").exits(8).json();
-        let row = &document["unexplained"][0]["rows"][1];
-        assert_eq!((&row["status"], row["against"].as_str()), (&json!("settled"), against), "{document}");
+        let [heading, own, again] =
+            [("Status", heading), ("settled", own), ("settled", again)].map(|(a, b)| format!("{a},{b}"));
+        let ended = workspace.reconcile(report(&heading, &own, &again), "--charged-status settled").exits(8);
+        let row = &ended.json()["unexplained"][0]["rows"][1];
+        assert_eq!((&row["status"], row["against"].as_str()), (&json!("settled"), against), "{ended:?}");
     }
-    let report = format!(
-        "Transaction ID,Amount,Reference,Date,Disputed\n{id},20.00,inv-3,{time},No\n\
-         txn_dup,20.00,inv-3,{time},Yes\n"
-    );
-    workspace.reconcile(report, "").exits(8);
+    workspace.reconcile(report("Disputed", "No", "Yes"), "").exits(8);
     // Without a status the type says what the row is, and a person sees it.
-    let report = format!(
-        "Transaction ID,Amount,Reference,Date,Type\n{id},20.00,inv-3,{time},Sale\n\
-         txn_dup,20.00,inv-3,{time},Refund\n"
-    );
-    let document = workspace.reconcile(report, "").exits(0).json();
+    let document = workspace.reconcile(report("Type", "Sale", "Refund"), "").exits(0).json();
     assert_eq!(document["doubtful"][0]["against"], "Type: refund", "{document}");
 }
 

@@ -10,6 +10,11 @@ fn request(reference: &str) -> String {
     )
 }
 
+/// The same as a row of a billing file.
+fn row(key: &str, reference: &str) -> String {
+    format!("{key},tok_approved,10.50,false,{reference}\n")
+}
+
 #[test]
 fn file_with_new_keys_for_open_payments_is_refused_d43() {
     let workspace = Workspace::open();
@@ -96,8 +101,8 @@ fn call_with_a_new_key_for_an_open_payment_is_refused_d43() {
 #[test]
 fn payment_twice_in_one_file_is_warned_about() {
     let workspace = Workspace::open();
-    let rows = [1, 2, 3, 4, 5].map(|n| format!("k{n},tok_approved,5.00,false,rent\n")).concat();
-    workspace.rows(rows + "other,tok_approved,5.00,false,\nlast,tok_approved,5.00,false,\n");
+    let rows = ["k1", "k2", "k3", "k4", "k5"].map(|key| row(key, "rent")).concat();
+    workspace.rows(rows + &row("other", "") + &row("last", ""));
     let ended = workspace.bills("--dry-run");
     ended.ends(0, "dry_run");
     has(
@@ -116,7 +121,6 @@ fn payment_twice_in_one_file_is_warned_about() {
 fn rows_to_send_without_a_reference_are_warned_about() {
     const WARNING: &str = "WARNING: rows to send without a ReferenceNo: 2; if a response is lost, no report can tell them apart";
     let workspace = Workspace::open();
-    let row = |key: &str, reference: &str| format!("{key},tok_approved,5.00,false,{reference}\n");
     workspace.rows(row("a", "rent") + &row("b", "") + &row("c", ""));
     for option in ["--dry-run", ""] {
         has(workspace.bills(option).exits(0).stderr, [WARNING]);
@@ -144,10 +148,7 @@ fn charged_in_two_spellings() -> Workspace {
 fn two_spellings_of_a_key_that_were_both_charged_are_said_to_be_charged() {
     let workspace = charged_in_two_spellings();
     let requests = workspace.requests();
-    let rows = |second: &str| {
-        let row = |key: &str| format!("{key},tok_approved,10.50,false,rent\n");
-        workspace.rows(row("17") + &row(second));
-    };
+    let rows = |second: &str| workspace.rows(row("17", "rent") + &row(second, "rent"));
     rows("0017");
     for option in ["--dry-run", ""] {
         let ended = workspace.bills(option).exits(0);
@@ -172,12 +173,11 @@ fn two_spellings_of_a_key_that_were_both_charged_are_said_to_be_charged() {
 #[test]
 fn warning_about_a_row_hides_no_problem_of_it() {
     let workspace = Workspace::open();
-    let row = |key: &str| format!("{key},tok_approved,10.50,false,\n");
     let payment = request("x").replace(r#","ReferenceNo":"x""#, "");
     for key in ["1843", "1.843"] {
         workspace.charging(key, &payment).end().processed();
     }
-    workspace.rows(row("1843") + &row("1.8430") + &row("1.843"));
+    workspace.rows(["1843", "1.8430", "1.843"].map(|key| row(key, "")).concat());
     has(workspace.bills("").broken_rules().concat(), ["is that of line 3 in another spelling"]);
 }
 
@@ -188,8 +188,7 @@ fn rejected_row_beside_a_charged_one_in_another_spelling_is_no_second_charge() {
     workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_REQUEST));
     workspace.charging("17", &request("rent")).end().exits(4);
     workspace.charging("0017", &request("rent")).end().processed();
-    let row = |key: &str| format!("{key},tok_approved,10.50,false,rent\n");
-    workspace.rows(row("17") + &row("0017"));
+    workspace.rows(row("17", "rent") + &row("0017", "rent"));
     assert_eq!(workspace.bills("").exits(4).stderr, "");
 }
 
@@ -198,14 +197,13 @@ fn rejected_key_in_another_spelling_is_not_sent_by_a_run() {
     let workspace = Workspace::open();
     workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::BAD_REQUEST));
     workspace.charging("0017", &request("rent")).end().exits(4);
-    let row = |key: &str, token: &str| format!("{key},{token},10.50,false,rent\n");
-    workspace.rows(row("17", "tok_approved"));
+    workspace.rows(row("17", "rent"));
     let requests = workspace.requests();
     let rule = "is in the journal under the key 0017, and was rejected";
     has(&workspace.bills("").broken_rules()[0], [rule]);
     assert_eq!(workspace.requests(), requests);
     // Another payment, and the customer's next card.
-    workspace.rows(row("18", "tok_approved") + &row("17", "tok_declined"));
+    workspace.rows(row("18", "rent") + &row("17", "rent").replace("tok_approved", "tok_declined"));
     let ended = workspace.bills("--dry-run");
     ended.ends(0, "dry_run");
     assert_eq!(ended.stderr, "", "a rejected payment was not charged");
@@ -252,7 +250,7 @@ fn call_with_another_spelling_of_a_charged_key_is_refused() {
     }
     assert_eq!(workspace.requests(), 1);
     // A run says the same.
-    workspace.rows("0017,tok_approved,10.50,false,rent\n");
+    workspace.rows(row("0017", "rent"));
     let rule = "is in the journal under the key 17: if it is the same, write that key";
     has(&workspace.bills("").broken_rules()[0], [rule]);
     // Another payment, a key that is clearly another, and the key itself.
@@ -291,7 +289,7 @@ fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
     workspace.arm(Fault::response_lost(TOKENS));
     workspace.charging("3-1", &without).end().exits(5);
     workspace.charging("03-01", &without).end().failed_as(2, "same_payment");
-    workspace.rows("INV5,tok_approved,10.50,false,\n");
+    workspace.rows(row("INV5", ""));
     workspace.bills("").failed(2);
 }
 
@@ -325,7 +323,6 @@ fn call_by_card_or_account_with_another_spelling_of_a_key_is_refused() {
 #[test]
 fn open_payment_of_a_row_is_not_sent_in_another_row_d43() {
     let workspace = Workspace::open();
-    let row = |key: &str, reference: &str| format!("{key},tok_approved,5.00,false,{reference}\n");
     let open = "unknown under the key a, and may have been processed";
     workspace.rows(row("a", "rent") + &row("b", "Rent") + &row("c", "water"));
     workspace.arm(Fault::response_lost(TOKENS));

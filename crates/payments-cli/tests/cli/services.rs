@@ -483,18 +483,3 @@ fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
     gate.release();
     first.end().processed();
 }
-
-/// The base URL in a variable alone may be there for other commands, so `retry` does not take it from there.
-#[test]
-fn printed_retry_names_the_service_of_the_run_d47() {
-    let workspace = Workspace::open();
-    let url = workspace.sandbox.base_url();
-    workspace.good(1);
-    workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::FORBIDDEN));
-    let ended = workspace.bills("");
-    ended.stops(4, "rejected", "forbidden");
-    has(
-        ended.json()["stopped"].to_string(),
-        [format!("`payments journal retry --status 403 --base-url {url}`")],
-    );
-}

@@ -64,7 +64,7 @@ fn s5_secrets_on_the_command_line_are_not_repeated() {
                     .env("PAYMENTS_API_KEY", canaries.key())
                     .stdin("")
                     .end();
-                let output = format!("{}{}", ended.stdout, ended.stderr);
+                let output = ended.shown();
                 assert_ne!(output, "", "{line:?}");
                 let mut sightings = canaries.sightings(output.as_bytes());
                 // No line contains the security code, but its digits can occur in a latency such as 917 µs.
@@ -82,7 +82,7 @@ fn s5_id_that_holds_the_api_key_is_not_sent() {
     for line in ["void {}", "transaction get {}", "customer get {}", "void txn_{}", "void {} --dry-run"] {
         let line = line.replace("{}", canaries.key());
         let ended = payments(&*line).at("http://127.0.0.1:1").env("PAYMENTS_API_KEY", canaries.key()).end();
-        let shown = format!("{}{}", ended.stdout, ended.stderr);
+        let shown = ended.shown();
         assert_eq!(ended.code, Some(2), "{shown}");
         assert!(shown.contains("the id holds the API key; nothing was sent"), "{shown}");
         canaries.assert_absent("the output for such an id", shown.as_bytes());
@@ -96,12 +96,10 @@ fn s5_secrets_in_settings_are_not_repeated() {
     let mut shown = String::new();
     for name in "PAYMENTS_BASE_URL PAYMENTS_API_KEY_FILE PAYMENTS_MERCHANT PAYMENTS_TIMEOUT PAYMENTS_CA_CERT PAYMENTS_PROXY".split(' ') {
         for value in [key.to_owned(), canaries.card().to_owned(), format!("https://{key}@localhost")] {
-            let ended = payments(GET).env(name, &value).end();
-            shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
+            shown += &payments(GET).env(name, &value).end().shown();
         }
     }
-    let ended = payments(GET).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end();
-    shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
+    shown += &payments(GET).env("PAYMENTS_API_KEY", &format!("{key} {key}")).end().shown();
     canaries.assert_absent("the output for wrong settings", shown.as_bytes());
 }
 
@@ -129,7 +127,7 @@ fn s5_place_of_a_journal_that_holds_the_api_key_is_refused() {
             }
             let run = run.at("http://127.0.0.1:1").env("PAYMENTS_API_KEY", canaries.key());
             let ended = run.in_folder(folder.path()).stdin(TOKEN_PAYMENT).end();
-            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            let shown = ended.shown();
             assert_eq!(ended.code, Some(2), "{line}: {shown}");
             assert!(shown.contains("contains an API key; nothing was"), "{line}: {shown}");
             canaries.assert_absent("the output for such a place", shown.as_bytes());
@@ -159,7 +157,7 @@ fn s5_secrets_in_invalid_requests_are_not_repeated() {
             let run = run.env("PAYMENTS_API_KEY", canaries.key());
             let ended = run.stdin(request.clone()).end();
             assert_eq!(ended.code, Some(2), "{request}: {ended:?}");
-            shown = format!("{shown}{}{}\n", ended.stdout, ended.stderr);
+            shown += &ended.shown();
         }
     }
     canaries.assert_absent("the output for wrong requests", shown.as_bytes());
