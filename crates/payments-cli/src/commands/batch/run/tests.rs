@@ -552,38 +552,6 @@ async fn max_rejected_stops_each_run_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn refused_key_decides_the_exit_code_even_after_a_signal() {
-    let setup = TestRun::reliable().await;
-    setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).times(8));
-    let gate = setup.gateway.gate(TOKENS);
-    let mut gate = Some(gate);
-    let signal = async || match gate.take() {
-        Some(gate) => {
-            gate.arrivals(8).await;
-            "SIGTERM"
-        }
-        None => never().await,
-    };
-    let summary = setup.run(200).complete(signal).await;
-    assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::Unauthorized);
-    assert_eq!((summary.tallies.rejected.count, summary.tallies.not_started().count), (8, 192));
-}
-
-#[tokio::test(start_paused = true)]
-async fn unknown_charge_decides_the_exit_code_even_if_the_key_was_refused() {
-    let setup = TestRun::reliable().await;
-    setup.gateway.arm(Fault::response_lost(TOKENS).skip(2));
-    setup.gateway.arm(Fault::on(TOKENS).before_commit().status(StatusCode::UNAUTHORIZED).skip(4));
-    let summary = setup.run(50).one_by_one().complete(never).await;
-    assert!(matches!(summary.stop, Some(Stop::Unauthorized(_))), "{:?}", summary.stop);
-    assert_eq!((summary.tallies.unknown.count, summary.tallies.rejected.count), (1, 1));
-    assert_eq!(ExitCode::of_run(&summary), ExitCode::Unknown);
-    let text = summary.lines(Style::Plain);
-    assert!(text.starts_with("OUTCOME UNKNOWN for 1 charge") && text.contains("HTTP 401"), "{text}");
-}
-
-#[tokio::test(start_paused = true)]
 async fn signal_after_any_stop_ends_at_once_and_leaves_charges_in_flight_unknown() {
     for (status, patience, reason) in [
         (Some(StatusCode::UNAUTHORIZED), 300, "unauthorized"),
