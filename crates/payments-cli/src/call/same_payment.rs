@@ -379,6 +379,10 @@ mod tests {
             change(&mut request);
             request
         };
+        let with_fee = with(|it| it.convenience_fee = Some(ConvenienceFee::Active));
+        let of_101_cents = with(|it| it.amount = Some(Amount::from_cents(1_01)));
+        let by_token_2 = with(|it| it.subject = Subject::Token(TokenId::new("tok_2").unwrap()));
+        let (whole, rounded) = ("1234567890123456", "1234567890123450");
         // Send, warn or refuse, for each of the fates: of a call, a run, and a row of the same file.
         for (payment, other, expected) in [
             // The key in another spelling.
@@ -391,13 +395,9 @@ mod tests {
             (("inv5", lost()), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
             (("inv5", token("rent")), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
             // One that has lost digits.
-            (("1234567890123456", token("")), ("1234567890123450", token("")), ["RRSSS", "RRRRS", "SSSSS"]),
-            (
-                ("1234567890123450", token("rent")),
-                ("1234567890123456", token("rent")),
-                ["RRRSS", "RRRRS", "WRWWS"],
-            ),
-            (("1234567890123450", token("rent")), ("1234567890123456", lost()), ["SSSSS"; 3]),
+            ((whole, token("")), (rounded, token("")), ["RRSSS", "RRRRS", "SSSSS"]),
+            ((rounded, token("rent")), (whole, token("rent")), ["RRRSS", "RRRRS", "WRWWS"]),
+            ((rounded, token("rent")), (whole, lost()), ["SSSSS"; 3]),
             // The key of one is the reference of the other.
             (("order-1", token("0017")), ("17", token("17")), ["RRRSS", "RRRSS", "RRRWS"]),
             (("17", token("17")), ("order-1", token("0017")), ["RRSSS", "RRRSS", "RRRWS"]),
@@ -408,26 +408,14 @@ mod tests {
             (("a", token("1.8430")), ("b", token("1.843")), ["WRSSS", "WRWSS", "WRWWS"]),
             (("a", token("1-2")), ("b", token("2-1")), ["SSSSS"; 3]),
             // The fee makes no other payment.
-            (
-                ("0017", with(|it| it.convenience_fee = Some(ConvenienceFee::Active))),
-                ("17", token("rent")),
-                ["RRRSS", "RRRRS", "RRRRS"],
-            ),
+            (("0017", with_fee), ("17", token("rent")), ["RRRSS", "RRRRS", "RRRRS"]),
             // Others.
             (("a", token("")), ("b", token("")), ["SSSSS"; 3]),
             (("17", token("rent")), ("17", token("rent")), ["SSSSS"; 3]),
             (("0017", token("rent")), ("17", token("water")), ["SSSSS"; 3]),
             (("0017", token("rent")), ("17", token("")), ["SSSSS"; 3]),
-            (
-                ("0017", with(|it| it.amount = Some(Amount::from_cents(1_01)))),
-                ("17", token("rent")),
-                ["SSSSS"; 3],
-            ),
-            (
-                ("0017", with(|it| it.subject = Subject::Token(TokenId::new("tok_2").unwrap()))),
-                ("17", token("rent")),
-                ["SSSSS"; 3],
-            ),
+            (("0017", of_101_cents), ("17", token("rent")), ["SSSSS"; 3]),
+            (("0017", by_token_2), ("17", token("rent")), ["SSSSS"; 3]),
             (("'17", card("4242")), ("17", card("1881")), ["SSSSS"; 3]),
             (("'17", void()), ("17", void()), ["SSSSS"; 3]),
         ] {
