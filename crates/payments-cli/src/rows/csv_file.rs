@@ -469,10 +469,12 @@ mod tests {
 
     #[test]
     fn rows_know_where_they_begin() {
-        let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z";
+        let text = "\u{feff}\r\n\r\nKey,Text\r\n\r\n\r\na,\"x\r\n\"\"y\"\"\n.\"\r\n\n\nb\nc,z\r\rd,w";
         let mut table = Table::begin(text.as_bytes(), b',').expect("a good header");
         assert_eq!(table.headings(), ["Key", "Text"]);
-        for (line, cells) in [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"])] {
+        for (line, cells) in
+            [(6, ["a", "x\r\n\"y\"\n."]), (11, ["b", ""]), (12, ["c", "z"]), (14, ["d", "w"])]
+        {
             table.next().expect("a row").expect("a good row");
             let seen = [0, 1].map(|index| table.cell(index).unwrap());
             assert_eq!((table.line(), seen), (line, cells));
