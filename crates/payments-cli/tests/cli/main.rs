@@ -37,7 +37,6 @@ mod screens;
 mod secrets;
 mod services;
 mod settings;
-mod settings_of_tests;
 mod support;
 mod tls;
 mod usage;

@@ -6,7 +6,6 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::prelude::*;
-use crate::settings_of_tests::remove_settings;
 
 /// The printed commands: lines, ends of lines, and what is in backticks.
 fn commands(text: &str) -> Vec<String> {

@@ -12,8 +12,6 @@ use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::Value;
 
-use crate::settings_of_tests::remove_settings;
-
 /// The API key of every test. No output may contain it.
 pub(crate) const KEY: &str = "sk_canary_8Zk3Qw";
 pub(crate) const CARD: &str = "4111111111111111";
@@ -160,6 +158,16 @@ impl<L: Line + ?Sized> Line for &L {
     fn words(&self) -> Vec<OsString> {
         (**self).words()
     }
+}
+
+/// Removes the settings of this process.
+pub(crate) fn remove_settings(command: &mut Command) {
+    for name in ["BASE_URL", "API_KEY", "API_KEY_FILE", "MERCHANT", "TIMEOUT", "CA_CERT", "PROXY", "JOURNAL"]
+    {
+        command.env_remove(format!("PAYMENTS_{name}"));
+    }
+    command.env_remove("PAYMENTS_JOURNAL_MUST_EXIST");
+    command.env_remove("PAYMENTS_JOURNAL_WITNESS").env_remove("NO_COLOR");
 }
 
 /// The command with this line and without settings.

@@ -24,8 +24,6 @@ mod one_key;
 mod restored;
 mod round;
 mod service;
-#[path = "../cli/settings_of_tests.rs"]
-mod settings_of_tests;
 #[allow(dead_code, reason = "these tests use a part of it")]
 #[path = "../cli/support.rs"]
 mod support;
