@@ -548,18 +548,6 @@ fn concurrent_runs_charge_nobody_twice() {
     workspace.bills("").ends(0, "processed");
 }
 
-#[test]
-fn no_journal_no_charge() {
-    let workspace = Workspace::open();
-    workspace.good(1);
-    let line = format!("batch run {}", workspace.path("rows.csv"));
-    payments_at(workspace.sandbox.base_url(), line).end().refused("--journal");
-    // Not a journal.
-    workspace.write("billing.db", "something else entirely");
-    workspace.bills("").failed_as(2, "journal");
-    assert_eq!(workspace.requests(), 0);
-}
-
 /// A numeric token or reference is sent and stored as it is, since a masked one reconciles nothing.
 #[test]
 fn ids_that_look_like_card_numbers_are_sent_and_stored_as_they_are_d52() {

@@ -273,12 +273,15 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
 #[test]
 fn journal_that_cannot_be_created_sends_nothing_d43() {
     let workspace = Workspace::open();
+    workspace.good(1);
     workspace.write("file", "no folder");
     let other = workspace.write("other", "no database ".repeat(500));
     for name in ["file/billing.db", "other", "."] {
+        let place = workspace.path(name);
         let run = workspace.charging("invoice-17", TOKEN_PAYMENT);
-        let error = run.env("PAYMENTS_JOURNAL", &workspace.path(name)).end().failed_as(5, "journal");
+        let error = run.env("PAYMENTS_JOURNAL", &place).end().failed_as(5, "journal");
         assert_eq!(error.get("sent_at"), None, "{name}: {error}");
+        workspace.billing("").env("PAYMENTS_JOURNAL", &place).end().failed_as(2, "journal");
     }
     assert_eq!(workspace.requests(), 0);
     assert_eq!(fs::read_to_string(other).unwrap(), "no database ".repeat(500));
@@ -426,43 +429,34 @@ fn second_signal_or_kill_leaves_the_key_unresolved() {
         assert_eq!(workspace.requests(), 1);
     }
 }
-/// A new key that looks like a card number needs the option. One that is in the journal does not.
-#[test]
-fn key_like_a_card_number_is_accepted_if_it_is_none_or_in_the_journal_d52() {
-    const LIKE_A_CARD: &str = "4539578763621486";
-    let workspace = Workspace::open();
-    let refused = workspace.charge(LIKE_A_CARD);
-    has(refused.refusal(), ["give --ids-are-not-cards", "nothing was sent"]);
-    refused.hides([LIKE_A_CARD]);
-    assert!(!workspace.journal().exists());
-    let first = workspace.charging(LIKE_A_CARD, TOKEN_PAYMENT).with("--ids-are-not-cards").end();
-    assert_eq!(workspace.charge(LIKE_A_CARD).paid_id(), first.paid_id());
-    assert_eq!(workspace.shown(LIKE_A_CARD, "state"), "processed");
-    assert_eq!(workspace.requests(), 1);
-}
-
 /// The journal would keep and show it.
 #[test]
-fn token_and_reference_like_a_card_number_are_refused_with_a_key_d52() {
+fn key_token_and_reference_like_a_card_number_need_the_option_once_d52() {
     const LIKE_A_CARD: &str = "4539578763621486";
     let workspace = Workspace::open();
     let token = TOKEN_PAYMENT.replace("tok_approved", LIKE_A_CARD);
     let reference = TOKEN_PAYMENT.replacen('{', &format!(r#"{{"ReferenceNo":"{LIKE_A_CARD}","#), 1);
-    for (request, rule) in [
-        (&token, "TokenId must be a token of the service, never a card number; nothing was sent;"),
-        (&reference, "ReferenceNo must not contain a card number; nothing was sent;"),
+    for (key, request, rule) in [
+        (LIKE_A_CARD, TOKEN_PAYMENT, "nothing was sent;"),
+        ("k", &token, "TokenId must be a token of the service, never a card number; nothing was sent;"),
+        ("k", &reference, "ReferenceNo must not contain a card number; nothing was sent;"),
     ] {
         for option in ["--dry-run", ""] {
-            let refused = workspace.charging("k", request).with(option).end();
+            let refused = workspace.charging(key, request).with(option).end();
             has(refused.refusal(), [rule, "give --ids-are-not-cards"]);
             refused.hides([LIKE_A_CARD]);
         }
     }
     assert!(!workspace.journal().exists());
     assert_eq!(workspace.requests(), 0);
-    workspace.charging("k", &reference).with("--ids-are-not-cards").end().processed();
-    workspace.charging("k", &reference).end().exits(0);
+    for (key, request) in [(LIKE_A_CARD, TOKEN_PAYMENT), ("k", &reference)] {
+        let first = workspace.charging(key, request).with("--ids-are-not-cards").end().paid_id();
+        // It is in the journal.
+        assert_eq!(workspace.charging(key, request).end().paid_id(), first);
+        assert_eq!(workspace.shown(key, "state"), "processed");
+    }
     workspace.charging("new", &reference).end().exits(2);
+    assert_eq!(workspace.requests(), 2);
 }
 
 #[test]
