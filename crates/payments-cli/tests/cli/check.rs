@@ -98,7 +98,7 @@ fn each_inconclusive_response_has_its_message_hint_and_code_d10_d65() {
     );
     let (key, path) =
         ("the API key came from PAYMENTS_API_KEY", "check the base URL (PAYMENTS_BASE_URL), which must end");
-    let fix = "fix the cause";
+    let (fix, again) = ("fix the cause", "a payment would fail too: check again");
     let cases = [
         (response("200 OK", responses::TRANSACTION_FOUND), 3, ["a record for an unknown id", path]),
         (response("200 OK", "<html>Welcome</html>"), 3, ["HTTP 200 without the", path]),
@@ -114,19 +114,11 @@ fn each_inconclusive_response_has_its_message_hint_and_code_d10_d65() {
         (response("404 Not Found", another_format), 7, ["in front of the service returned HTTP 404", path]),
         (response("405 Method Not Allowed", ""), 4, ["HTTP 405", path]),
         (response("429 Too Many Requests", ""), 4, ["HTTP 429", fix]),
-        (
-            response("502 Bad Gateway", "<html>"),
-            3,
-            ["HTTP 502: Bad Gateway", "a payment would fail too: check again"],
-        ),
+        (response("502 Bad Gateway", "<html>"), 3, ["HTTP 502: Bad Gateway", again]),
         // What was not read whole says nothing.
-        (
-            cut.to_vec(),
-            3,
-            ["the response was truncated after HTTP status 404", "would fail too: check again"],
-        ),
-        (ended_by_close.to_vec(), 3, ["the response was truncated, HTTP 401", "would fail too: check again"]),
-        (encoded.into(), 3, ["gzip-encoded although identity was asked for", "would fail too: check again"]),
+        (cut.to_vec(), 3, ["the response was truncated after HTTP status 404", again]),
+        (ended_by_close.to_vec(), 3, ["the response was truncated, HTTP 401", again]),
+        (encoded.into(), 3, ["gzip-encoded although identity was asked for", again]),
     ];
     for (bytes, code, parts) in cases {
         let peer = Peer::new(Then::RespondAndClose(bytes));

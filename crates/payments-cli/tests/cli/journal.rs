@@ -268,7 +268,7 @@ fn only_rejections_with_the_status_or_the_key_are_reopened_d44() {
 }
 
 /// The lines of the history in a text, without their times.
-fn story(text: &str) -> Vec<&str> {
+pub(crate) fn story(text: &str) -> Vec<&str> {
     let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("history"));
     lines.map(|line| line.trim_start().split_once(' ').expect("a time").1).collect()
 }

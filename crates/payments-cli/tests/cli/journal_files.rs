@@ -831,24 +831,20 @@ fn row_of_another_journal_or_service_is_refused_d47_d48() {
     }
 }
 
-/// A declined payment that is booked as paid is missed by nobody but the payee.
+/// A declined payment that is booked as paid is missed by nobody but the payee. `status_words.rs` has every heading and word; here is
+/// one of each kind.
 #[test]
 fn id_beside_words_against_it_needs_a_verdict_d48() {
     let workspace = Workspace::open();
     let [one] = workspace.lose_responses(["one"]);
     for (headings, cells) in [
         ("Key,TransactionId,Note", "ID,declined says the portal"),
-        ("Key,TransactionId,Note,Verdict", "ID,DECLINED (05),"),
         ("key,transaction_id,note,verdict", "ID,the portal: refunded,"),
-        ("Key,TransactionId,Note", "ID,unsuccessful"),
         ("Key,TransactionId,Note", "ID,Not paid"),
         ("Key,TransactionId,Note", "ID,no match"),
         ("Key,TransactionId,Note,Verdikt", "ID,,rejectd"),
-        ("Key,TransactionId,Note,Veredict", "ID,,no"),
         ("Key,TransactionId,Note,Outcome", "ID,,Unsuccessful"),
         ("Key,TransactionId,Note,Result", "ID,,anything"),
-        ("Key,TransactionId,Note,Estado", "ID,,Rechazado"),
-        ("Key,TransactionId,Note,Approved", "ID,,No"),
         ("Key,TransactionId,Note,Failure Message", "ID,,Insufficient funds"),
         ("Key,TransactionId,Note,Type", "ID,,Refund of sale"),
     ] {

@@ -30,31 +30,20 @@ fn card_payment_is_processed_without_losing_fields_d05_d60() {
 fn every_other_command_sends_its_request_and_shows_its_data_d39_d66() {
     let ach = ach_payment();
     let (void, customer) = ("void txn_1 --reason 'ordered twice'", "customer get cus_1");
-    for (line, stdin, response, head, member) in [
-        (CREATE, &*ach, responses::RECORD, "POST /api/v1/public/transaction ", ("TransactionId", "txn_1")),
-        (
-            CHARGE,
-            TOKEN_PAYMENT,
-            responses::RECEIPT,
-            "POST /api/v1/public/token-transaction ",
-            ("TransactionId", "txn_2"),
-        ),
+    let (found, customer_found) = (responses::TRANSACTION_FOUND, responses::CUSTOMER_FOUND);
+    for (line, stdin, response, request_line, member) in [
+        (CREATE, &*ach, responses::RECORD, "POST /transaction", ("TransactionId", "txn_1")),
+        (CHARGE, TOKEN_PAYMENT, responses::RECEIPT, "POST /token-transaction", ("TransactionId", "txn_2")),
         // The response to a void may name another transaction.
-        (void, "", responses::VOIDED, "POST /api/v1/public/void ", ("TransactionId", "txn_3")),
-        (GET, "", responses::TRANSACTION_FOUND, "GET /api/v1/public/transaction/txn_1 ", ("Status", "1")),
-        (
-            customer,
-            "",
-            responses::CUSTOMER_FOUND,
-            "GET /api/v1/public/customer/cus_1 ",
-            ("CustomerName", "Grace Hopper"),
-        ),
+        (void, "", responses::VOIDED, "POST /void", ("TransactionId", "txn_3")),
+        (GET, "", found, "GET /transaction/txn_1", ("Status", "1")),
+        (customer, "", customer_found, "GET /customer/cus_1", ("CustomerName", "Grace Hopper")),
     ] {
         let peer = Peer::responding("200 OK", response);
         let data = payments_at(&peer.base_url, line).stdin(stdin).end().processed();
         assert_eq!(data[member.0], member.1, "{line}");
         let request = peer.request();
-        begins(&request, head);
+        begins(&request, request_line.replace(" /", " /api/v1/public/") + " ");
         if stdin == ach {
             let sent = body(&request);
             assert_eq!(
