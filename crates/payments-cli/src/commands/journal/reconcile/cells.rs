@@ -206,18 +206,16 @@ mod tests {
     #[test]
     fn spreadsheet_shows_an_instant_without_its_zone() {
         let at = humantime::parse_rfc3339("2026-11-28T10:35:28.600Z").expect("a time");
-        for (text, is_shown) in [
-            ("2026-11-28 10:35:28", true),
-            ("2026-11-28 10:35:29", true),
-            ("2026-11-28 10:35", true),
-            ("11/28/2026 10:35", true),
-            ("28.11.2026 10:35:28", true),
-            ("28/11/2026 10:36", false),
-            ("2026-11-28 10:35:27", false),
-            ("2026-11-28T10:35:28+01:00", false),
-            ("2026-11-28", false),
+        for (is_shown, texts) in [
+            (
+                true,
+                "2026-11-28 10:35:28 | 2026-11-28 10:35:29 | 2026-11-28 10:35 | 11/28/2026 10:35 | 28.11.2026 10:35:28",
+            ),
+            (false, "28/11/2026 10:36 | 2026-11-28 10:35:27 | 2026-11-28T10:35:28+01:00 | 2026-11-28"),
         ] {
-            assert_eq!(Written::parse(text).is_some_and(|it| it.shows(at)), is_shown, "{text}");
+            for text in texts.split(" | ") {
+                assert_eq!(Written::parse(text).is_some_and(|it| it.shows(at)), is_shown, "{text}");
+            }
         }
         let at = humantime::parse_rfc3339("2026-11-05T10:35:28.600Z").expect("a time");
         assert!(!Written::parse("05/11/2026 10:35").expect("a time").shows(at), "it may be in May");
