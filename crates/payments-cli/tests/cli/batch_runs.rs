@@ -12,8 +12,7 @@ use crate::prelude::*;
 
 #[test]
 fn every_row_is_charged_once_over_repeated_runs() {
-    let workspace = Workspace::open();
-    workspace.good(70);
+    let workspace = Workspace::with_rows(70);
     let run = || workspace.bills(&format!("--results {}", workspace.path("results.jsonl")));
     let ended = run();
     ended.ends(0, "processed").counts(&json!({"processed": 70, "total": 70}));
@@ -59,8 +58,7 @@ fn rejected_row_exits_4_and_stays_rejected() {
 
 #[test]
 fn unknown_row_exits_5_and_is_never_sent_again_d03() {
-    let workspace = Workspace::open();
-    workspace.good(5);
+    let workspace = Workspace::with_rows(5);
     workspace.arm(Fault::response_lost(TOKENS).skip(2));
     let ended = workspace.bills(&format!("--concurrency 1 --results {}", workspace.path("results.jsonl")));
     ended.ends(5, "unknown").counts(&json!({"processed": 4, "unknown": 1, "total": 5}));
@@ -87,8 +85,7 @@ fn unknown_row_exits_5_and_is_never_sent_again_d03() {
 
 #[test]
 fn http_401_stops_the_run_with_6_until_a_person_reopens_the_row() {
-    let workspace = Workspace::open();
-    workspace.good(50);
+    let workspace = Workspace::with_rows(50);
     let ended = workspace.billing("--concurrency 1").env("PAYMENTS_API_KEY", "another_key").end();
     let refused = json!({"rejected": 1, "not_started": 49, "total": 50});
     ended.stops(6, "rejected", "unauthorized").counts(&refused);
@@ -159,8 +156,7 @@ fn refusals_of_every_row_stop_the_run_before_the_file_is_burnt_d10() {
     for status in
         ["400 Bad Request", "404 Not Found", "405 Method Not Allowed", "413 Too Large", "431 Too Large"]
     {
-        let workspace = Workspace::open();
-        workspace.good(40);
+        let workspace = Workspace::with_rows(40);
         let proxy = Peer::responding(status, "<html>no</html>");
         let run = |options: &str| workspace.billing(options).at(&proxy.base_url).end();
         let ended = run("--concurrency 1");
@@ -181,8 +177,7 @@ fn refusals_of_every_row_stop_the_run_before_the_file_is_burnt_d10() {
         assert_eq!(run("--dry-run").count("not_started"), 40);
     }
     // The service's own words on a path that it does not have.
-    let workspace = Workspace::open();
-    workspace.good(5);
+    let workspace = Workspace::with_rows(5);
     workspace.arm(Fault::on(TOKENS).before_commit().status(StatusCode::NOT_FOUND).times(3));
     workspace.bills("--concurrency 1").stops(3, "unfinished", "blocked");
     workspace.journals("retry --status 404").exits(0);
@@ -192,8 +187,7 @@ fn refusals_of_every_row_stop_the_run_before_the_file_is_burnt_d10() {
 
 #[test]
 fn outage_leaves_the_rows_to_the_next_run_d02() {
-    let workspace = Workspace::open();
-    workspace.good(100);
+    let workspace = Workspace::with_rows(100);
     let port = UnresponsivePort::refusing();
     let unreachable = |options: &str| {
         let run = workspace.billing(options);
@@ -252,8 +246,7 @@ fn key_of_another_request_is_refused_before_sending_d43() {
 
 #[test]
 fn dry_run_counts_the_rows_left() {
-    let workspace = Workspace::open();
-    workspace.good(3);
+    let workspace = Workspace::with_rows(3);
     workspace.bills("").ends(0, "processed");
     workspace.good(5);
     let left = json!({"processed_earlier": 3, "not_started": 2, "total": 5});
@@ -405,8 +398,7 @@ fn reopened_key_is_not_sent_if_its_reference_was_charged_meanwhile_d53() {
 fn results_are_private_and_appended_on_a_new_line() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let results = workspace.path("results.jsonl");
     let option = format!("--results {results}");
     workspace.bills(&option).ends(0, "processed");
@@ -451,8 +443,7 @@ fn results_are_private_and_appended_on_a_new_line() {
 
 #[test]
 fn unwritable_results_are_refused_before_sending() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let after_blanks = format!("{}a,tok_1\n", "\n".repeat(2000));
     let others =
         [("december.csv", "Key,TokenId\n"), ("notes.txt", "Key,TokenId\n"), ("blank.csv", &*after_blanks)];
@@ -480,8 +471,7 @@ fn unwritable_results_are_refused_before_sending() {
 
 #[test]
 fn journal_under_any_name_is_refused_as_input_or_results() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let elsewhere = tempfile::tempdir().unwrap();
     fs::create_dir(workspace.path("x")).unwrap();
     let link = elsewhere.path().join("link");
@@ -512,8 +502,7 @@ fn journal_under_any_name_is_refused_as_input_or_results() {
 /// The file, which was read into memory, is overwritten in place with other amounts and more rows.
 #[test]
 fn change_of_the_file_during_a_run_counts_for_the_next_run() {
-    let workspace = Workspace::open();
-    workspace.good(60);
+    let workspace = Workspace::with_rows(60);
     let gate = workspace.sandbox.gateway().gate(TOKENS);
     let running = workspace.billing_in_flight("--concurrency 1", &gate, 1);
     let text = workspace.read("rows.csv");
@@ -533,8 +522,7 @@ fn change_of_the_file_during_a_run_counts_for_the_next_run() {
 
 #[test]
 fn concurrent_runs_charge_nobody_twice() {
-    let workspace = Workspace::open();
-    workspace.good(60);
+    let workspace = Workspace::with_rows(60);
     let ended: Vec<Ended> = thread::scope(|scope| {
         let runs: Vec<_> = (0..3).map(|_| scope.spawn(|| workspace.bills(""))).collect();
         runs.into_iter().map(|run| run.join().unwrap()).collect()

@@ -19,23 +19,11 @@ fn three(outcome: &str) -> Value {
 /// abandon the run.
 #[test]
 fn first_signal_waits_for_charges_in_flight_and_another_leaves_them_unknown_d22() {
-    for (signals, is_abandoned) in [
-        ("INT", false),
-        ("TERM", false),
-        ("QUIT", false),
-        ("HUP", false),
-        ("HUP HUP", false),
-        ("TERM HUP HUP", false),
-        ("INT HUP", false),
-        ("HUP TERM", false),
-        ("XCPU XCPU", false),
-        ("INT INT", true),
-        ("TERM HUP TERM", true),
-        ("HUP HUP TERM INT", true),
-        ("HUP QUIT", true),
-    ] {
-        let workspace = Workspace::open();
-        workspace.good(20);
+    let waited_for = "INT | TERM | QUIT | HUP | HUP HUP | TERM HUP HUP | INT HUP | HUP TERM | XCPU XCPU";
+    let abandoned = "INT INT | TERM HUP TERM | HUP HUP TERM INT | HUP QUIT";
+    let waited_for = waited_for.split(" | ").map(|signals| (signals, false));
+    for (signals, is_abandoned) in waited_for.chain(abandoned.split(" | ").map(|signals| (signals, true))) {
+        let workspace = Workspace::with_rows(20);
         let gate = workspace.hold_responses();
         let mut running = workspace.billing_in_flight("--concurrency 3", &gate, 3);
         for (number, signal) in signals.split(' ').enumerate() {
@@ -71,8 +59,7 @@ fn first_signal_waits_for_charges_in_flight_and_another_leaves_them_unknown_d22(
 
 #[test]
 fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
-    let workspace = Workspace::open();
-    workspace.good(20);
+    let workspace = Workspace::with_rows(20);
     let gate = workspace.hold_responses();
     let (_reader, stderr) = full_pipe();
     let running = workspace.billing("--concurrency 3").stdout(Stdio::piped()).spawn_with_stderr(stderr);
@@ -104,8 +91,7 @@ fn unread_stderr_blocks_neither_the_run_nor_a_signal() {
 #[test]
 fn unread_trace_blocks_neither_charges_nor_records() {
     // A trace larger than a pipe's buffer, with a parent that first reads stdout to its end.
-    let workspace = Workspace::open();
-    workspace.good(700);
+    let workspace = Workspace::with_rows(700);
     let (mut reader, stderr) = io::pipe().unwrap();
     let running = workspace.billing("--verbose").stdout(Stdio::piped()).spawn_with_stderr(stderr);
     let (code, stdout) = running.wait_reading_stdout();
@@ -128,8 +114,7 @@ fn unread_trace_blocks_neither_charges_nor_records() {
 
 #[test]
 fn locked_journal_does_not_delay_the_second_signal() {
-    let workspace = Workspace::open();
-    workspace.good(20);
+    let workspace = Workspace::with_rows(20);
     let gate = workspace.hold_responses();
     let running = workspace.billing_in_flight("--concurrency 2", &gate, 2);
     let other = rusqlite::Connection::open(workspace.journal()).unwrap();
@@ -145,8 +130,7 @@ fn locked_journal_does_not_delay_the_second_signal() {
 
 #[test]
 fn journal_that_cannot_be_closed_does_not_block_the_exit() {
-    let workspace = Workspace::open();
-    workspace.good(3);
+    let workspace = Workspace::with_rows(3);
     let gate = workspace.sandbox.gateway().gate(TOKENS);
     let running = workspace.billing_in_flight("", &gate, 3);
     // As if another process were opening or closing the journal and hung.
@@ -163,8 +147,7 @@ fn journal_that_cannot_be_closed_does_not_block_the_exit() {
 
 #[test]
 fn unread_stdout_blocks_the_exit_until_a_signal() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let results = workspace.path("results.jsonl");
     let (_reader, stdout) = full_pipe();
     let log = File::create(workspace.path("log")).unwrap();
@@ -191,8 +174,7 @@ fn unread_stdout_blocks_the_exit_until_a_signal() {
 #[test]
 fn repeated_signal_does_not_give_up_the_report() {
     for signal in ["XCPU", "HUP"] {
-        let workspace = Workspace::open();
-        workspace.good(20);
+        let workspace = Workspace::with_rows(20);
         let gate = workspace.hold_responses();
         let (mut reader, stdout) = full_pipe();
         let mut running = workspace.billing("--concurrency 3").stdout(stdout).spawn();

@@ -272,8 +272,7 @@ fn refusal_unrelated_to_the_payment_never_suggests_a_new_key() {
 
 #[test]
 fn journal_that_cannot_be_created_sends_nothing_d43() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.write("file", "no folder");
     let other = workspace.write("other", "no database ".repeat(500));
     for name in ["file/billing.db", "other", "."] {
@@ -292,8 +291,7 @@ fn journal_that_cannot_be_created_sends_nothing_d43() {
 fn unavailable_journal_is_unknown_because_an_earlier_call_may_have_paid_d43() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let workspace = Workspace::open();
-    workspace.lose_response("invoice-17");
+    let (workspace, _) = Workspace::with_lost(["invoice-17"]);
     let mode = |mode| fs::set_permissions(workspace.journal(), fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     let database = "postgres://ada@127.0.0.1:1/books";

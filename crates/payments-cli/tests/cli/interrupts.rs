@@ -67,8 +67,7 @@ fn signal_during_a_lookup_or_before_the_request_is_not_processed() {
 /// The database accepts connections and never responds.
 #[test]
 fn signal_while_the_journal_opens_ends_the_command_d43() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let found = "Key,TransactionId,Note,Verdict\nk,,in no report,not processed\n";
     for (run, code, kind, said) in [
         (workspace.billing(""), 3, "interrupted", ""),
@@ -130,8 +129,7 @@ fn ignored_signal_ends_neither_a_charge_nor_a_run() {
 #[cfg(target_os = "linux")]
 #[test]
 fn closed_terminal_leaves_results_and_journal_complete() {
-    let workspace = Workspace::open();
-    workspace.good(20);
+    let workspace = Workspace::with_rows(20);
     let gate = workspace.hold_responses();
     let run = workspace.billing(&format!("--concurrency 3 --results {}", workspace.path("results.jsonl")));
     let (running, terminal) = run.spawn_in_terminal();
@@ -162,8 +160,7 @@ pub(crate) const FILE_LIMIT: &str =
 
 #[test]
 fn results_and_output_at_the_file_limit_are_reported_as_on_a_full_disk() {
-    let workspace = Workspace::open();
-    workspace.good(50);
+    let workspace = Workspace::with_rows(50);
     let line = format!("{{\"line\":\"{}\"}}\n", "x".repeat(1012));
     let full = line.repeat(2 * 1024)[..2 * 1024 * 1024 - 1000].to_owned() + "\n";
     let results = workspace.write("results.jsonl", full);
@@ -183,8 +180,7 @@ fn results_and_output_at_the_file_limit_are_reported_as_on_a_full_disk() {
 
 #[test]
 fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
-    let workspace = Workspace::open();
-    workspace.good(400);
+    let workspace = Workspace::with_rows(400);
     let ended = workspace.billing("--concurrency 4").with_file_limit(150).end();
     assert!(matches!(ended.code, Some(3 | 5)), "{ended:?}");
     assert_eq!(ended.json()["stopped"]["reason"], "journal", "{ended:?}");
@@ -206,8 +202,7 @@ fn journal_at_the_file_limit_is_reported_as_on_a_full_disk_d43() {
 /// Where the system has no thread or file descriptor left, a command says so and sends nothing.
 #[test]
 fn command_without_threads_or_descriptors_sends_nothing_and_says_why() {
-    let workspace = Workspace::open();
-    workspace.good(2);
+    let workspace = Workspace::with_rows(2);
     workspace.bills("").exits(0);
     workspace.good(3);
     let sent = workspace.requests();

@@ -213,32 +213,28 @@ fn only_a_command_that_charges_creates_a_journal() {
 #[test]
 fn refused_journal_commands_say_nothing_was_changed() {
     let workspace = Workspace::with_every_state();
-    for (line, kind) in [
-        ("purge", "usage"),
-        ("purge --older-than 23h", "usage"),
-        ("list --state foo", "usage"),
-        ("list --unresolved --state unknown", "usage"),
-        ("list --journal ''", ""),
-        ("export --format xml", "usage"),
-        ("show 'in voice'", "usage"),
-        ("show nobody", "no_such_key"),
-        ("resolve nobody --not-processed --note n", "no_such_key"),
-        ("resolve nobody --processed txn_1", "no_such_key"),
-        ("resolve lost", "usage"),
-        ("resolve lost --not-processed", "usage"),
-        ("resolve lost --not-processed --note ' '", ""),
-        ("resolve lost --not-processed --note n --processed txn_1", "usage"),
-        ("retry", "usage"),
-        ("retry --status 401 --dry-run", "usage"),
-        ("retry --status 401 --key nobody", "no_such_key"),
-        ("forget", "usage"),
+    for (kind, lines) in [
+        (
+            "usage",
+            "purge | purge --older-than 23h | list --state foo | list --unresolved --state unknown | export --format xml | \
+             show 'in voice' | resolve lost | resolve lost --not-processed | \
+             resolve lost --not-processed --note n --processed txn_1 | retry | retry --status 401 --dry-run | forget",
+        ),
+        (
+            "no_such_key",
+            "show nobody | resolve nobody --not-processed --note n | resolve nobody --processed txn_1 | \
+             retry --status 401 --key nobody",
+        ),
+        ("", "list --journal '' | resolve lost --not-processed --note ' '"),
     ] {
-        let error = workspace.journals(line).failed(2);
-        assert!(kind.is_empty() || error["kind"] == kind, "{line}: {error}");
-        has(message(&error), ["; nothing was changed"]);
-        let text = workspace.run(format!("journal {line}")).text();
-        begins(&text.stderr, "INVALID, nothing was changed (exit code 2)\n");
-        text.hides(["sent"]);
+        for line in lines.split(" | ") {
+            let error = workspace.journals(line).failed(2);
+            assert!(kind.is_empty() || error["kind"] == kind, "{line}: {error}");
+            has(message(&error), ["; nothing was changed"]);
+            let text = workspace.run(format!("journal {line}")).text();
+            begins(&text.stderr, "INVALID, nothing was changed (exit code 2)\n");
+            text.hides(["sent"]);
+        }
     }
     assert_eq!(texts(&workspace.list(""), "key"), STATES);
     payments("journal list").text().hides(["sent"]);

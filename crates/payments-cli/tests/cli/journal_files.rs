@@ -119,8 +119,7 @@ fn export_filters_by_state_time_and_run() {
 
 #[test]
 fn completed_export_resolves_its_rows() {
-    let workspace = Workspace::open();
-    let [one, two, _] = workspace.lose_responses(["@1+1", "two", "not-there"]);
+    let (workspace, [one, two, _]) = Workspace::with_lost(["@1+1", "two", "not-there"]);
     workspace.charge("paid").processed();
     let filled = workspace.filled(&[
         ("'@1+1", "transaction_id", &one),
@@ -211,8 +210,7 @@ fn unchanged_export_of_an_unknown_void_resolves_nothing_d10() {
 
 #[test]
 fn row_with_another_amount_is_refused_with_points_and_with_commas() {
-    let workspace = Workspace::open();
-    let [one] = workspace.lose_responses(["one"]);
+    let (workspace, [one]) = Workspace::with_lost(["one"]);
     let expected = "2 one: amount is not the amount of the key's payment: compare the row with `payments journal show KEY`";
     workspace.refuses("key,amount,transaction_id,note,verdict\none,46.00,,n,rejected\n", [expected]);
     let semicolons =
@@ -225,8 +223,7 @@ fn row_with_another_amount_is_refused_with_points_and_with_commas() {
 
 #[test]
 fn text_shows_one_line_per_record_and_a_dry_run_changes_nothing() {
-    let workspace = Workspace::open();
-    let [one, two, three] = workspace.lose_responses(["one", "two", "three"]);
+    let (workspace, [one, two, three]) = Workspace::with_lost(["one", "two", "three"]);
     let before = workspace.export();
     let file = format!(
         "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\n\
@@ -348,8 +345,7 @@ fn every_wrong_row_is_named_with_all_that_is_wrong_and_nothing_is_written_d48() 
 
 #[test]
 fn file_without_columns_or_rows_is_refused() {
-    let workspace = Workspace::open();
-    let [one] = workspace.lose_responses(["one"]);
+    let (workspace, [one]) = Workspace::with_lost(["one"]);
     let before = workspace.export();
     let missing =
         ["Key", "TransactionId", "Note"].map(|name| format!("1 ?: {name} is missing in the header"));
@@ -399,8 +395,7 @@ fn file_without_columns_or_rows_is_refused() {
 
 #[test]
 fn api_key_in_a_file_is_neither_stored_nor_shown() {
-    let workspace = Workspace::open();
-    workspace.lose_responses(["one"]);
+    let (workspace, _) = Workspace::with_lost(["one"]);
     let rows = format!("{KEY},,n,rejected\n{KEY},txn/1,n,\n{KEY},,n,rejected\none,{KEY},n,rejected\n");
     let refused = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{rows}")).end();
     let wrong = wrong_rows(&refused);
@@ -417,8 +412,7 @@ fn api_key_in_a_file_is_neither_stored_nor_shown() {
 /// Even if earlier lookups succeeded and other rows are wrong.
 #[test]
 fn failed_lookup_stops_the_resolution_with_3() {
-    let workspace = Workspace::open();
-    let [one, _] = workspace.lose_responses(["one", "two"]);
+    let (workspace, [one, _]) = Workspace::with_lost(["one", "two"]);
     let content = format!(
         "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\nnobody,,n,rejected\n"
     );
@@ -460,8 +454,7 @@ fn failed_lookup_stops_the_resolution_with_3() {
 #[test]
 fn key_resolved_by_someone_else_meanwhile_is_kept() {
     for (shape, stdout) in [("json", None), ("json", Some(broken_pipe())), ("text", Some(broken_pipe()))] {
-        let workspace = Workspace::open();
-        let [one, _, three] = workspace.lose_responses(["one", "two", "three"]);
+        let (workspace, [one, _, three]) = Workspace::with_lost(["one", "two", "three"]);
         let content = format!(
             "Key,TransactionId,Note,Verdict\none,{one},,\ntwo,,in no report,not processed\nthree,{three},,\n"
         );
@@ -531,8 +524,7 @@ fn second_charge_in_a_partly_resolved_file_decides_the_exit_code_d48() {
 /// A key of a lost time becomes a key of the service that finds its transaction, and of no service that was not asked about it.
 #[test]
 fn row_that_is_not_looked_up_is_not_bound_to_the_service_of_the_others_d49() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("k");
+    let (workspace, [id]) = Workspace::with_lost(["k"]);
     workspace.accept("Key\ngone\n").exits(0);
     let content = format!("Key,TransactionId,Note,Verdict\nk,{id},,\ngone,,in no report,not processed\n");
     workspace.resolving(content).end().exits(0);
@@ -621,8 +613,7 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
 /// Notes about what was asked, without an answer yet, resolve nothing.
 #[test]
 fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
-    let workspace = Workspace::open();
-    let [one, _] = workspace.lose_responses(["one", "two"]);
+    let (workspace, [one, _]) = Workspace::with_lost(["one", "two"]);
     let asked = "two,,\"asked support, no answer yet\"";
     let rows = format!("one,{one},,\n{asked},\nnot-in-the-journal,,,\n");
     let text = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{rows}")).text().exits(0);
@@ -641,8 +632,7 @@ fn row_with_neither_id_nor_verdict_is_left_alone_and_counted_d48() {
 
 #[test]
 fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
-    let workspace = Workspace::open();
-    let [one, _, three, _] = workspace.lose_responses(["one", "two", "three", "four"]);
+    let (workspace, [one, _, three, _]) = Workspace::with_lost(["one", "two", "three", "four"]);
     // A declined payment would be booked as paid if a verdict were overlooked.
     for (headings, more, column) in [
         ("Key,TransactionId,Note,Verdit", ",rejected", "Verdit"),
@@ -699,8 +689,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
 /// Somebody resolves a key and sends it again while another person fills in an export.
 #[test]
 fn export_of_an_attempt_that_is_not_the_newest_is_refused_d48() {
-    let workspace = Workspace::open();
-    let [one, two] = workspace.lose_responses(["one", "two"]);
+    let (workspace, [one, two]) = Workspace::with_lost(["one", "two"]);
     let fill = |id: &str| workspace.filled(&[("one", "transaction_id", id), ("two", "transaction_id", &two)]);
     let old = fill(&one);
     workspace.journals("resolve one --not-processed --note n --by ada").exits(0);
@@ -761,8 +750,7 @@ fn exported_row_that_was_not_filled_in_resolves_nothing_d48() {
 /// A cell would continue until the next quotation mark, and the rows between them would be neither sent nor named nor compared.
 #[test]
 fn quotation_mark_that_hides_rows_is_refused_in_every_file() {
-    let workspace = Workspace::open();
-    workspace.lose_responses(["one"]);
+    let (workspace, _) = Workspace::with_lost(["one"]);
     let before = workspace.export();
     let billing =
         ("Key,TokenId,Amount,ConvenienceFeeActive,Description", "KEY,tok_approved,10.50,false,TEXT");
@@ -835,8 +823,7 @@ fn row_of_another_journal_or_service_is_refused_d47_d48() {
 /// one of each kind.
 #[test]
 fn id_beside_words_against_it_needs_a_verdict_d48() {
-    let workspace = Workspace::open();
-    let [one] = workspace.lose_responses(["one"]);
+    let (workspace, [one]) = Workspace::with_lost(["one"]);
     for (headings, cells) in [
         ("Key,TransactionId,Note", "ID,declined says the portal"),
         ("key,transaction_id,note,verdict", "ID,the portal: refunded,"),
@@ -881,8 +868,7 @@ fn id_beside_words_against_it_needs_a_verdict_d48() {
 
 #[test]
 fn export_of_a_run_counts_the_keys_that_the_journal_lacks() {
-    let workspace = Workspace::open();
-    workspace.lose_responses(["0017"]);
+    let (workspace, _) = Workspace::with_lost(["0017"]);
     for (keys, expected) in [
         ("0017", ""),
         ("17", "1 key of the file is not in the journal, such as that in line 2"),
@@ -908,8 +894,7 @@ fn problem_of_a_row_is_reported_once() {
 /// A row of which another key was resolved, and one whose key became unknown again, are no repetition.
 #[test]
 fn only_what_is_resolved_the_same_way_is_left_as_it_is_d48() {
-    let workspace = Workspace::open();
-    let [one, two] = workspace.lose_responses(["one", "two"]);
+    let (workspace, [one, two]) = Workspace::with_lost(["one", "two"]);
     let file = |verdicts: [&str; 2]| {
         format!("Key,TransactionId,Verdict,Note\none,{}\ntwo,{}\n", verdicts[0], verdicts[1])
     };
@@ -963,8 +948,7 @@ fn only_unknown_keys_of_the_same_service_are_counted() {
 /// A declined payment's id too: another merchant's key finds none of them.
 #[test]
 fn missing_transactions_may_be_another_merchants() {
-    let workspace = Workspace::open();
-    workspace.lose_response("one");
+    let (workspace, _) = Workspace::with_lost(["one"]);
     let text = workspace.resolving("Key,TransactionId,Note\none,txn_of_nobody,\n").text().exits(2).stderr;
     has(
         &text,

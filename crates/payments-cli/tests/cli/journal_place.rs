@@ -9,8 +9,7 @@ use crate::prelude::*;
 /// It would watch nothing.
 #[test]
 fn witness_of_a_database_is_refused_d49() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let run = || workspace.billing("--journal postgres://127.0.0.1:1/pay");
     run().with("--witness w").end().refused("--witness is for a journal in a file");
     let by_variable = run().env("PAYMENTS_JOURNAL_WITNESS", "w").end();
@@ -20,8 +19,7 @@ fn witness_of_a_database_is_refused_d49() {
 /// In another directory it would be another file.
 #[test]
 fn relative_witness_of_the_environment_is_refused_d49() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let relative = workspace.billing("").env("PAYMENTS_JOURNAL_WITNESS", "w").end();
     relative.refused("the path of PAYMENTS_JOURNAL_WITNESS is relative");
     let whole = workspace.path("w");
@@ -35,8 +33,7 @@ fn relative_witness_of_the_environment_is_refused_d49() {
 /// As after an unmounted disk, or cron in another directory.
 #[test]
 fn missing_journal_that_must_exist_is_refused_d43() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let folder = tempfile::tempdir().unwrap();
     let runs = || {
         let dry_run = || workspace.billing("--dry-run");
@@ -76,8 +73,7 @@ fn missing_journal_that_must_exist_is_refused_d43() {
 /// A mistyped path, or a disk that is not mounted: every key would be new.
 #[test]
 fn journal_in_a_missing_folder_is_refused_d43() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let (missing, results) = (workspace.path("missing"), workspace.path("results.csv"));
     let runs = || {
         [
@@ -108,8 +104,7 @@ fn journal_in_a_missing_folder_is_refused_d43() {
 fn place_that_is_none_is_refused_everywhere() {
     let peer = Peer::new(Then::Close);
     let folder = tempfile::tempdir().unwrap();
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let batch = format!("batch run {}", workspace.path("rows.csv"));
     let dry_run = format!("{batch} --dry-run");
     let charge = "token-transaction create --file - --key k";
@@ -159,8 +154,7 @@ fn announced(ended: &Ended) -> Option<&str> {
 /// As cron in another directory: the second run charges again, and must at least say where its journal is.
 #[test]
 fn created_journal_is_announced_with_its_whole_path() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     for (shape, charges) in ["json", "text"].into_iter().zip(1..) {
         let folder = tempfile::tempdir().unwrap();
         let whole = folder.path().join("billing.db");
@@ -226,8 +220,7 @@ fn damaged_or_newer_journal_stops_every_command_that_may_send() {
         ("intent_unresolved", "(position) WHERE state = 'sending'"),
         ("intent_processed", "(processed_as) WHERE key <> 'k1'"),
     ] {
-        let workspace = Workspace::open();
-        workspace.good(1);
+        let workspace = Workspace::with_rows(1);
         workspace.bills("").exits(0);
         workspace.lose_response("lost");
         change(
@@ -246,8 +239,7 @@ fn damaged_or_newer_journal_stops_every_command_that_may_send() {
             has(workspace.journals(format!("list {states}")).stdout, [r#""key":"lost""#]);
         }
     }
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.bills("").exits(0);
     change(&workspace.journal(), "PRAGMA user_version = 1000");
     nothing_may_be_sent(&workspace, &["newer"]);
@@ -256,8 +248,7 @@ fn damaged_or_newer_journal_stops_every_command_that_may_send() {
 /// The index is sound, so only the check of the rows notices it. Running it again does not help.
 #[test]
 fn damaged_row_is_not_safe_to_run_again() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.bills("").exits(0);
     change(&workspace.journal(), "UPDATE intent SET document = '{'");
     for options in ["", "--dry-run"] {

@@ -54,8 +54,7 @@ fn journal_url_that_can_never_work_is_invalid_and_not_called_safe_to_repeat() {
     server.stop(Shutdown::Fast);
     server.write("pg_hba.conf", "local all all scram-sha-256\n");
     server.start_again();
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let batch = format!("batch run {}", workspace.path("rows.csv"));
     for (parameters, what) in [
         ("", "requires a password, and the URL has none"),
@@ -98,8 +97,7 @@ fn sent(workspace: &Workspace) -> usize {
 #[test]
 fn processes_share_the_rows_and_report_the_whole_file() {
     let Some(server) = Server::start() else { return };
-    let workspace = Workspace::open();
-    workspace.good(200);
+    let workspace = Workspace::with_rows(200);
     let mut sent_here = 0;
     for running in fleet(&workspace, &server) {
         let ended = running.end();
@@ -114,8 +112,7 @@ fn processes_share_the_rows_and_report_the_whole_file() {
 #[test]
 fn rows_in_flight_in_a_killed_process_are_unknown_and_never_sent_again() {
     let Some(server) = Server::start() else { return };
-    let workspace = Workspace::open();
-    workspace.good(60);
+    let workspace = Workspace::with_rows(60);
     let gate = workspace.sandbox.gateway().gate(TOKENS);
     let mut fleet = fleet(&workspace, &server);
     while gate.held() < PROCESSES * IN_FLIGHT {

@@ -44,6 +44,13 @@ fn now() -> String {
     at(SystemTime::now())
 }
 
+/// A payment of 10.50 whose response is lost, with the key and reference `invoice-21`. Returns its transaction, and a time for a report.
+fn lost_invoice() -> (Workspace, String, String) {
+    let workspace = Workspace::open();
+    let id = workspace.lost("invoice-21", "10.50");
+    (workspace, id, now())
+}
+
 fn found(ended: &Ended) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().unwrap().to_owned();
     let document = ended.json();
@@ -172,12 +179,9 @@ fn report_that_ends_before_a_payment_says_so() {
 /// A declined payment would be proposed as charged, and nobody would know that its column was not read.
 #[test]
 fn columns_beside_an_unknown_status_are_named() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let report = |status: &str| {
-        let time = now();
-        format!("Nummer;Betrag;Referenz;Tag;Zustand\n{id};10,50;invoice-21;{time};{status}\n")
-    };
+    let (workspace, id, time) = lost_invoice();
+    let report =
+        |status: &str| format!("Nummer;Betrag;Referenz;Tag;Zustand\n{id};10,50;invoice-21;{time};{status}\n");
     let columns = "--column id=Nummer,amount=Betrag,reference=Referenz,time=Tag --output text";
     let text = workspace.reconcile(report("Abgelehnt"), columns).exits(0).stdout;
     has(&text, ["NO STATUS, so every row counts as charged\n  not read: Zustand\n  does one of these say"]);
@@ -245,8 +249,7 @@ fn misspelled_or_unnamed_status_is_no_all_clear() {
 /// `status_words.rs` has every heading and word; here is one of each kind.
 #[test]
 fn row_with_a_word_against_it_is_never_proposed() {
-    let workspace = Workspace::open();
-    let (id, time) = (workspace.lost("invoice-21", "10.50"), now());
+    let (workspace, id, time) = lost_invoice();
     let report = |heading: &str, cells: &str| {
         format!("Transaction ID,Amount,Reference,Date,{heading}\n{id},10.50,invoice-21,{time},{cells}\n")
     };
@@ -431,9 +434,7 @@ fn reports_are_read_as_processors_write_them() {
 
 #[test]
 fn unreadable_row_may_be_any_payment_and_is_listed() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let time = now();
+    let (workspace, id, time) = lost_invoice();
     for (line, is_in_the_way) in [
         (format!("t2,ten,invoice-21,{time}"), true),
         (format!("t2,10.50,#REF!,{time}"), true),
@@ -453,8 +454,7 @@ fn unreadable_row_may_be_any_payment_and_is_listed() {
 
 #[test]
 fn missing_columns_and_words_are_asked_for() {
-    let workspace = Workspace::open();
-    workspace.lost("invoice-21", "10.50");
+    let (workspace, ..) = lost_invoice();
     let header = "Id,Amount,Reference,Date";
     let paid = format!("{header},Status\nt,1,r,2026-11-01,Paid");
     for (report, options, expected) in [
@@ -549,8 +549,7 @@ fn password_of_an_option_is_not_in_the_command_to_paste() {
 /// These say when the payment was made; a settlement or a posting can be days later.
 #[test]
 fn time_is_known_by_its_heading_and_the_last_name_of_a_column_counts() {
-    let workspace = Workspace::open();
-    let (id, time) = (workspace.lost("invoice-21", "10.50"), now());
+    let (workspace, id, time) = lost_invoice();
     let report = |heading: &str| format!("Id,Amount,Reference,{heading}\n{id},10.50,invoice-21,{time}\n");
     for heading in ["Processed At", "ProcessedAt", "processed_at", "Processed"] {
         assert_eq!(found(&workspace.reconcile(report(heading), "")).len(), 1, "{heading}");
@@ -573,9 +572,8 @@ fn time_is_known_by_its_heading_and_the_last_name_of_a_column_counts() {
 
 #[test]
 fn unreadable_cells_of_a_column_are_one_line_with_an_example_and_a_remedy() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let mut report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    let (workspace, id, time) = lost_invoice();
+    let mut report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{time}\n");
     for _ in 0..35 {
         report += "t2,10.50,other,4111111111111111 Uhr\n";
     }
@@ -732,9 +730,8 @@ fn rest_has_what_a_person_searches_by() {
 
 #[test]
 fn next_command_of_reconcile_runs_where_no_login_name_is_known() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    let (workspace, id, time) = lost_invoice();
+    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{time}\n");
     let path = workspace.write("report.csv", report);
     let (out, journal) = (workspace.path("found.csv"), workspace.path("billing.db"));
     let run = workspace.run(format!("journal reconcile {path} --out {out} --journal {journal}"));
@@ -750,8 +747,7 @@ fn next_command_of_reconcile_runs_where_no_login_name_is_known() {
 fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     use std::os::unix::fs::PermissionsExt as _;
 
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
+    let (workspace, id, time) = lost_invoice();
     workspace.lost("invoice-22", "10.50");
     let [out, rest] = ["found.csv", "rest.csv"].map(|name| workspace.path(name));
     let both = format!("--out {out} --rest {rest}");
@@ -777,7 +773,7 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
     workspace.write("found.csv", headings.replace("Note", "Notes"));
     workspace.reconcile(nothing, &format!("--out {out}")).refused("exists");
     workspace.write("found.csv", headings);
-    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{}\n", now());
+    let report = format!("Id,Amount,Reference,Date\n{id},10.50,invoice-21,{time}\n");
     // Neither is left if one of them cannot be written.
     workspace.write("rest.csv", "mine");
     has(workspace.reconcile(&report, &both).refusal(), ["the file of --rest", "exists"]);
@@ -837,11 +833,9 @@ fn new_files_are_for_their_owner_and_replace_only_one_without_rows() {
 /// Nobody paid twice, and a person must know what was recorded and how to correct it.
 #[test]
 fn declined_row_of_a_processed_key_says_how_to_correct_it() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
+    let (workspace, id, time) = lost_invoice();
     workspace.journals(format!("resolve invoice-21 --processed {id}")).exits(0);
     let other = workspace.token("tok_approved", "invoice-22", "7.25").paid_id();
-    let time = now();
     let report = format!(
         "Transaction ID,Amount,Reference,Date,Status\n{id},10.50,invoice-21,{time},Declined\n\
          {other},7.25,invoice-22,{time},Declined\n"
@@ -878,9 +872,7 @@ fn declined_row_of_a_processed_key_says_how_to_correct_it() {
 /// A person compares it before it is recorded. A note would be in the journal for ever.
 #[test]
 fn found_rows_have_the_text_of_the_report() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let time = now();
+    let (workspace, id, time) = lost_invoice();
     let report = format!(
         "Transaction ID;Amount;Reference;Date;Zustand;Card\n{id};10,50;invoice-21;{time};abgelehnt;4111111111111111\n"
     );
@@ -901,9 +893,7 @@ fn found_rows_have_the_text_of_the_report() {
 /// Else a declined row of such a report is recorded as paid, and nothing fails.
 #[test]
 fn column_that_may_be_a_status_is_asked_about() {
-    let workspace = Workspace::open();
-    let id = workspace.lost("invoice-21", "10.50");
-    let time = now();
+    let (workspace, id, time) = lost_invoice();
     let report = |heading: &str, own: &str, others: &[&str]| {
         let others =
             (0..).zip(others).map(|(number, word)| format!("t{number};1,00;other-{number};{time};{word}\n"));

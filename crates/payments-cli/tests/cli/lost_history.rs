@@ -88,8 +88,7 @@ const CONFIRM: &str = "journal resolve k --rejected --note declined --by ada";
 
 /// A journal in which a person has said that `k` was rejected, and later that there was a loss.
 fn rejected_before_a_loss() -> Workspace {
-    let workspace = Workspace::open();
-    workspace.lose_response("k");
+    let (workspace, _) = Workspace::with_lost(["k"]);
     workspace.run(CONFIRM).end().exits(0);
     workspace.accept("Key\nother\n").exits(0);
     workspace
@@ -183,8 +182,7 @@ fn lost_keys_are_resolved_at_their_service_d47_d49() {
 /// What a dry run counts would be charged again, and the run sends none of it.
 #[test]
 fn dry_run_of_a_restored_copy_is_refused_as_the_run_is_d49() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.bills("").ends(0, "processed");
     let copy = fs::read(workspace.journal()).unwrap();
     workspace.good(2);

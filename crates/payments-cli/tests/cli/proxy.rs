@@ -64,8 +64,7 @@ fn every_command_uses_the_proxy() {
     assert_eq!(proxy.heads().len(), tunnels + 1);
 
     // Without TLS, which is allowed if the service and the proxy are on this machine.
-    let workspace = Workspace::open();
-    workspace.good(2);
+    let workspace = Workspace::with_rows(2);
     let id = workspace.lose_response("lost");
     let option = format!("--proxy {address}");
     let run = workspace.bills(&option).exits(0);

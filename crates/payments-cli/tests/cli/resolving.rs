@@ -12,8 +12,7 @@ impl Workspace {
     /// The response of the first attempt is lost, a person says that it was not processed, and the response of the second attempt
     /// is lost too. Returns the transactions of both.
     pub(crate) fn with_two_attempts() -> (Self, [String; 2]) {
-        let workspace = Self::open();
-        let first = workspace.lose_response("k");
+        let (workspace, [first]) = Self::with_lost(["k"]);
         workspace.resolve("ada", "--not-processed --note 'in no report'").exits(0);
         let second = workspace.lose_response("k");
         (workspace, [first, second])
@@ -22,8 +21,7 @@ impl Workspace {
 
 #[test]
 fn resolving_as_processed_needs_a_matching_lookup() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("k");
+    let (workspace, [id]) = Workspace::with_lost(["k"]);
     let other = workspace.charging("other", &TOKEN_PAYMENT.replace("45.00", "46.00")).end().paid_id();
     let resolve = |id: &str| workspace.resolve("Grace", &format!("--processed {id} --note found"));
 
@@ -63,8 +61,7 @@ fn resolving_as_processed_needs_a_matching_lookup() {
 
 #[test]
 fn key_resolved_as_not_processed_is_sent_again() {
-    let workspace = Workspace::open();
-    workspace.lose_response("lost");
+    let (workspace, _) = Workspace::with_lost(["lost"]);
     let resolve = || workspace.run("journal resolve lost --not-processed --note 'the books say so'");
     resolve().by_nobody().end().refused("--by NAME");
     // Both that are missing, at once.
@@ -82,8 +79,7 @@ fn key_resolved_as_not_processed_is_sent_again() {
 /// Ada resolves the key, and Bob has the list of yesterday.
 #[test]
 fn second_decision_needs_to_name_what_it_replaces_d48() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("k");
+    let (workspace, [id]) = Workspace::with_lost(["k"]);
     for replaced in ["rejected", "not-processed", "txn_1"] {
         let ended = workspace.resolve("bob", &format!("--not-processed --note n --replace {replaced}"));
         ended.refused("is not resolved, so there is nothing to replace");
@@ -207,8 +203,7 @@ fn late_finding_is_a_possible_second_charge_and_the_key_is_never_sent_again_d48(
 /// Who is only told that the key is processed stops looking, and the payer stays charged twice.
 #[test]
 fn id_that_is_found_for_a_key_that_the_service_has_processed_since_needs_its_attempt_d48() {
-    let workspace = Workspace::open();
-    let first = workspace.lose_response("k");
+    let (workspace, [first]) = Workspace::with_lost(["k"]);
     workspace.resolve("ada", "--not-processed --note 'in no report'").exits(0);
     let second = workspace.charge("k").paid_id();
     for options in [format!("--processed {first}"), format!("--processed {first} --unverified")] {
@@ -245,8 +240,7 @@ fn second_charge_is_in_the_log_or_what_was_recorded_d48() {
 /// In flight when the machine stopped, and declined by the processor.
 #[test]
 fn declined_payment_that_was_found_is_neither_paid_nor_sent_again_d48() {
-    let workspace = Workspace::open();
-    workspace.lose_response("k");
+    let (workspace, _) = Workspace::with_lost(["k"]);
     for options in ["--rejected", "--rejected --note ' '"] {
         workspace.resolve("ada", options).failed(2);
     }
@@ -283,8 +277,7 @@ fn rejection_of_the_service_gives_way_to_a_found_id_d48() {
 
 #[test]
 fn unverified_id_is_recorded_without_a_lookup_and_says_so_d48() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("k");
+    let (workspace, [id]) = Workspace::with_lost(["k"]);
     // A service that has such a transaction and refuses to look it up.
     let refused = Fault::on(OperationName::GetTransaction).before_commit().status(StatusCode::BAD_REQUEST);
     workspace.arm(refused);
@@ -408,8 +401,7 @@ fn api_key_in_a_persons_text_is_masked_in_every_state_of_the_settings() {
 /// Nobody could read who decided, or why.
 #[test]
 fn name_or_note_that_shows_nothing_is_refused_d48() {
-    let workspace = Workspace::open();
-    workspace.lose_response("one");
+    let (workspace, _) = Workspace::with_lost(["one"]);
     workspace.charging("two", TOKEN_PAYMENT).env("PAYMENTS_API_KEY", "wrong").end().failed(6);
     let (before, service) = (workspace.export(), workspace.sandbox.base_url());
     for blank in ["", " ", "\u{200b}", "\u{feff}\u{ad}", "\u{202e}\u{3164}"] {
@@ -465,8 +457,7 @@ fn api_key_or_card_number_is_in_no_name_or_note_that_the_journal_keeps() {
 /// A lookup would send it in a path, and the journal would keep it.
 #[test]
 fn typed_id_that_looks_like_a_card_number_is_refused_d52() {
-    let workspace = Workspace::open();
-    workspace.lose_response("k");
+    let (workspace, _) = Workspace::with_lost(["k"]);
     let sent = workspace.requests();
     for verdict in [
         "--rejected=4242424242424242 --note n",
@@ -508,8 +499,7 @@ fn typed_id_that_looks_like_a_card_number_is_refused_d52() {
 /// The journal's write follows the lookup, and may be done when the signal arrives.
 #[test]
 fn interrupted_resolution_may_be_done() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("k");
+    let (workspace, [id]) = Workspace::with_lost(["k"]);
     for (output, expected) in [
         ("text", "MAY BE DONE: look at it before you run it again (exit code 3)"),
         ("json", "SIGINT; k may have been resolved or not"),

@@ -71,7 +71,6 @@ fn assert_no_leak(ended: &Ended, canaries: &[&str]) {
 }
 
 /// Every command with every output option, against a service that repeats the secrets.
-#[cfg(unix)]
 #[test]
 fn no_command_option_or_key_source_reveals_a_secret_d62() {
     use std::fs;

@@ -131,8 +131,7 @@ fn retry_by_status_takes_only_the_keys_of_its_service_d47() {
 /// A lookup at another service proves nothing.
 #[test]
 fn transaction_is_not_looked_up_at_another_service_d47() {
-    let workspace = Workspace::open();
-    let id = workspace.lose_response("lost");
+    let (workspace, [id]) = Workspace::with_lost(["lost"]);
     // It has such a transaction, with that amount.
     let found = responses::TRANSACTION_FOUND.replace("10.50", "45.00").replace("txn_1", &id);
     let other = Peer::responding("200 OK", &found);
@@ -225,8 +224,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
 /// A label that was forgotten, that is in another case, or that no payment has yet.
 #[test]
 fn first_payment_of_a_merchant_is_questioned_d47() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.bills("--merchant books").exits(0);
     workspace.rows("n1,tok_approved,1.00,false,rent\n");
     let sent = workspace.requests();
@@ -270,8 +268,7 @@ fn first_payment_of_a_merchant_is_questioned_d47() {
 
 #[test]
 fn what_helps_rows_of_another_merchant_is_said_once_d47() {
-    let workspace = Workspace::open();
-    workspace.good(40);
+    let workspace = Workspace::with_rows(40);
     workspace.bills("--merchant books").exits(0);
     let helps = "only the merchant differs: if it is a payment of the key's merchant, give --merchant books";
     let text = workspace.billing("--merchant boks").text().exits(2).stderr;
@@ -461,8 +458,7 @@ fn summary_has_every_state_with_exact_sums() {
 
 #[test]
 fn service_with_an_unknown_key_is_not_offered_to_be_forgotten_d47() {
-    let workspace = Workspace::open();
-    workspace.lose_response("lost");
+    let (workspace, _) = Workspace::with_lost(["lost"]);
     let service = workspace.sandbox.base_url();
     let ended = workspace.journals(format!("forget-service {service} --output text")).exits(0);
     has(&ended.stdout, ["has 1 unknown, and no key of it can be changed before"]);

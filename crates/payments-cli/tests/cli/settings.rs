@@ -188,8 +188,7 @@ fn key_file_that_others_can_write_is_refused_and_one_they_can_read_is_warned_abo
 /// One of two keys is another merchant's, and no program can tell which one was meant.
 #[test]
 fn money_moves_with_no_key_of_two_d25_d47() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     workspace.lose_response("lost");
     let sent = workspace.requests();
     let other = TemporaryFile::new("sk_of_somebody_else");

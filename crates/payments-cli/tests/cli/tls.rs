@@ -155,8 +155,7 @@ fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
         ((plain, authority()), "corrupt message", "does the server speak TLS there?"),
         (https_with(receipt(), |_| {}, true), "requires a client certificate", "the server wants a client"),
     ] {
-        let workspace = Workspace::open();
-        workspace.good(20);
+        let workspace = Workspace::with_rows(20);
         let authority = TemporaryFile::new(pem);
         let run = || {
             let run = workspace.billing("--concurrency 1").at(&base_url);
@@ -187,8 +186,7 @@ fn run_does_not_wait_for_a_failure_that_waiting_does_not_help_d56() {
 #[cfg(unix)]
 #[test]
 fn run_waits_for_a_server_that_closes_during_the_handshake() {
-    let workspace = Workspace::open();
-    workspace.good(1);
+    let workspace = Workspace::with_rows(1);
     let ended = workspace.billing("--patience 1").at(&responding_to_hello(b"")).end();
     ended.stops(3, "unfinished", "outage");
     let stopped = ended.json()["stopped"].clone();

@@ -32,6 +32,20 @@ impl Workspace {
         Self { sandbox: sandbox(), folder: tempfile::tempdir().expect("a temporary folder") }
     }
 
+    /// With a billing file of so many rows.
+    pub(crate) fn with_rows(count: usize) -> Self {
+        let workspace = Self::open();
+        workspace.good(count);
+        workspace
+    }
+
+    /// With charges of these keys whose responses are lost. Returns their transactions.
+    pub(crate) fn with_lost<const N: usize>(keys: [&str; N]) -> (Self, [String; N]) {
+        let workspace = Self::open();
+        let ids = workspace.lose_responses(keys);
+        (workspace, ids)
+    }
+
     /// The path of a file beside the journal.
     pub(crate) fn path(&self, name: &str) -> String {
         self.folder.path().join(name).to_str().expect("a plain path").to_owned()
