@@ -38,7 +38,7 @@ fn dry_run(content: impl AsRef<[u8]>) -> Ended {
     dry_run_with(content, "")
 }
 
-/// Checks the problems of such a file, as `line field rule`.
+/// Checks the problems of such a file.
 #[track_caller]
 fn refuses(content: impl AsRef<[u8]>, expected: impl IntoIterator<Item = impl AsRef<str>>) {
     let expected: Vec<_> = expected.into_iter().map(|it| it.as_ref().to_owned()).collect();
@@ -47,14 +47,9 @@ fn refuses(content: impl AsRef<[u8]>, expected: impl IntoIterator<Item = impl As
 
 #[track_caller]
 fn listed(ended: &Ended) -> Vec<String> {
-    let error = ended.failed_as(2, "batch_file");
-    let violations = error["violations"].as_array().unwrap();
-    assert_eq!(error["violation_count"], violations.len());
-    let text = |value: &Value| value.as_str().unwrap().to_owned();
-    violations
-        .iter()
-        .map(|it| format!("{} {} {}", it["line"], text(&it["field"]), text(&it["rule"])))
-        .collect()
+    let wrong = ended.wrong_rows();
+    assert_eq!(ended.failed_as(2, "batch_file")["violation_count"], wrong.len());
+    wrong
 }
 
 /// The number and sum of the rows to send, as JSON.

@@ -13,7 +13,7 @@ fn corrected_file_is_charged_with_its_keys_after_a_retry_d44() {
     workspace.bills("").counts(&json!({"processed": 1, "rejected": 2, "total": 3}));
     workspace.rows(rows.replace("TOKEN", "tok_approved").replace("order  2", "order 2"));
     // Before a person has decided it, the file is refused, and says how.
-    let refused = workspace.bills("").broken_rules();
+    let refused = workspace.bills("").wrong_rows();
     assert_eq!(refused.len(), 2, "{refused:?}");
     has(&refused[0], ["another token", "payments journal retry"]);
 
@@ -47,7 +47,7 @@ fn reopened_key_takes_no_other_payment_d44() {
         workspace.journals(format!("retry {reopen}")).exits(0);
         for (row, difference) in rows {
             workspace.rows(row);
-            has(&workspace.bills("").broken_rules()[0], [difference]);
+            has(&workspace.bills("").wrong_rows()[0], [difference]);
         }
     }
     assert_eq!(workspace.requests(), sent);
@@ -62,8 +62,8 @@ fn key_without_a_reference_takes_a_correction_only_if_it_was_named_d44() {
     workspace.rows("k1,tok_approved,1.01,false,\nk2,tok_mistyped,1.01,false,\n");
     let refused = workspace.bills("");
     assert_eq!(refused.failed(2)["violations"][0]["line"], 2);
-    has(refused.broken_rules().concat(), ["payments journal retry --key"]);
-    assert_eq!(refused.broken_rules().len(), 1);
+    has(refused.wrong_rows().concat(), ["payments journal retry --key"]);
+    assert_eq!(refused.wrong_rows().len(), 1);
     // It is already reopened, and now also named.
     workspace.journals("retry --key k1").exits(0);
     workspace.bills("").counts(&json!({"processed": 1, "rejected": 1, "total": 2}));

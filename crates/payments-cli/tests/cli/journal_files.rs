@@ -41,19 +41,11 @@ impl Workspace {
     }
 }
 
-/// The violations of a refused file, as `line key: field rule`.
+/// [`Ended::wrong_rows`] of a refused file of resolutions.
 #[track_caller]
 fn wrong_rows(ended: &Ended) -> Vec<String> {
-    let error = ended.failed_as(2, "resolve_file");
-    has(message(&error), ["nothing was changed"]);
-    let text = |value: &Value| value.as_str().unwrap_or("?").to_owned();
-    let violations = error["violations"].as_array().unwrap();
-    violations
-        .iter()
-        .map(|it| {
-            format!("{} {}: {} {}", it["line"], text(&it["key"]), text(&it["field"]), text(&it["rule"]))
-        })
-        .collect()
+    has(message(&ended.failed_as(2, "resolve_file")), ["nothing was changed"]);
+    ended.wrong_rows()
 }
 
 /// Checks that nothing was resolved because no row was filled in.
@@ -304,15 +296,15 @@ fn every_wrong_row_is_named_with_all_that_is_wrong_and_nothing_is_written_d48() 
         "8 six: Note is required where the verdict is not processed: say how you know",
         "9 nobody: Key is not in the journal",
         "10 paid: Key is not unknown but processed: remove this row from the file",
-        "12 ?: Key must consist of visible ASCII characters, without spaces",
+        "12 Key must consist of visible ASCII characters, without spaces",
         "13 seven: TransactionId cannot be looked up: remove this row from the file, and resolve the key alone with `payments \
          journal resolve KEY --processed ID --unverified`",
         "15 nine: Key is not in the journal",
         "15 nine: TransactionId must not be an error value of a spreadsheet",
         "16 ten: Key is not in the journal",
         "16 ten: TransactionId must not begin or end with white space",
-        "17 ?: Key must not be a formula of a spreadsheet",
-        "18 ?: row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point and not a \
+        "17 Key must not be a formula of a spreadsheet",
+        "18 row has 8 cells, and the header has 7; a value with a comma needs quotes, and an amount needs a point and not a \
          comma",
         &format!("19 twelve: {rejected_without_note}"),
         "19 twelve: Attempt must be a number",
@@ -347,19 +339,18 @@ fn every_wrong_row_is_named_with_all_that_is_wrong_and_nothing_is_written_d48() 
 fn file_without_columns_or_rows_is_refused() {
     let (workspace, [one]) = Workspace::with_lost(["one"]);
     let before = workspace.export();
-    let missing =
-        ["Key", "TransactionId", "Note"].map(|name| format!("1 ?: {name} is missing in the header"));
-    let tabs = "1 ?: header has columns separated by tabs; they must be separated by commas";
-    let spaces = "1 ?: TransactionId has white space around the name in the header: remove it";
+    let missing = ["Key", "TransactionId", "Note"].map(|name| format!("1 {name} is missing in the header"));
+    let tabs = "1 header has columns separated by tabs; they must be separated by commas";
+    let spaces = "1 TransactionId has white space around the name in the header: remove it";
     for (content, expected) in [
         ("key,transaction_id\none,ID\n", &[&*missing[2]][..]),
         ("one,ID,\n", &[&missing[0], &missing[1], &missing[2]]),
         ("Key\tTransactionId\tNote\none\tID\t\n", &[tabs]),
         (
             "Key,TransactionId,transaction_id,Note\none,,ID,\n",
-            &["1 ?: TransactionId is a column more than once"],
+            &["1 TransactionId is a column more than once"],
         ),
-        ("Key,TransactionId,Note\n,,\n\n", &["1 ?: file has no rows"]),
+        ("Key,TransactionId,Note\n,,\n\n", &["1 file has no rows"]),
         ("Key, TransactionId,Note\none,ID,\n", &[spaces]),
         (
             "Key,TransactionId,Note\rone,ID,\rone,ID,\r",
@@ -399,7 +390,7 @@ fn api_key_in_a_file_is_neither_stored_nor_shown() {
     let rows = format!("{KEY},,n,rejected\n{KEY},txn/1,n,\n{KEY},,n,rejected\none,{KEY},n,rejected\n");
     let refused = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{rows}")).end();
     let wrong = wrong_rows(&refused);
-    assert_eq!(wrong[0], "2 ?: Key must not hold the API key");
+    assert_eq!(wrong[0], "2 Key must not hold the API key");
     assert_eq!(wrong.last().unwrap(), "5 one: TransactionId must not hold the API key");
     let row = format!("one,,{KEY} n,not processed\n");
     let resolved = workspace.resolving(format!("Key,TransactionId,Note,Verdict\n{row}")).end();
@@ -574,7 +565,7 @@ fn key_like_a_card_number_is_read_from_a_file_if_it_is_none_or_in_the_journal_d5
 
     let resolutions = format!("Key,TransactionId,Note,Verdict\n{LIKE_A_CARD},,not there,not processed\n");
     let ended = workspace.resolving(&resolutions).end();
-    assert_eq!(wrong_rows(&ended), [format!("2 ?: Key {rule}")]);
+    assert_eq!(wrong_rows(&ended), [format!("2 Key {rule}")]);
     ended.hides([LIKE_A_CARD]);
     let ended = workspace.resolving(&resolutions).with("--ids-are-not-cards").end();
     assert_eq!(wrong_rows(&ended), [format!("2 {LIKE_A_CARD}: Key is not in the journal")]);
@@ -657,7 +648,7 @@ fn verdicts_of_a_file_are_read_in_any_spelling_and_checked_d48() {
     assert_eq!(dry_run.json()["resolved"]["not_processed"]["count"], 1, "{dry_run:?}");
     for headings in ["Key,Txn,Note", "Key,Verdict,Note,Txn", "key,verdict,note,reference"] {
         let file = format!("{headings}\n{only_verdicts}");
-        workspace.refuses(file, ["1 ?: TransactionId is missing in the header"]);
+        workspace.refuses(file, ["1 TransactionId is missing in the header"]);
     }
     workspace.refuses(
         "Key,Verdict,Note\none,processed,the portal\n",

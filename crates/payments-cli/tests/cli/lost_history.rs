@@ -138,7 +138,7 @@ fn lost_keys_are_resolved_at_their_service_d47_d49() {
     assert_eq!(accepted.json()["unknown"], 5, "{accepted:?}");
     let kept = workspace.shown("kept", "transaction_id").as_str().unwrap().to_owned();
     let refused = |rows: String, rule: &str| {
-        has(&workspace.resolving(rows).end().broken_rules()[0], [rule]);
+        has(&workspace.resolving(rows).end().wrong_rows()[0], [rule]);
     };
     refused(format!("Key,TransactionId,Note\none,{kept},\n"), "already belongs to kept");
     refused(
@@ -229,7 +229,7 @@ fn lost_key_in_another_spelling_or_as_a_reference_is_not_charged_again_d49() {
         let rule = format!("which may have been sent in a lost time, is in the journal under the key {lost}");
         workspace.rows(format!("{key},tok_approved,45.00,false,{reference}\n"));
         for option in ["--dry-run", ""] {
-            has(&workspace.bills(option).broken_rules()[0], [&rule]);
+            has(&workspace.bills(option).wrong_rows()[0], [&rule]);
         }
         let request = TOKEN_PAYMENT.replace('}', &format!(r#","ReferenceNo":"{reference}"}}"#));
         let error = workspace.charging(key, &request).end().failed_as(2, "same_payment");

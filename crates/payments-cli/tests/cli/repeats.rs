@@ -164,7 +164,7 @@ fn two_spellings_of_a_key_that_were_both_charged_are_said_to_be_charged() {
     rows("17.0");
     for option in ["--dry-run", ""] {
         let rule = ["is that of line 2 in another spelling", "both would be charged"];
-        has(workspace.bills(option).broken_rules().concat(), rule);
+        has(workspace.bills(option).wrong_rows().concat(), rule);
     }
     assert_eq!(workspace.requests(), requests);
 }
@@ -178,7 +178,7 @@ fn warning_about_a_row_hides_no_problem_of_it() {
         workspace.charging(key, &payment).end().processed();
     }
     workspace.rows(["1843", "1.8430", "1.843"].map(|key| row(key, "")).concat());
-    has(workspace.bills("").broken_rules().concat(), ["is that of line 3 in another spelling"]);
+    has(workspace.bills("").wrong_rows().concat(), ["is that of line 3 in another spelling"]);
 }
 
 /// Neither is to be sent, and only one was charged.
@@ -200,7 +200,7 @@ fn rejected_key_in_another_spelling_is_not_sent_by_a_run() {
     workspace.rows(row("17", "rent"));
     let requests = workspace.requests();
     let rule = "is in the journal under the key 0017, and was rejected";
-    has(&workspace.bills("").broken_rules()[0], [rule]);
+    has(&workspace.bills("").wrong_rows()[0], [rule]);
     assert_eq!(workspace.requests(), requests);
     // Another payment, and the customer's next card.
     workspace.rows(row("18", "rent") + &row("17", "rent").replace("tok_approved", "tok_declined"));
@@ -252,7 +252,7 @@ fn call_with_another_spelling_of_a_charged_key_is_refused() {
     // A run says the same.
     workspace.rows(row("0017", "rent"));
     let rule = "is in the journal under the key 17: if it is the same, write that key";
-    has(&workspace.bills("").broken_rules()[0], [rule]);
+    has(&workspace.bills("").wrong_rows()[0], [rule]);
     // Another payment, a key that is clearly another, and the key itself.
     workspace.charging("0017", &request("water")).end().processed();
     workspace.charging("rent-2", &request("rent")).end().processed();

@@ -201,7 +201,7 @@ fn label_of_a_merchant_is_part_of_the_service_d47() {
     // A file, a lookup and every listing have the label too.
     workspace.good(2);
     workspace.bills("--merchant toys").exits(0);
-    let rules = workspace.bills("--merchant books").broken_rules();
+    let rules = workspace.bills("--merchant books").wrong_rows();
     has(&rules[0], [&service("#toys"), &service("#books")]);
     workspace.arm(Fault::response_lost(TOKENS));
     workspace.charging("order-2", TOKEN_PAYMENT).with("--merchant books").end().failed(5);

@@ -546,12 +546,17 @@ impl Ended {
         message(&self.failed(2)).to_owned()
     }
 
-    /// The rules that the rows of a refused file break.
+    /// What is wrong with a refused file: `line field rule`, or `line key: field rule`.
     #[track_caller]
-    pub(crate) fn broken_rules(&self) -> Vec<String> {
+    pub(crate) fn wrong_rows(&self) -> Vec<String> {
         let error = self.failed(2);
-        let violations = error["violations"].as_array().expect("a list").iter();
-        violations.map(|it| it["rule"].as_str().expect("a text").to_owned()).collect()
+        let text = |row: &Value, name: &str| row[name].as_str().map(str::to_owned);
+        let wrong = |row: &Value| {
+            let key = text(row, "key").map(|key| format!(" {key}:")).unwrap_or_default();
+            let [field, rule] = ["field", "rule"].map(|name| text(row, name).expect("a text"));
+            format!("{}{key} {field} {rule}", row["line"])
+        };
+        error["violations"].as_array().expect("a list").iter().map(wrong).collect()
     }
 
     /// Both streams.
