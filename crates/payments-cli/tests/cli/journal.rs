@@ -127,8 +127,7 @@ fn narrow_list_has_what_a_payment_is_searched_by() {
 
 #[test]
 fn list_of_several_pages_is_one_array() {
-    let workspace = Workspace::open();
-    workspace.charge("first").processed();
+    let workspace = Workspace::with_charge("first");
     let count = 1100;
     let keys: Vec<_> = (0..count).map(|number| format!("key-{number}")).collect();
     workspace.add_unknowns(&keys, "https://pay.example.com");

@@ -56,8 +56,7 @@ fn leaves_alone(ended: &Ended, count: usize) {
 
 #[test]
 fn export_filters_by_state_time_and_run() {
-    let workspace = Workspace::open();
-    workspace.charge("by-hand").processed();
+    let workspace = Workspace::with_charge("by-hand");
     let rows = "@1+1,tok_approved,1,false,\n,tok_declined,2,false,order-2\nlost,tok_approved,3,false,\n";
     let first = workspace.write("first.csv", format!("{BILLING}\n{rows}"));
     let second =

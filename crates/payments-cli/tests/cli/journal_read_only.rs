@@ -22,8 +22,7 @@ fn files(workspace: &Workspace) -> Vec<(OsString, SystemTime, u64)> {
 /// With a processed key, and one that a killed process was sending, which is shown as unknown and not marked.
 #[test]
 fn reading_a_journal_changes_no_file() {
-    let workspace = Workspace::open();
-    workspace.charge("paid").processed();
+    let workspace = Workspace::with_charge("paid");
     let (running, gate) = workspace.in_flight("in-flight");
     running.signal("KILL");
     running.end();

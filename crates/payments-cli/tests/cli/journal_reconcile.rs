@@ -62,8 +62,7 @@ fn found(ended: &Ended) -> Vec<(String, String)> {
 #[test]
 fn keys_like_formulas_survive_each_file_that_is_written_and_read_d49() {
     const KEYS: [&str; 6] = ["+1", "-1a", "@1", "'=1", "'1", "1;=1"];
-    let workspace = Workspace::open();
-    workspace.charge("kept").processed();
+    let workspace = Workspace::with_charge("kept");
     let copy = fs::read(workspace.journal()).unwrap();
     let rows = (1..).zip(KEYS).map(|(number, key)| format!("{key},tok_approved,{number}.25,false,\n"));
     workspace.rows(rows.collect::<String>());

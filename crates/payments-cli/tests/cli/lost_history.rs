@@ -9,8 +9,7 @@ use crate::prelude::*;
 
 /// A journal with the key `kept`, restored from a copy after these keys were charged. Returns their transactions too.
 fn restored<const N: usize>(keys: [&str; N]) -> (Workspace, [String; N]) {
-    let workspace = Workspace::open();
-    workspace.charge("kept").processed();
+    let workspace = Workspace::with_charge("kept");
     let copy = fs::read(workspace.journal()).unwrap();
     let ids = keys.map(|key| workspace.charge(key).paid_id());
     fs::write(workspace.journal(), copy).unwrap();
@@ -47,8 +46,7 @@ fn restored_copy_charges_nothing_until_a_person_says_what_was_sent_d49() {
 /// A key that is cut, and those that are missing after it, would be charged again.
 #[test]
 fn accepted_file_without_the_end_of_its_last_line_is_refused_d49() {
-    let workspace = Workspace::open();
-    workspace.charge("order-1").processed();
+    let workspace = Workspace::with_charge("order-1");
     for content in ["Key\norder-14\norder-1", "Key,Amount\norder-14,10\norder-15,10"] {
         let refused = workspace.accept(content).exits(2);
         has(refused.shown(), ["\"line\":3", "as if it had been cut"]);
@@ -59,8 +57,7 @@ fn accepted_file_without_the_end_of_its_last_line_is_refused_d49() {
 /// That it reads the files which this command writes is tested with all of those files.
 #[test]
 fn accepted_keys_may_be_separated_by_semicolons_and_are_not_the_api_key_d49() {
-    let workspace = Workspace::open();
-    workspace.charge("kept").processed();
+    let workspace = Workspace::with_charge("kept");
     let refused = workspace.accept(format!("Key\n{KEY}\n")).exits(2);
     has(refused.shown(), ["must not hold the API key"]);
     refused.hides([KEY]);
@@ -222,8 +219,7 @@ fn run_of_a_restored_copy_warns_that_a_rejection_may_be_old_d49() {
 /// the key.
 #[test]
 fn lost_key_in_another_spelling_or_as_a_reference_is_not_charged_again_d49() {
-    let workspace = Workspace::open();
-    workspace.charge("any").processed();
+    let workspace = Workspace::with_charge("any");
     workspace.accept("Key\nInv-7\nR-77\n").exits(0);
     for (key, reference, lost) in [("inv-7", "rent", "Inv-7"), ("new-1", "R-77", "R-77")] {
         let rule = format!("which may have been sent in a lost time, is in the journal under the key {lost}");
@@ -241,8 +237,7 @@ fn lost_key_in_another_spelling_or_as_a_reference_is_not_charged_again_d49() {
 /// A key that is named wrongly is new to the journal, and the right one is charged again.
 #[test]
 fn keys_that_a_spreadsheet_has_changed_are_not_accepted_d49_d53() {
-    let workspace = Workspace::open();
-    workspace.charge("1234567890123450").processed();
+    let workspace = Workspace::with_charge("1234567890123450");
     let charged = charges(&workspace);
     let wrong = "1234567890123460 | \"1,843\" | \"1.843.000\" | 1843.0 | 1843.00 | 1.23457E+15 | 1e5 | 'inv-5 | '17 | \
                  \"\"\"inv-5\"\"\" | `inv-5`";

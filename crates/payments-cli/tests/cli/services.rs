@@ -354,8 +354,7 @@ fn payment_of_another_merchant_is_no_payment_of_this_one_d47() {
 #[test]
 fn service_is_renamed_or_forgotten_only_with_the_count_that_was_shown_d47() {
     const NEW: &str = "https://new.example.com/api#books";
-    let workspace = Workspace::open();
-    workspace.charge("paid").processed();
+    let workspace = Workspace::with_charge("paid");
     workspace.add_unknown("lost", "https://old.example.com");
     let old = workspace.sandbox.base_url().to_owned();
     let rename = |options: &str| workspace.journals(format!("rename-service {old} {NEW} {options}"));
@@ -412,8 +411,7 @@ fn service_with_a_payment_since_it_was_shown_is_not_forgotten_d47() {
 /// The counts, the sums and the times are the same.
 #[test]
 fn code_of_one_change_of_a_service_is_refused_for_another_d47() {
-    let workspace = Workspace::open();
-    workspace.charge("paid").processed();
+    let workspace = Workspace::with_charge("paid");
     let old = workspace.sandbox.base_url();
     let changes = [
         format!("forget-service {old}"),
@@ -439,8 +437,7 @@ fn code_of_one_change_of_a_service_is_refused_for_another_d47() {
 
 #[test]
 fn summary_has_every_state_with_exact_sums() {
-    let workspace = Workspace::open();
-    workspace.charge("paid").processed();
+    let workspace = Workspace::with_charge("paid");
     workspace.add_unknown("lost", "https://old.example.com");
     let ended = workspace.journals("summary");
     let summary = ended.json();

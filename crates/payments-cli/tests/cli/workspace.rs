@@ -39,6 +39,13 @@ impl Workspace {
         workspace
     }
 
+    /// With a processed charge of this key.
+    pub(crate) fn with_charge(key: &str) -> Self {
+        let workspace = Self::open();
+        workspace.charge(key).processed();
+        workspace
+    }
+
     /// With charges of these keys whose responses are lost. Returns their transactions.
     pub(crate) fn with_lost<const N: usize>(keys: [&str; N]) -> (Self, [String; N]) {
         let workspace = Self::open();
