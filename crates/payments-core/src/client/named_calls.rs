@@ -52,6 +52,9 @@ macro_rules! named_calls {
 
         /// Looks up one transaction. Retried within the deadline after a transient failure.
         ///
+        /// The record is returned as the service sent it. Compare its id with the one that you asked for before you decide about money: a
+        /// cache in between may return another one.
+        ///
         /// # Errors
         ///
         /// [`LookupError`](crate::LookupError). It says nothing about an earlier charge, so do not send a charge again because of it.
