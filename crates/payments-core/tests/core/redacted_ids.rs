@@ -152,7 +152,7 @@ fn account_and_secrets_are_in_no_field_that_the_interface_lacks_d39_d62() {
     for (field, kept) in [
         (format!(r#""Konto":"{LONG}""#), format!(r#""Konto":{redacted}"#)),
         (format!(r#""BLZ":{SHORT}"#), format!(r#""BLZ":{redacted}"#)),
-        (format!(r#""Other":"account 000-123 456.789""#), format!(r#""Other":{redacted}"#)),
+        (r#""Other":"account 000-123 456.789""#.to_owned(), format!(r#""Other":{redacted}"#)),
         (r#""Other":"0001234\u00356789""#.to_owned(), format!(r#""Other":{redacted}"#)),
         (format!(r#""Debug":"Bearer {KEY}""#), format!(r#""Debug":{redacted}"#)),
         (
