@@ -2,8 +2,9 @@
 
 use anyhow::{Context as _, ensure};
 use xshell::cmd;
+use xtask::{Metadata, cargo};
 
-use crate::cargo::{cargo, shell, target};
+use crate::shell::shell;
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Options {
@@ -29,7 +30,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     let names: Vec<_> = names.filter(|name| !SHARED.contains(name)).filter(is_selected).collect();
     ensure!(!names.is_empty(), "there is no such target: tests/fuzz/corpus has a folder for each");
 
-    let folder = target(&shell)?.join("fuzz");
+    let folder = Metadata::read(&shell)?.target_directory.join("fuzz");
     let time = options.seconds.to_string();
     let mut broken = Vec::new();
     for name in names {

@@ -4,10 +4,8 @@
 
 #![allow(clippy::print_stderr, clippy::print_stdout, reason = "a task reports to the person who ran it")]
 
-mod cargo;
 mod fuzz;
-#[path = "../release/src/rustdoc_formats.rs"]
-mod rustdoc_formats;
+mod shell;
 mod test;
 mod wheel;
 
@@ -17,8 +15,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 use xshell::cmd;
+use xtask::cargo;
 
-use crate::cargo::{cargo, shell};
+use crate::shell::shell;
 
 /// The project's tasks.
 #[derive(Debug, Parser)]

@@ -4,7 +4,6 @@
 //! the folder while it compiles, and not while a test runs.
 
 mod quick;
-mod sandbox;
 mod step;
 mod steps;
 
@@ -16,7 +15,7 @@ use std::time::Instant;
 use anyhow::ensure;
 use xshell::Shell;
 
-use crate::cargo;
+use crate::shell::shell;
 use step::{Need, Stage, Step, duration};
 use steps::STEPS;
 
@@ -41,7 +40,7 @@ pub(crate) struct Options {
 
 /// Runs all steps, or the selected one. After a failure no other step begins.
 pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
-    let shell = cargo::shell()?;
+    let shell = shell()?;
     if options.list {
         for step in STEPS {
             println!("{}", step.title);
@@ -147,6 +146,6 @@ mod tests {
 
     #[test]
     fn nothing_fails_if_the_only_step_is_skipped() {
-        run_all_steps(&cargo::shell().unwrap(), &[], false, &mut Vec::new()).unwrap();
+        run_all_steps(&shell().unwrap(), &[], false, &mut Vec::new()).unwrap();
     }
 }

@@ -4,12 +4,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use xshell::{Shell, cmd};
-
-use crate::cargo;
+use xtask::{Metadata, as_from_a_shell};
 
 /// Builds the wheel for this machine. Returns the environment with the program that has built it, and its path.
 pub(crate) fn build(shell: &Shell, profile: &str) -> anyhow::Result<(Environment, PathBuf)> {
-    let target = cargo::target(shell)?;
+    let target = Metadata::read(shell)?.target_directory;
     let folder = target.join("wheel");
     let maturin = Environment::create(shell, &folder.join("python"))?;
     maturin.install(shell, &["--require-hashes", "--requirement", "tests/wheel/requirements.txt"])?;
@@ -19,7 +18,7 @@ pub(crate) fn build(shell: &Shell, profile: &str) -> anyhow::Result<(Environment
     let manifest = "crates/payments-cli/Cargo.toml";
     let build =
         cmd!(shell, "{program} build --locked --profile {profile} --manifest-path {manifest} --out {wheels}");
-    cargo::as_from_a_shell(build)
+    as_from_a_shell(build)
         // It shares what is compiled, and replaces no program that a test starts.
         .env("CARGO_BUILD_BUILD_DIR", &target)
         .env("CARGO_TARGET_DIR", folder.join("target"))

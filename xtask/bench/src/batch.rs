@@ -13,9 +13,10 @@ use payments_core::{ApiKey, Endpoint};
 use payments_journal::SqliteStore;
 use tokio::runtime;
 use tokio::task::JoinSet;
+use xtask::Server;
 
 use crate::measure::Turns;
-use crate::process::{Server, child, folder, memory_mib, payments, watch};
+use crate::process::{child, folder, memory_mib, payments, watch};
 use crate::report::{Goal, Report};
 
 const IN_FLIGHT: u32 = 64;

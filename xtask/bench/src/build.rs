@@ -2,7 +2,6 @@
 //! with only hyper-util, hyper-rustls and serde.
 
 use std::fs;
-use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
@@ -33,13 +32,12 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
 
 /// Builds a package from scratch. Returns the seconds, and stores the size of the stripped program in bytes.
 fn clean_build(package: &str, size: &mut f64) -> anyhow::Result<f64> {
-    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
     let target = folder()?;
     let mut cargo = Command::new("cargo");
     cargo.args(["build", "--release", "--locked", "--quiet", "--jobs", "2", "--package", package]);
-    cargo.args(["--config", "profile.release.strip=true", "--manifest-path"]).arg(clients.join("Cargo.toml"));
+    cargo.args(["--config", "profile.release.strip=true", "--target-dir"]).arg(target.path());
     let started = Instant::now();
-    let status = cargo.arg("--target-dir").arg(target.path()).status()?;
+    let status = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).status()?;
     ensure!(status.success(), "cannot build {package}");
     let seconds = started.elapsed().as_secs_f64();
     let program = target.path().join("release").join(package);

@@ -74,14 +74,10 @@ fn run(program: &Path, server: SocketAddr, calls: u32, in_flight: u32) -> Comman
 
 /// Builds one client alone, with the features that its users get.
 fn build(package: &str) -> anyhow::Result<PathBuf> {
-    let clients = Path::new(env!("CARGO_MANIFEST_DIR")).join("clients");
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/clients");
     let output = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
         .args(["build", "--release", "--locked", "--quiet", "--message-format=json-render-diagnostics"])
-        .args(["--package", package, "--manifest-path"])
-        .arg(clients.join("Cargo.toml"))
-        .arg("--target-dir")
-        .arg(target)
+        .args(["--package", package])
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
         .stderr(std::process::Stdio::inherit())
         .output()?;
     let messages = String::from_utf8(output.stdout)?;

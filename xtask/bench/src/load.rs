@@ -11,8 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::runtime;
 use tokio::task::{JoinSet, LocalSet};
-
-use crate::process::Server;
+use xtask::Server;
 
 /// What to send, and when to stop.
 pub(crate) struct Load {

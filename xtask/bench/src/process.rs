@@ -1,73 +1,11 @@
 //! Processes that a benchmark starts, and their memory use (Linux only).
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
-use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
-use serde_json::Value;
-
-/// A server that writes its address as `payments sandbox` does. Dropping this value kills it.
-#[derive(Debug)]
-pub(crate) struct Server {
-    process: Child,
-    /// Kept open, or the server would get a broken pipe.
-    _stdout: BufReader<ChildStdout>,
-    pub(crate) base_url: String,
-    pub(crate) address: SocketAddr,
-    pub(crate) api_key: String,
-    /// From the start of the process to its ready line.
-    pub(crate) ready_after: Duration,
-}
-
-impl Server {
-    pub(crate) fn start(mut command: Command) -> anyhow::Result<Self> {
-        let started = Instant::now();
-        let mut process =
-            command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-        let mut stdout = BufReader::new(process.stdout.take().context("stdout is piped")?);
-        let mut line = String::new();
-        stdout.read_line(&mut line)?;
-        let ready_after = started.elapsed();
-        let ready: Value =
-            serde_json::from_str(&line).with_context(|| format!("{command:?} is not ready"))?;
-        let base_url = ready["base_url"].as_str().context("a ready line without a base_url")?.to_owned();
-        let authority = base_url.split('/').nth(2).context("a base_url without an address")?;
-        Ok(Self {
-            address: authority.parse()?,
-            api_key: ready["api_key"].as_str().unwrap_or_default().to_owned(),
-            process,
-            _stdout: stdout,
-            base_url,
-            ready_after,
-        })
-    }
-
-    /// Ends the server with SIGTERM, and waits for the end.
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
-        // The shell has it built in; the program of this name may not be installed.
-        let sent = Command::new("sh").args(["-c", "kill \"$0\"", &self.process.id().to_string()]).status()?;
-        let ended = self.process.wait()?;
-        ensure!(sent.success() && ended.success(), "the server ended with {ended}");
-        Ok(())
-    }
-
-    pub(crate) fn resident_mib(&self) -> anyhow::Result<f64> {
-        memory_mib(self.process.id(), "VmRSS:")
-    }
-}
-
-/// Kills the server at once.
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Both fail if the process has already ended.
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
-}
 
 /// Runs a command to its end, and calls `look` every few milliseconds with its process id.
 pub(crate) fn watch(mut command: Command, mut look: impl FnMut(u32)) -> anyhow::Result<Duration> {

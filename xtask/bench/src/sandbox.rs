@@ -5,10 +5,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::ensure;
+use xtask::Server;
 
 use crate::load::{Burst, Load};
 use crate::measure::{Turns, median};
-use crate::process::{Server, child, folder, payments};
+use crate::process::{child, folder, memory_mib, payments};
 use crate::report::{Goal, Report, short};
 use crate::responses::CARD_PAYMENT;
 
@@ -72,9 +73,10 @@ fn full(report: &mut Report) -> anyhow::Result<()> {
         (report.amount(5_000, 20), report.amount(1_000, 10), report.amount(100_000, 100));
     let full = sandbox(None)?;
     fill(&full, warm_up)?;
-    let before = full.resident_mib()?;
+    let resident = || memory_mib(full.id(), "VmRSS:");
+    let before = resident()?;
     let ids = fill(&full, many)?;
-    let each = (full.resident_mib()? - before) * 1024.0 / f64::from(many);
+    let each = (resident()? - before) * 1024.0 / f64::from(many);
     let note = format!("resident {} MiB before", short(before));
     report.add(format!("memory per transaction, over {many}"), each, "KiB", Some(Goal::AtMost(1.0)), note);
 

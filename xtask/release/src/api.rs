@@ -10,9 +10,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use serde_json::Value;
+use xtask::{Package, READABLE_FORMATS};
 
-use crate::rustdoc_formats::READABLE;
-use crate::workspace::{Crate, Workspace, cargo};
+use crate::workspace::{Workspace, cargo};
 
 #[derive(clap::Args, Debug)]
 pub(crate) struct Options {
@@ -67,7 +67,7 @@ pub(crate) fn check(workspace: &Workspace) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn file(member: &Crate) -> String {
+fn file(member: &Package) -> String {
     format!("{FOLDER}/{}.txt", member.name)
 }
 
@@ -78,20 +78,19 @@ fn obsolete_files(workspace: &Workspace) -> Vec<String> {
     names.filter(|path| workspace.libraries().all(|member| file(member) != *path)).collect()
 }
 
-fn snapshot(workspace: &Workspace, member: &Crate) -> anyhow::Result<String> {
+fn snapshot(workspace: &Workspace, member: &Package) -> anyhow::Result<String> {
     let all = lines(workspace, member, &["--all-features"])?;
-    if member.package["features"].as_object().is_none_or(serde_json::Map::is_empty) {
+    if member.features.is_empty() {
         return Ok(text(&all, &all, &all));
     }
     let without = lines(workspace, member, &["--no-default-features"])?;
-    let has_default =
-        member.package["features"]["default"].as_array().is_some_and(|features| !features.is_empty());
+    let has_default = member.features.get("default").is_some_and(|features| !features.is_empty());
     let by_default = if has_default { &lines(workspace, member, &[])? } else { &without };
     Ok(text(&without, by_default, &all))
 }
 
 /// The items of a crate that a user can name or use, one per line.
-fn lines(workspace: &Workspace, member: &Crate, features: &[&str]) -> anyhow::Result<Vec<String>> {
+fn lines(workspace: &Workspace, member: &Package, features: &[&str]) -> anyhow::Result<Vec<String>> {
     let file = write_rustdoc_json(workspace, member, features)?;
     // The crate `public-api` does not check the format.
     must_be_readable(&serde_json::from_str(&workspace.shell.read_file(&file)?)?)?;
@@ -104,7 +103,7 @@ fn lines(workspace: &Workspace, member: &Crate, features: &[&str]) -> anyhow::Re
 ///
 /// The format is unstable, so stable rustdoc writes it only with `RUSTC_BOOTSTRAP`. Only rustdoc gets that variable, so
 /// what cargo compiles here is shared with all other tasks.
-fn write_rustdoc_json(workspace: &Workspace, member: &Crate, features: &[&str]) -> anyhow::Result<PathBuf> {
+fn write_rustdoc_json(workspace: &Workspace, member: &Package, features: &[&str]) -> anyhow::Result<PathBuf> {
     let name = &member.name;
     let file = workspace.target.join("doc").join(format!("{}.json", name.replace('-', "_")));
     // A file from an earlier run must not be read as this one's.
@@ -144,12 +143,12 @@ fn must_be_readable(description: &Value) -> anyhow::Result<()> {
         bail!("rustdoc's JSON does not name its format");
     };
     ensure!(
-        READABLE.contains(&format),
+        READABLE_FORMATS.contains(&format),
         "the public API was not checked: this rustdoc writes format {format}, and only formats {} to {} can be read. Use a \
          toolchain that writes one of them (rustup toolchain install 1.95, then set RUSTUP_TOOLCHAIN=1.95), or upgrade \
-         public-api in xtask/release/Cargo.toml and READABLE in xtask/release/src/rustdoc_formats.rs",
-        READABLE.start(),
-        READABLE.end()
+         public-api in xtask/release/Cargo.toml and READABLE_FORMATS in xtask/src/lib.rs",
+        READABLE_FORMATS.start(),
+        READABLE_FORMATS.end()
     );
     Ok(())
 }

@@ -101,8 +101,7 @@ pub(crate) fn version_commit(workspace: &Workspace) -> anyhow::Result<()> {
 fn required_fields(workspace: &Workspace) -> anyhow::Result<()> {
     let fields = ["description", "license", "readme", "repository"];
     let missing = workspace.crates.iter().flat_map(|member| {
-        let missing =
-            fields.iter().filter(|field| member.package[**field].as_str().is_none_or(str::is_empty));
+        let missing = fields.iter().filter(|field| member.others[**field].as_str().is_none_or(str::is_empty));
         missing.map(|field| {
             format!("{}: its manifest has no {field}, which its page needs: add it", member.name)
         })

@@ -12,7 +12,6 @@ mod check;
 mod packages;
 mod prepare;
 mod publish;
-mod rustdoc_formats;
 mod workspace;
 
 use std::process::ExitCode;

@@ -33,7 +33,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         let name = &member.name;
         let file = folder.join("package").join(format!("{name}-{}.crate", workspace.version));
         let kib = fs::metadata(&file)?.len().div_ceil(1024);
-        let most = member.package["metadata"]["release"]["max-kib"].as_u64().unwrap_or_default();
+        let most = member.metadata["release"]["max-kib"].as_u64().unwrap_or_default();
         if kib > most {
             findings.push(format!(
                 "{name}: its package has {kib} KiB, and max-kib under [package.metadata.release] is {most}: see what was \
@@ -42,7 +42,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
         }
         let files = cmd!(shell, "tar --list --gzip --file {file}").quiet().read()?;
         let files: Vec<_> = files.lines().filter_map(|path| Some(path.split_once('/')?.1)).collect();
-        let manifest = shell.read_file(member.package["manifest_path"].as_str().unwrap_or_default())?;
+        let manifest = workspace.read(&member.manifest())?;
         findings
             .extend(wrong_files(&files, &manifest).into_iter().map(|finding| format!("{name}: {finding}")));
         // The files in an archive all have one old time, so cargo would not notice that one has changed.

@@ -46,16 +46,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<()> {
     }
     workspace.shell.write_file("Cargo.toml", manifest)?;
     workspace.shell.write_file(changelog::FILE, log)?;
-    // Also those of other workspaces that use these crates.
-    for lock in workspace.git("ls-files *Cargo.lock")?.lines() {
-        let manifest = lock.replace("Cargo.lock", "Cargo.toml");
-        // This updates only the members' versions: no dependency may change in this commit.
-        let update =
-            cargo(&workspace.shell, "update --workspace --offline --quiet --manifest-path").arg(manifest);
-        update
-            .run()
-            .with_context(|| format!("cannot update {lock}: see above, then git restore . to start again"))?;
-    }
+    // This updates only the members' versions: no dependency may change in this commit.
+    let update = cargo(&workspace.shell, "update --workspace --offline --quiet").run();
+    update.context("cannot update Cargo.lock: see above, then git restore . to start again")?;
     let message = format!("Release {new}");
     cmd!(workspace.shell, "git commit --quiet --all --message {message}").quiet().run()?;
     println!("\ncommitted. Next: cargo xtask release check");

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context as _, bail, ensure};
 use xshell::cmd;
 
-use crate::workspace::{BRANCH, Workspace, cargo, cargo_with_token};
+use crate::workspace::{BRANCH, Workspace, cargo};
 use crate::{changelog, check};
 
 #[derive(clap::Args, Debug)]
@@ -129,7 +129,7 @@ fn upload(workspace: &Workspace, mut patience: Duration) -> anyhow::Result<()> {
         }
         println!("publishing {}", names.join(", "));
         // A gate has built the packages. Here their build scripts could read the token.
-        let publish = cargo_with_token(&workspace.shell, "publish --locked --no-verify --registry");
+        let publish = xtask::cargo(&workspace.shell, "publish --locked --no-verify --registry");
         let selection = names.iter().flat_map(|name| ["--package", name]);
         if publish.arg(&workspace.registry).args(selection).run().is_ok() {
             return Ok(());

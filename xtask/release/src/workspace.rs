@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use semver::Version;
-use serde_json::Value;
 use xshell::{Cmd, Shell};
+use xtask::{Metadata, Package};
 
 /// The branch that releases are made from.
 pub(crate) const BRANCH: &str = "main";
@@ -20,51 +20,30 @@ pub(crate) struct Workspace {
     /// The registry's name in cargo's configuration.
     pub(crate) registry: String,
     pub(crate) version: Version,
-    pub(crate) crates: Vec<Crate>,
-}
-
-#[derive(Debug)]
-pub(crate) struct Crate {
-    pub(crate) name: String,
-    /// The package's object in `cargo metadata`.
-    pub(crate) package: Value,
+    pub(crate) crates: Vec<Package>,
 }
 
 impl Workspace {
     pub(crate) fn load() -> anyhow::Result<Self> {
         let shell = Shell::new()?;
-        let metadata = cargo(&shell, "metadata --locked --no-deps --format-version 1").read()?;
-        let metadata: Value = serde_json::from_str(&metadata).context("cargo metadata is not JSON")?;
-        let text = |value: &Value, key: &str| {
-            value[key].as_str().map(str::to_owned).with_context(|| format!("cargo metadata has no {key}"))
-        };
-        shell.change_dir(text(&metadata, "workspace_root")?);
-        let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-        let published = packages.iter().filter(|package| package["publish"].is_null());
-        let crates = published
-            .map(|package| Ok(Crate { name: text(package, "name")?, package: package.clone() }))
-            .collect::<anyhow::Result<Vec<_>>>()?;
+        let metadata = Metadata::read(&shell)?;
+        shell.change_dir(metadata.workspace_root);
+        let crates: Vec<_> = metadata.packages.into_iter().filter(Package::is_published).collect();
         let first = crates.first().context("nothing to release: every package has publish = false")?;
-        let version = text(&first.package, "version")?;
-        let other = crates.iter().find(|other| other.package["version"] != version);
-        ensure!(
-            other.is_none(),
-            "{} has another version than {version}: set version.workspace = true in its manifest",
-            other.map_or("", |other| &other.name)
-        );
-        let target = text(&metadata, "target_directory")?.into();
-        Ok(Self { target, registry: "crates-io".to_owned(), version: version.parse()?, crates, shell })
+        let version = first.version.parse()?;
+        if let Some(other) = crates.iter().find(|other| other.version != first.version) {
+            bail!(
+                "{} has another version than {version}: set version.workspace = true in its manifest",
+                other.name
+            );
+        }
+        let target = metadata.target_directory;
+        Ok(Self { target, registry: "crates-io".to_owned(), version, crates, shell })
     }
 
     /// The crates with a library.
-    pub(crate) fn libraries(&self) -> impl Iterator<Item = &Crate> {
-        self.crates.iter().filter(|member| {
-            member.package["targets"]
-                .as_array()
-                .into_iter()
-                .flatten()
-                .any(|target| target["kind"][0] == "lib")
-        })
+    pub(crate) fn libraries(&self) -> impl Iterator<Item = &Package> {
+        self.crates.iter().filter(|member| member.has_library())
     }
 
     /// `--package NAME` for each crate.
@@ -88,7 +67,7 @@ impl Workspace {
     }
 
     /// The crates that a commit already has, maybe in other folders.
-    pub(crate) fn crates_at(&self, commit: &str) -> impl Iterator<Item = &Crate> {
+    pub(crate) fn crates_at(&self, commit: &str) -> impl Iterator<Item = &Package> {
         self.libraries().filter(move |member| {
             let name = format!("^name.=.\"{}\"$", member.name);
             self.try_git(&format!("grep --quiet {name} {commit} -- *Cargo.toml")).is_some()
@@ -115,16 +94,5 @@ impl Workspace {
 pub(crate) fn cargo<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
     let is_token = |name: &str| name.starts_with("CARGO_REGISTR") && name.ends_with("_TOKEN");
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    names.filter(|name| is_token(name)).fold(cargo_with_token(shell, call), Cmd::env_remove)
-}
-
-/// A cargo command as a person would run it.
-///
-/// `cargo run` sets variables about the package that it runs. Some build scripts watch those variables and would run again
-/// whenever a person and this program call cargo in turn, so this removes them.
-pub(crate) fn cargo_with_token<'a>(shell: &'a Shell, call: &str) -> Cmd<'a> {
-    const SET_BY_CARGO_RUN: [&str; 4] = ["CARGO_PKG_", "CARGO_MANIFEST_", "CARGO_BIN_", "CARGO_CRATE_"];
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let names = names.filter(|name| SET_BY_CARGO_RUN.iter().any(|prefix| name.starts_with(prefix)));
-    names.fold(shell.cmd("cargo").args(call.split(' ')).quiet(), Cmd::env_remove)
+    names.filter(|name| is_token(name)).fold(xtask::cargo(shell, call), Cmd::env_remove)
 }

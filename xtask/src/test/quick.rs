@@ -2,13 +2,14 @@
 
 use anyhow::ensure;
 use xshell::{Shell, cmd};
+use xtask::Metadata;
 
-use crate::cargo::{self, has_nextest, run_all};
+use crate::shell::{has_nextest, run_all};
 
 /// Checks the changed packages: formatting, lints, tests, and the repository's rules.
 pub(super) fn run(shell: &Shell) -> anyhow::Result<()> {
     let files = changed_files(shell)?;
-    let packages = cargo::packages(shell)?;
+    let packages = Metadata::read(shell)?.packages;
     // `tests/canary` is inside `tests`: a file belongs to the package with the longest path.
     let package_of = |file: &str| {
         let around = packages.iter().filter(|package| file.starts_with(&format!("{}/", package.folder)));

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, ensure};
 use xshell::{Shell, cmd};
-
-use crate::cargo::{Package, packages};
+use xtask::{Metadata, Package};
 
 pub(super) struct Step {
     pub(super) title: &'static str,
@@ -43,9 +42,10 @@ impl Reads {
         let first = read.len();
         let mut next = 0;
         while let Some(package) = read.get(next) {
-            let of_tests = if self.with_tests && next < first { &package.members_of_tests[..] } else { &[] };
-            let names = package.members.iter().chain(of_tests);
-            let members = names.filter_map(|name| packages.iter().find(|package| package.name == *name));
+            let with_tests = self.with_tests && next < first;
+            let own = package.dependencies.iter().filter(|dependency| dependency.path.is_some());
+            let own = own.filter(|dependency| with_tests || dependency.kind.as_deref() != Some("dev"));
+            let members = own.filter_map(|own| packages.iter().find(|package| package.name == own.name));
             let new: Vec<_> =
                 members.filter(|member| read.iter().all(|known| known.name != member.name)).collect();
             read.extend(new);
@@ -122,12 +122,8 @@ pub(super) const ALWAYS_READ: [&str; 5] = ["*Cargo.toml", "Cargo.lock", ".cargo"
 impl Step {
     /// If git cannot tell, for example in a clone without history, the answer is no.
     pub(super) fn reads_nothing_new(&self, shell: &Shell, commit: &str) -> bool {
-        let Some(Ok(reads)) =
-            self.reads.as_ref().map(|reads| packages(shell).map(|packages| reads.patterns(&packages)))
-        else {
-            return false;
-        };
-        let reads = &reads;
+        let (Some(reads), Ok(metadata)) = (&self.reads, Metadata::read(shell)) else { return false };
+        let reads = &reads.patterns(&metadata.packages);
         let same = cmd!(shell, "git diff --quiet {commit} -- {ALWAYS_READ...} {reads...}");
         let new = cmd!(shell, "git ls-files --others --exclude-standard -- {ALWAYS_READ...} {reads...}");
         same.quiet().ignore_stderr().run().is_ok() && new.quiet().read().is_ok_and(|files| files.is_empty())

@@ -1,14 +1,14 @@
 //! The steps, and what each needs, reads and does.
 
 use std::path::PathBuf;
+use std::process::Command;
 
 use serde_json::Value;
 use xshell::{Cmd, Shell, cmd};
+use xtask::{Metadata, Package, READABLE_FORMATS, Server, cargo};
 
-use super::sandbox::Sandbox;
 use super::step::{Need, Reads, Run, Stage, Step};
-use crate::cargo::{self, Package, cargo, has_nextest, run_all};
-use crate::rustdoc_formats::READABLE;
+use crate::shell::{has_nextest, run_all};
 use crate::wheel;
 
 /// Beside the tests come first those that use one core. The others share both when the tests have ended, those that run long after
@@ -43,7 +43,7 @@ const fn beside(title: &'static str, needs: &'static [Need], reads: Option<Reads
 
 /// The libraries, and what checks each alone.
 const LIBRARIES: Reads = reading(
-    |package| package.is_published && package.has_library,
+    |package| package.is_published() && package.has_library(),
     &["clippy.toml", "tests/api", "xtask/release/src"],
 );
 const RELEASE: Reads =
@@ -55,7 +55,7 @@ const NUMBERS: Reads = Reads {
 };
 const SANDBOX: Reads = reading(is_command, &["tests/schemathesis"]);
 const WHEEL: Reads = reading(is_command, &["tests/wheel", "examples/python"]);
-const PACKAGES: Reads = reading(|package| package.is_published, &["README.md", "docs", "xtask/release/src"]);
+const PACKAGES: Reads = reading(Package::is_published, &["README.md", "docs", "xtask/release/src"]);
 
 fn is_command(package: &Package) -> bool {
     package.name == "payments-cli"
@@ -66,7 +66,7 @@ const fn reading(is_read: fn(&Package) -> bool, other_files: &'static [&'static 
 }
 
 fn formatting(shell: &Shell) -> anyhow::Result<()> {
-    run_all(shell, &["fmt --all --check", "fmt --all --check --manifest-path xtask/bench/clients/Cargo.toml"])
+    run_all(shell, &["fmt --all --check"])
 }
 
 fn lints(shell: &Shell) -> anyhow::Result<()> {
@@ -76,18 +76,22 @@ fn lints(shell: &Shell) -> anyhow::Result<()> {
 /// Cargo unifies features across a workspace, so this compiles each library as its users get it: with its default features, with
 /// each of them alone, without any, and with all others. A release also checks every combination.
 fn lints_of_each_library(shell: &Shell) -> anyhow::Result<()> {
-    for library in
-        cargo::packages(shell)?.iter().filter(|package| package.is_published && package.has_library)
-    {
+    let packages = Metadata::read(shell)?.packages;
+    for library in packages.iter().filter(|package| (LIBRARIES.is_read)(package)) {
+        let default = library.features.get("default").map_or(&[][..], Vec::as_slice);
+        // The names of internal features begin with an underscore.
+        let is_other =
+            |name: &&String| *name != "default" && !name.starts_with('_') && !default.contains(name);
+        let others: Vec<_> = library.features.keys().filter(is_other).map(String::as_str).collect();
         let lint = format!("clippy --quiet --locked --package {} --lib", library.name);
         let mut calls = vec![format!("{lint} -- -D warnings")];
         let only = |features: &str| format!("{lint} --no-default-features{features} -- -D warnings");
-        if !library.default_features.is_empty() {
+        if !default.is_empty() {
             calls.push(only(""));
         }
-        calls.extend(library.default_features.iter().map(|feature| only(&format!(" --features {feature}"))));
-        if !library.other_features.is_empty() {
-            calls.push(only(&format!(" --features {}", library.other_features.join(","))));
+        calls.extend(default.iter().map(|feature| only(&format!(" --features {feature}"))));
+        if !others.is_empty() {
+            calls.push(only(&format!(" --features {}", others.join(","))));
         }
         run_all(shell, &calls)?;
     }
@@ -122,8 +126,8 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
     };
     // Nothing is built of packages without a library, but with them the dependencies have the features of the other steps, and
     // are not compiled again.
-    let all = cargo::packages(shell)?;
-    let others = all.iter().filter(|package| !package.has_library).map(|package| package.name.as_str());
+    let all = Metadata::read(shell)?.packages;
+    let others = all.iter().filter(|package| !package.has_library()).map(|package| package.name.as_str());
     let packages = ["payments-model", "payments-fuzz"].into_iter().chain(others);
     let packages = packages.collect::<Vec<_>>().join(" --package ");
     let targets = "--lib --test model";
@@ -137,7 +141,7 @@ fn numbers(shell: &Shell) -> anyhow::Result<()> {
 
 /// Sends a running sandbox thousands of valid and invalid requests, and checks the responses against the document.
 fn openapi(shell: &Shell) -> anyhow::Result<()> {
-    let folder = cargo::target(shell)?.join("schemathesis");
+    let folder = target(shell)?.join("schemathesis");
     build_command(shell)?;
     let environment = wheel::Environment::create(shell, &folder)?;
     let requirements = "tests/schemathesis/requirements.txt";
@@ -147,11 +151,13 @@ fn openapi(shell: &Shell) -> anyhow::Result<()> {
     let every_phase = ("ok-failed", "examples,coverage,fuzzing,stateful");
     let shapes = ["ok-error", "bad-request", "payment-required"].map(|shape| (shape, "examples"));
     for (shape, phases) in std::iter::once(every_phase).chain(shapes) {
-        let sandbox = Sandbox::start(&command(shell)?, &["--seed", "1", "--decline-shape", shape])?;
+        let mut sandbox = Command::new(command(shell)?);
+        sandbox.args(["sandbox", "--seed", "1", "--decline-shape", shape]);
+        let sandbox = Server::start(sandbox)?;
         let document = "crates/payments-sandbox/openapi.json";
         let config = "tests/schemathesis/schemathesis.toml";
         cmd!(shell, "{schemathesis} --config-file {config} run {document} --phases {phases}")
-            .envs([("SANDBOX_BASE_URL", sandbox.base_url()), ("SANDBOX_API_KEY", sandbox.api_key())])
+            .envs([("SANDBOX_BASE_URL", &sandbox.base_url), ("SANDBOX_API_KEY", &sandbox.api_key)])
             .env("HYPOTHESIS_STORAGE_DIRECTORY", folder.join("hypothesis"))
             // Schemathesis would send requests for this machine through the environment's proxy.
             .env("NO_PROXY", "127.0.0.1")
@@ -216,12 +222,16 @@ fn build_command(shell: &Shell) -> anyhow::Result<()> {
 /// Runs the release tool, built like the command.
 fn release(shell: &Shell, arguments: &[&str]) -> anyhow::Result<()> {
     run_all(shell, &["test --quiet --locked --workspace --test e2e --no-run"])?;
-    let program = cargo::target(shell)?.join("debug/payments-release");
+    let program = target(shell)?.join("debug/payments-release");
     Ok(cmd!(shell, "{program} {arguments...}").run()?)
 }
 
 fn command(shell: &Shell) -> anyhow::Result<PathBuf> {
-    Ok(cargo::target(shell)?.join("debug/payments"))
+    Ok(target(shell)?.join("debug/payments"))
+}
+
+fn target(shell: &Shell) -> anyhow::Result<PathBuf> {
+    Ok(Metadata::read(shell)?.target_directory)
 }
 
 const PYTHON_VENV: Need = Need {
@@ -259,7 +269,7 @@ const RUSTDOC_JSON: Need = Need {
         let json = cmd!(shell, "rustdoc - {options...}").env("RUSTC_BOOTSTRAP", "1").stdin("");
         let json = json.quiet().ignore_stderr().read().unwrap_or_default();
         let json: Value = serde_json::from_str(&json).unwrap_or_default();
-        json["format_version"].as_u64().is_some_and(|format| READABLE.contains(&format))
+        json["format_version"].as_u64().is_some_and(|format| READABLE_FORMATS.contains(&format))
     },
     missing: "payments-release cannot read the JSON of this rustdoc; it can read that of Rust 1.95",
 };
@@ -268,11 +278,12 @@ const RUSTDOC_JSON: Need = Need {
 mod tests {
     use super::super::step::ALWAYS_READ;
     use super::*;
+    use crate::shell::shell;
 
     #[test]
     fn every_pattern_that_a_step_reads_names_a_file() {
-        let shell = cargo::shell().unwrap();
-        let packages = cargo::packages(&shell).unwrap();
+        let shell = shell().unwrap();
+        let packages = Metadata::read(&shell).unwrap().packages;
         let reads = STEPS.iter().filter_map(|step| step.reads.as_ref());
         let patterns = reads.flat_map(|reads| reads.patterns(&packages));
         let patterns = patterns.chain(ALWAYS_READ.map(str::to_owned));
@@ -284,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_step_reads_the_members_that_its_packages_depend_on() {
-        let packages = cargo::packages(&cargo::shell().unwrap()).unwrap();
+        let packages = Metadata::read(&shell().unwrap()).unwrap().packages;
         let reads = |reads: Reads, file: &str| {
             let patterns = reads.patterns(&packages);
             let is_in = |folder: &str| file.starts_with(&format!("{folder}/"));
@@ -303,7 +314,7 @@ mod tests {
 
     #[test]
     fn a_step_runs_if_it_may_read_any_file_or_git_does_not_know_the_commit() {
-        let shell = cargo::shell().unwrap();
+        let shell = shell().unwrap();
         for step in STEPS {
             assert!(!step.reads_nothing_new(&shell, "no-such-commit"), "{}", step.title);
             assert!(step.reads.is_some() || !step.reads_nothing_new(&shell, "HEAD"), "{}", step.title);

@@ -36,10 +36,10 @@ pub(super) fn arrows_point_down(workspace: &Workspace) -> Vec<String> {
             findings.push(format!("xtask/tests/tidy/dependencies.rs: add {} to ARROWS", member.name));
             continue;
         };
-        for dependency in member.package["dependencies"].as_array().unwrap() {
-            let name = dependency["name"].as_str().unwrap();
+        for dependency in &member.dependencies {
+            let name = dependency.name.as_str();
             let is_ours =
-                dependency["kind"].is_null() && workspace.members.iter().any(|other| other.name == name);
+                dependency.kind.is_none() && workspace.members.iter().any(|other| other.name == name);
             let is_below = ARROWS[..position].iter().any(|(lower, _)| *lower == name);
             if is_ours && !(is_below && ARROWS[position].1.contains(&name)) {
                 findings.push(format!("{}: must not depend on {name}: arrows point down", member.manifest()));
@@ -109,7 +109,7 @@ pub(super) fn serde_json_number_features_stay_off(_: &Workspace) -> Vec<String> 
 pub(super) fn public_api_shows_only_allowed_crates(workspace: &Workspace) -> Vec<String> {
     let mut findings = Vec::new();
     for member in workspace.products().filter(|member| member.has_library()) {
-        let shows = member.package["metadata"]["release"]["shows"].as_array().unwrap_or_else(|| {
+        let shows = member.metadata["release"]["shows"].as_array().unwrap_or_else(|| {
             panic!("{}: add [package.metadata.release] shows = []", member.manifest());
         });
         let shows = shows.iter().map(|name| name.as_str().unwrap());

@@ -93,11 +93,15 @@ fn local_links(line: &str) -> impl Iterator<Item = &str> {
     targets.filter(|target| !target.is_empty() && !target.contains(':'))
 }
 
-/// A newcomer does not find a member that the code map leaves out.
+/// A newcomer does not find a member that the code map leaves out. A folder with a slash at its end stands for the members in it.
 pub(super) fn code_map_names_every_member(workspace: &Workspace) -> Vec<String> {
     let map = workspace.read("ARCHITECTURE.md");
-    let is_named =
-        |folder: &str| map.contains(&format!("`{folder}`")) || map.contains(&format!("`{folder}/"));
+    let is_named = |folder: &str| {
+        let around = folder.rsplit_once('/').map_or("", |(around, _)| around);
+        [format!("`{folder}`"), format!("`{folder}/"), format!("`{around}/`")]
+            .iter()
+            .any(|it| map.contains(it))
+    };
     let missing = workspace.members.iter().filter(|member| !is_named(&member.folder));
     missing.map(|member| format!("ARCHITECTURE.md: the code map does not name {}", member.folder)).collect()
 }

@@ -1,16 +1,16 @@
 //! Rules about `Cargo.toml` files. They read lines, not TOML: they require one spelling, so that a diff shows every exception.
 
-use super::workspace::Workspace;
+use super::workspace::{Workspace, is_product};
 
 /// Every package takes version, edition, minimum Rust version, license and lints from the root manifest, and a crate's folder
 /// is `crates/<package name>`.
 pub(super) fn manifests_inherit_from_the_workspace(workspace: &Workspace) -> Vec<String> {
     let mut findings = Vec::new();
     for member in &workspace.members {
-        let lines = missing_lines(&workspace.read(&member.manifest()), member.is_product());
+        let lines = missing_lines(&workspace.read(&member.manifest()), is_product(member));
         findings
             .extend(lines.iter().map(|line| format!("{}: has no line `{line}`: add it", member.manifest())));
-        if member.is_product() && member.folder != format!("crates/{}", member.name) {
+        if is_product(member) && member.folder != format!("crates/{}", member.name) {
             findings.push(format!("{0}: rename the folder to crates/{1}", member.folder, member.name));
         }
     }

@@ -3,40 +3,26 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use serde_json::Value;
+use xshell::Shell;
+use xtask::{Metadata, Package};
 
 /// Everything that a rule may check.
 pub(super) struct Workspace {
     pub(super) root: PathBuf,
-    pub(super) members: Vec<Member>,
+    pub(super) members: Vec<Package>,
     /// The paths, from the root, of all files that are committed or that `git add --all` would add.
     pub(super) files: Vec<String>,
 }
 
-/// One package of the workspace.
-pub(super) struct Member {
-    pub(super) name: String,
-    /// The path from the root, such as `crates/payments-core`.
-    pub(super) folder: String,
-    /// The package's object in `cargo metadata`.
-    pub(super) package: Value,
-}
-
 impl Workspace {
     pub(super) fn load() -> Self {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-        let metadata = print("cargo", "metadata --locked --no-deps --format-version 1");
-        let metadata: Value = serde_json::from_str(&metadata).unwrap();
-        let members = metadata["packages"].as_array().unwrap().iter().map(|package| {
-            let manifest = Path::new(package["manifest_path"].as_str().unwrap());
-            let folder = manifest.parent().unwrap().strip_prefix(root).unwrap().to_str().unwrap().to_owned();
-            Member { name: package["name"].as_str().unwrap().to_owned(), folder, package: package.clone() }
-        });
+        let Metadata { workspace_root: root, packages: members, .. } =
+            Metadata::read(&Shell::new().unwrap()).unwrap();
         // Without `-z`, git puts some paths in quotation marks.
         let files = print("git", "ls-files -z --cached --others --exclude-standard --deduplicate");
         // Git lists a deleted file until the deletion is staged.
         let files = files.split('\0').filter(|path| root.join(path).is_file()).map(str::to_owned).collect();
-        Self { root: root.to_owned(), members: members.collect(), files }
+        Self { root, members, files }
     }
 
     pub(super) fn read(&self, path: &str) -> String {
@@ -45,30 +31,20 @@ impl Workspace {
     }
 
     /// The members that users get, unlike `tests` and `xtask`.
-    pub(super) fn products(&self) -> impl Iterator<Item = &Member> {
-        self.members.iter().filter(|member| member.is_product())
+    pub(super) fn products(&self) -> impl Iterator<Item = &Package> {
+        self.members.iter().filter(|member| is_product(member))
     }
 
     /// The paths of the member's sources that users compile: `src` without the files that contain only tests.
-    pub(super) fn product_sources(&self, member: &Member) -> Vec<&str> {
+    pub(super) fn product_sources(&self, member: &Package) -> Vec<&str> {
         let prefix = format!("{}/src/", member.folder);
         let sources = self.files.iter().filter(|path| path.starts_with(&prefix) && has_extension(path, "rs"));
         sources.map(String::as_str).filter(|path| !is_test(&path[prefix.len()..])).collect()
     }
 }
 
-impl Member {
-    pub(super) fn is_product(&self) -> bool {
-        self.folder.starts_with("crates/")
-    }
-
-    pub(super) fn manifest(&self) -> String {
-        format!("{}/Cargo.toml", self.folder)
-    }
-
-    pub(super) fn has_library(&self) -> bool {
-        self.package["targets"].as_array().unwrap().iter().any(|target| target["kind"][0] == "lib")
-    }
+pub(super) fn is_product(member: &Package) -> bool {
+    member.folder.starts_with("crates/")
 }
 
 pub(super) fn has_extension(path: &str, extension: &str) -> bool {

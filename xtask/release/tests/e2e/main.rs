@@ -29,9 +29,7 @@ fn prepare_commits_the_version_and_the_changelog() {
     assert!(manifest.contains("chain-c = { path = \"crates/chain-c\", version = \"=0.2.0\" }"), "{manifest}");
     assert!(manifest.contains("other = \"0.1.0\""), "{manifest}");
     assert!(world.read("CHANGELOG.md").contains("## [Unreleased]\n\n## [0.2.0] - 20"));
-    for lock in ["Cargo.lock", "bench/Cargo.lock"] {
-        assert!(world.read(lock).contains("name = \"chain-a\"\nversion = \"0.2.0\""), "{lock}");
-    }
+    assert!(world.read("Cargo.lock").contains("name = \"chain-a\"\nversion = \"0.2.0\""));
     world.release("prepare minor --execute").fails(&["has no entry under"]);
 }
 
@@ -152,9 +150,7 @@ fn a_crate_in_another_folder_is_compared_with_the_last_release() {
     world.git("tag v0.1.0");
     world.git("push --quiet origin v0.1.0");
     world.git("mv crates/chain-a crates/first");
-    for file in ["Cargo.toml", "bench/Cargo.toml"] {
-        world.write(file, &world.read(file).replace("crates/chain-a", "crates/first"));
-    }
+    world.write("Cargo.toml", &world.read("Cargo.toml").replace("crates/chain-a", "crates/first"));
     world.git("commit --quiet --all --message Move");
     world.release("prepare minor --execute").succeeds(&[]);
     world.put_program("cargo-semver-checks", "echo compared: $*");

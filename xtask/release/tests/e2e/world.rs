@@ -42,7 +42,7 @@ impl World {
         for folder in ["workspace", "cargo", "bin"] {
             fs::create_dir(world.path(folder)).unwrap();
         }
-        world.configure_cargo("");
+        world.configure_cargo();
         // The real tools may be missing, and would use the network.
         for tool in ["deny", "hack", "semver-checks", "xtask"] {
             world.put_program(&format!("cargo-{tool}"), "exit 0");
@@ -53,7 +53,6 @@ impl World {
         world.git("init --quiet --bare --initial-branch main ../origin.git");
         world.git("remote add origin ../origin.git");
         world.must("cargo generate-lockfile --offline");
-        world.must("cargo generate-lockfile --offline --manifest-path bench/Cargo.toml");
         world.git("add --all");
         world.git("commit --quiet --message Begin");
         world.git("push --quiet origin main");
@@ -138,11 +137,11 @@ impl World {
         assert_eq!(self.git("-C ../origin.git rev-parse v0.2.0"), self.git("rev-parse v0.2.0"));
     }
 
-    /// Configures cargo with the registry, followed by these lines.
-    pub(crate) fn configure_cargo(&self, more: &str) {
+    /// Configures cargo with the registry.
+    fn configure_cargo(&self) {
         let index = self.registry.index();
         let text = format!(
-            "[registries.local]\nindex = \"{index}\"\n[source.crates-io]\nreplace-with = \"local\"\n[net]\nretry = 0\n{more}"
+            "[registries.local]\nindex = \"{index}\"\n[source.crates-io]\nreplace-with = \"local\"\n[net]\nretry = 0\n"
         );
         fs::write(self.path("cargo/config.toml"), text).unwrap();
     }
@@ -244,20 +243,6 @@ impl Output {
 }
 
 const FILES: &[(&str, &str)] = &[
-    (
-        "bench/Cargo.toml",
-        r#"[workspace]
-
-[package]
-name = "bench"
-version = "0.0.0"
-edition = "2024"
-
-[dependencies]
-chain-b = { path = "../crates/chain-b" }
-"#,
-    ),
-    ("bench/src/main.rs", "fn main() {}\n"),
     (
         "Cargo.toml",
         r#"[workspace]

@@ -5,7 +5,7 @@ mod records;
 use std::future::Future;
 use std::net::SocketAddr;
 
-pub use records::{CARD_PAYMENT, Charge, Record, Response};
+pub use records::{CARD_PAYMENT, Charge, Response};
 
 /// The transaction that every lookup asks for.
 pub const TRANSACTION: &str = "txn_e220a8397b1dcdaf";
@@ -26,6 +26,10 @@ pub trait Client: Clone + 'static {
 }
 
 /// The main program of a client: `SERVER charge|lookup CALLS [IN_FLIGHT]`.
+///
+/// # Panics
+///
+/// On any failure, which ends the measurement.
 pub fn run<C: Client>() {
     let mut words = std::env::args().skip(1);
     let mut next = || words.next().expect("SERVER charge|lookup CALLS [IN_FLIGHT]");

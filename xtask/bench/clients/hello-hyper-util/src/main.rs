@@ -1,5 +1,7 @@
 //! The same charge with only hyper-util, rustls and serde.
 
+#![allow(clippy::print_stdout, reason = "as in the first example")]
+
 use bytes::Bytes;
 use http::Request;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};

@@ -55,7 +55,7 @@ impl HyperUtil {
         assert!(response.status().is_success());
         let body = response.into_body().collect().await.expect("the response is complete").to_bytes();
         let response: Response = serde_json::from_slice(&body).expect("the response is understood");
-        response.data.transaction_id
+        response.into_transaction_id()
     }
 }
 

@@ -32,7 +32,7 @@ async fn call(request: reqwest::RequestBuilder) -> String {
     let request = request.header(AUTHORIZATION, API_KEY).header(ACCEPT, "application/json");
     let response = request.send().await.expect("the server responds").error_for_status().expect("HTTP 200");
     let response: Response = response.json().await.expect("the response is understood");
-    response.data.transaction_id
+    response.into_transaction_id()
 }
 
 fn main() {
