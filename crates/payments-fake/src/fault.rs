@@ -69,7 +69,7 @@ named! {
     /// When a faulty request takes effect.
     ///
     /// Complete: before, after, or later.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
     #[serde(rename_all = "snake_case")]
     #[allow(clippy::exhaustive_enums, reason = "an effect comes before the symptom, after it, or never")]
     pub enum Phase {

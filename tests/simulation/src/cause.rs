@@ -1,20 +1,20 @@
 use std::fmt;
 
-use payments_core::{OperationName, Outcome};
+use payments_core::{OperationName, Outcome, TransportErrorKind};
 use payments_fake::{FaultKind, Phase};
 
 /// The cause of how a call ended: the one thing that went wrong, if anything did.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Cause {
     /// Nothing went wrong.
     Nothing,
     /// A fault of the fake service.
-    Gateway(Symptom, Moment),
+    Gateway(Symptom, Phase),
     /// A fault between the client and the fake service.
     Wire(WireFault),
     /// A gate held the request or its response for a while.
-    Held(Moment),
+    Held(Phase),
     /// The clock jumped during the call.
     Jumped,
     /// The request could not be built: nothing was sent.
@@ -24,7 +24,7 @@ pub enum Cause {
 }
 
 /// What the client sees of a service fault: [`FaultKind`] without its parameters, except the HTTP status.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each is the `FaultKind` of its name")]
 pub enum Symptom {
@@ -41,18 +41,8 @@ pub enum Symptom {
     WrongShape,
 }
 
-/// When the request takes effect: [`Phase`], in order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "each is the `Phase` of its name")]
-pub enum Moment {
-    BeforeCommit,
-    AfterCommit,
-    Late,
-}
-
 /// A fault between the client and the service that the fake's own faults cannot show.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum WireFault {
     /// The name does not resolve.
@@ -94,7 +84,7 @@ pub enum WireFault {
 }
 
 /// How a call ended for its caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Ending {
     /// With a success.
@@ -112,17 +102,17 @@ pub enum Ending {
 impl Cause {
     /// Every single cause that can be set for an operation.
     pub fn all() -> impl Iterator<Item = Self> {
-        let moments = [Moment::BeforeCommit, Moment::AfterCommit, Moment::Late];
+        let moments = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late];
         let gateway = Symptom::all().filter(|symptom| *symptom != Symptom::Refuse);
         let gateway =
             gateway.flat_map(move |symptom| moments.into_iter().map(move |at| Self::Gateway(symptom, at)));
-        [Self::Nothing, Self::Gateway(Symptom::Refuse, Moment::BeforeCommit)]
+        [Self::Nothing, Self::Gateway(Symptom::Refuse, Phase::BeforeCommit)]
             .into_iter()
             .chain(gateway)
             .chain(WireFault::ALL.into_iter().map(Self::Wire))
             .chain([
-                Self::Held(Moment::BeforeCommit),
-                Self::Held(Moment::AfterCommit),
+                Self::Held(Phase::BeforeCommit),
+                Self::Held(Phase::AfterCommit),
                 Self::Jumped,
                 Self::Local,
             ])
@@ -132,7 +122,7 @@ impl Cause {
     pub(crate) fn is_before_the_first_byte(self) -> bool {
         match self {
             Self::Gateway(symptom, _) => symptom == Symptom::Refuse,
-            Self::Wire(fault) => fault.is_before_the_first_byte(),
+            Self::Wire(fault) => fault.unsent().is_some(),
             _ => false,
         }
     }
@@ -144,7 +134,7 @@ impl Cause {
     /// client that reports a rejection has a bug.
     pub(crate) fn is_false_rejection(self) -> bool {
         let Self::Gateway(Symptom::Status(_) | Symptom::Html(_), moment) = self else { return false };
-        moment != Moment::BeforeCommit && matches!(self.endings_of_a_payment().must, [Ending::Rejected])
+        moment != Phase::BeforeCommit && matches!(self.endings_of_a_payment().must, [Ending::Rejected])
     }
 
     /// The endings that a call of this operation can have, except `Abandoned`, which is always possible.
@@ -155,8 +145,8 @@ impl Cause {
             // A void is processed or refused, and a fault or a gate after the commit is not for one that is refused.
             (
                 OperationName::Void,
-                Self::Gateway(Symptom::Drip | Symptom::Delay, Moment::AfterCommit)
-                | Self::Held(Moment::AfterCommit),
+                Self::Gateway(Symptom::Drip | Symptom::Delay, Phase::AfterCommit)
+                | Self::Held(Phase::AfterCommit),
             ) => Endings { must: &[Ending::Succeeded, Ending::Unknown], may: &[] },
             _ if operation.moves_money() => self.endings_of_a_payment(),
             _ => self.endings_of_a_lookup(),
@@ -171,8 +161,8 @@ impl Cause {
             Self::Local => return Endings::NONE,
             Self::Gateway(symptom, moment) => match (symptom, moment) {
                 (Symptom::Status(200 | 400 | 402 | 404 | 429) | Symptom::Html(404), _) => &[Rejected],
-                (Symptom::Drip, Moment::AfterCommit)
-                | (Symptom::Delay, Moment::BeforeCommit | Moment::AfterCommit) => {
+                (Symptom::Drip, Phase::AfterCommit)
+                | (Symptom::Delay, Phase::BeforeCommit | Phase::AfterCommit) => {
                     &[Succeeded, Rejected, Unknown]
                 }
                 _ => &[Unknown],
@@ -200,8 +190,8 @@ impl Cause {
                 // A redirect is neither followed nor retried. A stalled lookup, and one whose response was not read whole at the
                 // deadline, has no time left for a retry.
                 (Symptom::Status(302) | Symptom::Stall, _)
-                | (Symptom::Delay, Moment::Late)
-                | (Symptom::Drip, Moment::BeforeCommit | Moment::Late) => &[NotProcessed],
+                | (Symptom::Delay, Phase::Late)
+                | (Symptom::Drip, Phase::BeforeCommit | Phase::Late) => &[NotProcessed],
                 (Symptom::Status(200 | 400 | 402 | 404 | 409) | Symptom::Html(402..=404), _) => &[Rejected],
                 // Retried after a pause, which may leave too little time for the next response.
                 (Symptom::Status(408 | 425 | 429), _) => {
@@ -284,16 +274,17 @@ impl WireFault {
         Self::Pending,
     ];
 
-    pub(crate) fn is_before_the_first_byte(self) -> bool {
-        matches!(
-            self,
-            Self::Unresolved
-                | Self::Unreachable
-                | Self::TlsFailed
-                | Self::ConnectStall
-                | Self::PoolDead
-                | Self::ShutDown
-        )
+    /// What the transport reports if it has sent no byte.
+    pub(crate) fn unsent(self) -> Option<TransportErrorKind> {
+        Some(match self {
+            Self::Unresolved => TransportErrorKind::Resolve,
+            Self::Unreachable => TransportErrorKind::Connect,
+            Self::TlsFailed => TransportErrorKind::Tls,
+            Self::ConnectStall => TransportErrorKind::Timeout,
+            Self::PoolDead => TransportErrorKind::Closed,
+            Self::ShutDown => TransportErrorKind::Cancelled,
+            _ => return None,
+        })
     }
 }
 
@@ -340,33 +331,6 @@ impl From<FaultKind> for Symptom {
             FaultKind::WrongShape => Self::WrongShape,
             other => unreachable!("the simulation does not know the fault {} yet", other.as_str()),
         }
-    }
-}
-
-impl From<Phase> for Moment {
-    fn from(phase: Phase) -> Self {
-        match phase {
-            Phase::BeforeCommit => Self::BeforeCommit,
-            Phase::AfterCommit => Self::AfterCommit,
-            Phase::Late => Self::Late,
-        }
-    }
-}
-
-impl From<Moment> for Phase {
-    fn from(moment: Moment) -> Self {
-        match moment {
-            Moment::BeforeCommit => Self::BeforeCommit,
-            Moment::AfterCommit => Self::AfterCommit,
-            Moment::Late => Self::Late,
-        }
-    }
-}
-
-/// As in the source, such as `Gateway(Status(409), AfterCommit)`.
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self:?}")
     }
 }
 

@@ -58,7 +58,7 @@ mod violation;
 mod wire;
 mod world;
 
-pub use cause::{Cause, Ending, Endings, Moment, Symptom, WireFault};
+pub use cause::{Cause, Ending, Endings, Symptom, WireFault};
 pub use coverage::Coverage;
 pub use failure::Failure;
 pub use figures::Figures;

@@ -26,7 +26,7 @@ fn main() -> ExitCode {
         Ok(figures) => {
             if coverage {
                 for (operation, cause, ending) in figures.coverage.missing() {
-                    println!("did not occur: {operation} {ending} after {cause}");
+                    println!("did not occur: {operation} {ending} after {cause:?}");
                 }
             }
             println!("{figures}\ntime           {:>12.1} s", started.elapsed().as_secs_f64());

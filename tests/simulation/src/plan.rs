@@ -2,9 +2,9 @@ use std::time::Duration;
 
 use http::StatusCode;
 use payments_core::TransportErrorKind;
-use payments_fake::{Fault, FaultKind, FaultTarget};
+use payments_fake::{Fault, FaultKind, FaultTarget, Phase};
 
-use crate::{Cause, Moment, Symptom, WireFault};
+use crate::{Cause, Symptom, WireFault};
 
 /// What goes wrong with one call, drawn before it begins.
 #[derive(Clone, Debug)]
@@ -68,10 +68,10 @@ pub(crate) fn draw_fault(
     rng: &mut fastrand::Rng,
     target: FaultTarget,
     symptom: Symptom,
-    moment: Moment,
+    moment: Phase,
 ) -> Fault {
     let status = |status| StatusCode::from_u16(status).expect("the catalogue holds statuses");
-    let at = target.at(moment.into());
+    let at = target.at(moment);
     let fault = match symptom {
         Symptom::Refuse => at.refuse(),
         Symptom::Close => at.close(),

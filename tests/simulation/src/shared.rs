@@ -2,13 +2,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_fake::{ArmedFault, Gate, ManualClock, RecordedRequest};
+use payments_fake::{ArmedFault, Gate, ManualClock, Phase, RecordedRequest};
 
 use crate::executor::Work;
 use crate::plan::Plan;
 use crate::trace::{Event, Trace};
 use crate::violation::Violation;
-use crate::{Cause, Ending, Invariant, Moment};
+use crate::{Cause, Ending, Invariant};
 
 /// The state that the world, its wires and its observers share: which call is polled, and the record of each call.
 #[derive(Clone)]
@@ -35,7 +35,7 @@ pub(crate) struct State {
     pub(crate) only: Option<Invariant>,
     /// The service's armed faults, as last read.
     pub(crate) armed: Vec<ArmedFault>,
-    pub(crate) gates: Vec<(OperationName, Moment, Gate)>,
+    pub(crate) gates: Vec<(OperationName, Phase, Gate)>,
     pub(crate) received: u64,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct CallRecord {
     /// The service's faults that fired, if all were the same.
     pub(crate) fired: Option<Cause>,
     pub(crate) has_several_causes: bool,
-    pub(crate) held: Option<Moment>,
+    pub(crate) held: Option<Phase>,
     pub(crate) was_jumped: bool,
     pub(crate) is_falsely_rejected: bool,
     pub(crate) observed: Observed,
@@ -172,7 +172,7 @@ impl State {
 
     /// The number of requests held by gates, before and after the commit.
     pub(crate) fn held(&self) -> [usize; 2] {
-        [Moment::BeforeCommit, Moment::AfterCommit].map(|moment| {
+        [Phase::BeforeCommit, Phase::AfterCommit].map(|moment| {
             let gates = self.gates.iter().filter(|(_, own, _)| *own == moment);
             gates.map(|(.., gate)| gate.held()).sum()
         })
@@ -216,7 +216,7 @@ impl CallRecord {
 
     /// Whether the call failed before its first byte was sent.
     pub(crate) fn is_unsent(&self) -> bool {
-        let planned = matches!(self.plan.cause, Cause::Wire(fault) if fault.is_before_the_first_byte());
+        let planned = matches!(self.plan.cause, Cause::Wire(fault) if fault.unsent().is_some());
         let refused = self.fired.is_some_and(Cause::is_before_the_first_byte)
             && !matches!(self.plan.cause, Cause::Wire(_));
         (planned || refused) && !self.has_several_causes && self.held.is_none()

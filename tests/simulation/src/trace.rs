@@ -3,8 +3,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use payments_core::OperationName;
+use payments_fake::Phase;
 
-use crate::{Cause, Ending, Moment};
+use crate::{Cause, Ending};
 
 /// Everything that happened in one world, in order, and a digest of it. Two runs with the same seed have the same digest.
 #[derive(Default)]
@@ -32,7 +33,7 @@ pub(crate) enum Event {
     DeliveryDelayed(Duration),
     Received,
     FaultFired(Cause),
-    Held(Moment),
+    Held(Phase),
     Reported { what: &'static str, status: u16 },
     TransportDropped,
     AttemptFinished(&'static str),
@@ -45,7 +46,7 @@ pub(crate) enum Event {
     Voided,
     // To the world.
     Armed(String),
-    GateClosed(OperationName, Moment),
+    GateClosed(OperationName, Phase),
     GateReleased(OperationName),
     DeliveredLate(usize),
     Jumped(Duration),
@@ -93,7 +94,7 @@ impl fmt::Display for Event {
             Self::Called { operation, intent, what, total, plan } => {
                 write!(
                     f,
-                    "call for intent {intent}: {operation}, {what}, deadline {total:?}, planned fault: {plan}"
+                    "call for intent {intent}: {operation}, {what}, deadline {total:?}, planned fault: {plan:?}"
                 )
             }
             Self::AttemptStarted(attempt) => write!(f, "the observer sees attempt {attempt} start"),
@@ -102,7 +103,7 @@ impl fmt::Display for Event {
                 write!(f, "the request will reach the service in {by:?}, even if the caller has gone")
             }
             Self::Received => f.write_str("the service receives the whole request"),
-            Self::FaultFired(cause) => write!(f, "the service's fault fires: {cause}"),
+            Self::FaultFired(cause) => write!(f, "the service's fault fires: {cause:?}"),
             Self::Held(moment) => write!(f, "a gate holds the request, {moment:?}"),
             Self::Reported { what, status: 0 } => write!(f, "the transport reports: {what}"),
             Self::Reported { what, status } => write!(f, "the transport reports: {what}, HTTP {status}"),

@@ -12,13 +12,13 @@ use payments_core::{
     Deadlines, Delivery, Timer, Transport, TransportError, TransportErrorKind, TransportRequest,
     TransportResponse,
 };
-use payments_fake::{FakeGateway, FakeTransport, ManualClock};
+use payments_fake::{FakeGateway, FakeTransport, ManualClock, Phase};
 
 use crate::plan::Plan;
 use crate::shared::Shared;
 use crate::trace::Event;
 use crate::violation::Violation;
-use crate::{Cause, Invariant, Moment, WireFault};
+use crate::{Cause, Invariant, WireFault};
 
 /// The network between a client and the fake service. It adds latency and the wire fault of the call's plan.
 ///
@@ -61,29 +61,16 @@ impl Transport for Wire {
 
 impl Wire {
     async fn send_with_fault(&self, request: TransportRequest, sending: &Sending) -> SendResult {
-        use TransportErrorKind as Kind;
         let deadlines = request.deadlines();
-        let unsent = |kind| match TransportError::not_processed(kind) {
+        if let Some(kind) = sending.fault().and_then(WireFault::unsent) {
+            let is_timeout = kind == TransportErrorKind::Timeout;
+            let latency = if is_timeout { Duration::MAX } else { sending.plan.request_latency };
+            self.pause(latency.min(deadlines.connect())).await;
+            let error = TransportError::not_processed(kind);
             // An invalid certificate, for example.
-            error if kind == Kind::Tls => Err(error.permanent()),
-            error => Err(error),
-        };
-        let until_failure = sending.plan.request_latency.min(deadlines.connect());
+            return Err(if kind == TransportErrorKind::Tls { error.permanent() } else { error });
+        }
         match sending.fault() {
-            Some(WireFault::ConnectStall) => {
-                self.pause(deadlines.connect()).await;
-                unsent(Kind::Timeout)
-            }
-            Some(fault) if fault.is_before_the_first_byte() => {
-                self.pause(until_failure).await;
-                unsent(match fault {
-                    WireFault::Unresolved => Kind::Resolve,
-                    WireFault::Unreachable => Kind::Connect,
-                    WireFault::TlsFailed => Kind::Tls,
-                    WireFault::PoolDead => Kind::Closed,
-                    _ => Kind::Cancelled,
-                })
-            }
             Some(WireFault::RequestLost) => {
                 self.pause(sending.plan.request_latency).await;
                 Err(TransportError::unknown(sending.plan.kind))
@@ -133,7 +120,7 @@ impl Wire {
         let mut request = request.into_http();
         let fault = self.shared.state().records[call].plan.requested_fault(attempt).cloned();
         let repeated = self.repeated(&request);
-        let requested = fault.as_ref().map(|fault| Cause::Gateway(fault.kind().into(), fault.phase().into()));
+        let requested = fault.as_ref().map(|fault| Cause::Gateway(fault.kind().into(), fault.phase()));
         if let Some(fault) = fault {
             request.extensions_mut().insert(fault);
         }
@@ -176,7 +163,7 @@ impl Wire {
         let mut fired = None;
         for (known, now) in state.armed.iter().zip(&faults) {
             if now.fired > known.fired {
-                fired = Some(Cause::Gateway(now.fault.kind().into(), now.fault.phase().into()));
+                fired = Some(Cause::Gateway(now.fault.kind().into(), now.fault.phase()));
             }
         }
         state.armed = faults;
@@ -186,8 +173,8 @@ impl Wire {
     fn note_held(&self, call: usize, [before, after]: [usize; 2]) {
         let [now_before, now_after] = self.shared.state().held();
         let moment = match (now_before > before, now_after > after) {
-            (true, _) => Moment::BeforeCommit,
-            (false, true) => Moment::AfterCommit,
+            (true, _) => Phase::BeforeCommit,
+            (false, true) => Phase::AfterCommit,
             (false, false) => return,
         };
         self.shared.note(call, Event::Held(moment), |record| {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use payments_core::Client;
 use payments_fake::{FakeGateway, ManualClock};
 
-use crate::executor::{Executor, TaskKey};
+use crate::executor::Executor;
 use crate::intent::{Intent, KnownIds, UNKNOWN_TENANT};
 use crate::plan::pick;
 use crate::shared::Shared;
@@ -53,7 +53,7 @@ type StoppedAt = (Violation, Vec<String>);
 
 struct Call {
     intent: usize,
-    task: TaskKey,
+    task: usize,
     total: Duration,
     retries: u32,
     /// The latest time at which it may end, known after the first poll.

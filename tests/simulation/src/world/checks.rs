@@ -145,7 +145,7 @@ fn check_evidence(record: &CallRecord, end: &CallResult) -> Option<BrokenInvaria
     let (operation, cause) = (record.operation, record.cause());
     let is_allowed = cause.endings(operation).has(end.ending);
     (!is_allowed).then(|| {
-        let what = format!("{operation} ended {} ({}) after: {cause}", end.ending, end.kind);
+        let what = format!("{operation} ended {} ({}) after: {cause:?}", end.ending, end.kind);
         (Invariant::EndingFollowsEvidence, what)
     })
 }

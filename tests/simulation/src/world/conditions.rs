@@ -1,12 +1,12 @@
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_fake::Fault;
+use payments_fake::{Fault, Phase};
 
 use super::World;
+use crate::Cause;
 use crate::plan::{draw_fault, pick};
 use crate::trace::Event;
-use crate::{Cause, Moment};
 
 /// Changes of the conditions for all calls: armed faults, gates, late effects and the clock.
 impl World {
@@ -39,9 +39,9 @@ impl World {
         }
         let operation = pick(&mut self.rng, OperationName::ALL);
         let (moment, gate) = if self.rng.bool() {
-            (Moment::BeforeCommit, self.gateway.gate(operation))
+            (Phase::BeforeCommit, self.gateway.gate(operation))
         } else {
-            (Moment::AfterCommit, self.gateway.gate_after_commit(operation))
+            (Phase::AfterCommit, self.gateway.gate_after_commit(operation))
         };
         self.note_to_all(Event::GateClosed(operation, moment));
         self.shared.state().gates.push((operation, moment, gate));
