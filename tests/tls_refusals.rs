@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread;
 
 use payments_core::{
-    ApiKey, Client, Endpoint, Error, Outcome, SystemTimer, TransportError, TransportErrorKind,
+    ApiKey, Client, Delivery, Endpoint, Error, Outcome, SystemTimer, TransportError, TransportErrorKind,
 };
 use payments_hyper::HyperTransport;
 use payments_reqwest::ReqwestTransport;
@@ -116,7 +116,7 @@ async fn only_a_handshake_that_fails_again_needs_a_fix_d56() {
 
 /// With TLS 1.3 the refusal arrives after the handshake, when the request may have been written.
 #[tokio::test]
-async fn a_server_that_requires_a_client_certificate_is_named_as_that_d03() {
+async fn a_server_that_requires_a_client_certificate_is_named_as_that_d02_d03() {
     let authority = authority();
     for version in [&TLS12, &TLS13] {
         for (stack, error) in errors(&server(&authority, version), &authority.pem()).await {
@@ -124,10 +124,13 @@ async fn a_server_that_requires_a_client_certificate_is_named_as_that_d03() {
             assert!(text.contains("the server requires a client certificate"), "{stack} {version:?}: {text}");
             let reported = error.failed_call().transport_error().map(TransportError::kind);
             assert_eq!(reported, Some(TransportErrorKind::Tls), "{stack} {version:?}: {text}");
+            let delivery = error.failed_call().transport_error().unwrap().delivery();
             if *version == TLS12 {
                 assert_eq!(error.outcome(), Outcome::NotProcessed, "{stack}: {text}");
+                assert!(error.failed_call().needs_a_fix(), "{stack}: {text}");
             } else {
                 assert_ne!(error.outcome(), Outcome::Rejected, "{stack}: {text}");
+                assert!(!matches!(delivery, Delivery::Answered(_)), "{stack}: {text}");
             }
         }
     }

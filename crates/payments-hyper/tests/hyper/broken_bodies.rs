@@ -2,10 +2,9 @@
 
 use std::time::Duration;
 
-use crate::support::{Server, gate, post, send, send_failing};
+use crate::support::{Server, gate, post, send_failing, spawn, transport};
 use http::StatusCode;
 use payments_core::{Delivery, TransportError, TransportErrorKind, TransportResponse};
-use payments_hyper::HyperTransport;
 
 /// More time than any of these responses takes on a busy machine.
 const AMPLE: Duration = Duration::from_secs(30);
@@ -26,8 +25,7 @@ async fn each_broken_body_has_its_kind() {
             connection.write(format!("HTTP/1.1 200 OK\r\n{framing}\r\n\r\n{body}"));
             connection.close();
         });
-        let transport = HyperTransport::builder().build().unwrap();
-        let (delivery, was, error) = send_failing(&transport, post(server.url()).cap(4)).await;
+        let (delivery, was, error) = send_failing(&transport(), post(server.url()).cap(4)).await;
         assert_eq!((delivery, was), (ANSWERED, kind), "{body:?}");
         assert_eq!(error.partial().unwrap().body(), "half", "{body:?}");
     }
@@ -50,10 +48,7 @@ async fn resumed_after_the_deadline(late: Duration) -> Result<TransportResponse,
         written();
         connection.hold();
     });
-    let call = tokio::spawn({
-        let plan = post(server.url()).cap(CHUNKS).total(AMPLE);
-        async move { send(&HyperTransport::builder().build().unwrap(), plan).await }
-    });
+    let call = spawn(&transport(), post(server.url()).cap(CHUNKS).total(AMPLE));
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
     may_write();
     wait_until_written();

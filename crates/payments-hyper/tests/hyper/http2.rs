@@ -1,207 +1,131 @@
 //! HTTP/2, in addition to the contracts for transports.
 
 #![cfg(all(feature = "http2", any(feature = "ring", feature = "aws-lc-rs")))]
-use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::future::poll_fn;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
 use std::time::Duration;
 
-use crate::support::{Authority, Conversation, Server, post, send, send_failing};
-use http::StatusCode;
+use crate::support::{Authority, post, runtime, send, send_failing};
+use bytes::Bytes;
+use h2::{Reason, server};
+use http::{Response, StatusCode};
 use payments_core::{Delivery, TransportErrorKind};
-use payments_hyper::HyperTransport;
-use tokio::task::JoinSet;
+use payments_hyper::{HyperTransport, HyperTransportBuilder};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
 
 const SOON: Duration = Duration::from_secs(20);
 
-const DATA: u8 = 0;
-const HEADERS: u8 = 1;
-const RST_STREAM: u8 = 3;
-const SETTINGS: u8 = 4;
-const GOAWAY: u8 = 7;
-const END_STREAM: u8 = 1;
-const ACK: u8 = 1;
-const END_HEADERS: u8 = 4;
-
-const INTERNAL_ERROR: u32 = 2;
-const REFUSED_STREAM: u32 = 7;
-const CANCEL: u32 = 8;
-
-/// The server side of an HTTP/2 connection, frame by frame.
-struct Frames<'a> {
-    connection: &'a mut Conversation,
-    bodies: HashMap<u32, Vec<u8>>,
+/// What the server does with each request.
+#[derive(Clone)]
+enum Act {
+    /// Responds with 200 and `{}`.
+    Respond,
+    /// Sends half a response, and then the code with which the client resets it.
+    RespondHalf(mpsc::Sender<Reason>),
+    Reset(Reason),
+    /// Sends `GOAWAY` without an error.
+    Goaway,
 }
 
-/// What the client sent.
-enum Event {
-    /// A complete request: its stream and its body.
-    Request(u32, Vec<u8>),
-    /// The client reset a stream with this code.
-    Reset(u32),
+struct Server {
+    url: String,
+    connections: Arc<AtomicUsize>,
 }
 
-impl<'a> Frames<'a> {
-    fn accept(connection: &'a mut Conversation) -> Option<Self> {
-        let preface = connection.peer().read_exact(24)?;
-        assert_eq!(preface, b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        let mut frames = Self { connection, bodies: HashMap::new() };
-        frames.write(SETTINGS, 0, 0, &[]);
-        Some(frames)
-    }
-
-    fn write(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) -> bool {
-        let mut frame = u32::try_from(payload.len()).unwrap().to_be_bytes()[1..].to_vec();
-        frame.extend([kind, flags]);
-        frame.extend(stream.to_be_bytes());
-        frame.extend(payload);
-        self.connection.write(frame)
-    }
-
-    fn next(&mut self) -> Option<Event> {
-        loop {
-            let head = self.connection.peer().read_exact(9)?;
-            let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
-            let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
-            let payload = self.connection.peer().read_exact(usize::try_from(length).unwrap())?;
-            let (kind, flags) = (head[3], head[4]);
-            match kind {
-                SETTINGS if flags & ACK == 0 => drop(self.write(SETTINGS, ACK, 0, &[])),
-                HEADERS | DATA => {
-                    let body = self.bodies.entry(stream).or_default();
-                    if kind == DATA {
-                        body.extend(payload);
-                    }
-                    if flags & END_STREAM != 0 {
-                        return Some(Event::Request(stream, self.bodies.remove(&stream).unwrap()));
-                    }
+impl Server {
+    /// Starts a server, and returns it with the builder of a transport that trusts it.
+    fn start(act: Act) -> (Self, HyperTransportBuilder) {
+        let authority = Authority::new();
+        let mut config = authority.issue("localhost").server();
+        config.alpn_protocols = vec![b"h2".to_vec()];
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let url = format!("https://localhost:{}/transaction", listener.local_addr().unwrap().port());
+        let server = Self { url, connections: Arc::default() };
+        let connections = Arc::clone(&server.connections);
+        thread::spawn(move || {
+            runtime().block_on(async {
+                let listener = TcpListener::from_std(listener).unwrap();
+                loop {
+                    let (tcp, _) = listener.accept().await.unwrap();
+                    connections.fetch_add(1, Ordering::SeqCst);
+                    tokio::spawn(serve(acceptor.clone(), tcp, act.clone()));
                 }
-                RST_STREAM => return Some(Event::Reset(u32::from_be_bytes(payload.try_into().unwrap()))),
-                _ => {}
-            }
-        }
+            });
+        });
+        (server, HyperTransport::builder().root_certificates_pem(authority.pem()).allow_http2())
     }
 
-    fn next_request(&mut self) -> Option<(u32, Vec<u8>)> {
-        loop {
-            if let Event::Request(stream, body) = self.next()? {
-                return Some((stream, body));
-            }
-        }
-    }
-
-    /// Sends a response head: status 200, from HPACK's static table.
-    fn head(&mut self, stream: u32) -> bool {
-        self.write(HEADERS, END_HEADERS, stream, &[0x88])
-    }
-
-    fn respond(&mut self, stream: u32, body: &[u8]) -> bool {
-        self.head(stream) && self.write(DATA, END_STREAM, stream, body)
-    }
-
-    fn reset(&mut self, stream: u32, code: u32) {
-        self.write(RST_STREAM, 0, stream, &code.to_be_bytes());
-    }
-
-    /// Sends `GOAWAY` without an error: no stream above `last` was or will be processed.
-    fn goaway(&mut self, last: u32) {
-        let payload: Vec<u8> = last.to_be_bytes().into_iter().chain([0; 4]).collect();
-        self.write(GOAWAY, 0, 0, &payload);
-    }
-
-    /// Responds to every request with its own body.
-    fn serve(&mut self) {
-        while let Some((stream, body)) = self.next_request() {
-            if !self.respond(stream, &body) {
-                return;
-            }
-        }
+    fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
     }
 }
 
-/// Starts an HTTP/2 server and creates a transport that trusts it.
-fn server(script: impl Fn(Frames<'_>, usize) + Send + Sync + 'static) -> (Server, HyperTransport) {
-    let authority = Authority::new();
-    let mut config = authority.issue("localhost").server();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let server = Server::start_tls(config, move |connection| {
-        let index = connection.index();
-        if let Some(frames) = Frames::accept(connection) {
-            script(frames, index);
+async fn serve(acceptor: TlsAcceptor, tcp: TcpStream, act: Act) {
+    let mut connection = server::handshake(acceptor.accept(tcp).await.unwrap()).await.unwrap();
+    // The stream of a request that is dropped is reset.
+    let mut kept = Vec::new();
+    while let Some(Ok((request, mut respond))) = connection.accept().await {
+        kept.push(request);
+        match &act {
+            Act::Respond => {
+                let mut body = respond.send_response(Response::new(()), false).unwrap();
+                body.send_data(Bytes::from_static(b"{}"), true).unwrap();
+            }
+            Act::RespondHalf(reset) => {
+                let mut body = respond.send_response(Response::new(()), false).unwrap();
+                body.send_data(Bytes::from_static(b"abcdefg"), false).unwrap();
+                let reset = reset.clone();
+                tokio::spawn(async move {
+                    let code = poll_fn(|cx| body.poll_reset(cx)).await;
+                    reset.send(code.unwrap()).unwrap();
+                });
+            }
+            Act::Reset(code) => respond.send_reset(*code),
+            Act::Goaway => connection.abrupt_shutdown(Reason::NO_ERROR),
         }
-    });
-    let transport =
-        HyperTransport::builder().root_certificates_pem(authority.pem()).allow_http2().build().unwrap();
-    (server, transport)
+    }
 }
 
 #[tokio::test]
 async fn a_body_over_the_cap_is_kept_up_to_the_cap_and_reset_d65() {
     let (reset, codes) = mpsc::channel();
-    let (server, transport) = server(move |mut frames, _| {
-        let (stream, _) = frames.next_request().unwrap();
-        frames.head(stream);
-        frames.write(DATA, 0, stream, b"abcdefg");
-        while let Some(event) = frames.next() {
-            if let Event::Reset(code) = event {
-                return reset.send(code).unwrap();
-            }
-        }
-    });
-    let (delivery, kind, error) = send_failing(&transport, post(server.https_url()).cap(5)).await;
+    let (server, builder) = Server::start(Act::RespondHalf(reset));
+    let plan = post(&server.url).cap(5);
+    let (delivery, kind, error) = send_failing(&builder.build().unwrap(), plan).await;
     assert_eq!((delivery, kind), (Delivery::Answered(StatusCode::OK), TransportErrorKind::BodyTooLarge));
     assert_eq!(error.partial().unwrap().body(), "abcde");
     let code = tokio::task::spawn_blocking(move || codes.recv_timeout(SOON)).await.unwrap();
-    assert_eq!(code, Ok(CANCEL));
-}
-
-#[tokio::test]
-async fn many_calls_share_one_connection() {
-    let (server, transport) = server(|mut frames, _| frames.serve());
-    send(&transport, post(server.https_url())).await.unwrap();
-    let mut calls = JoinSet::new();
-    for number in 0..64 {
-        let body = format!("call {number}");
-        let (transport, plan) = (transport.clone(), post(server.https_url()).body(body.clone()));
-        calls.spawn(async move { (send(&transport, plan).await.unwrap(), body) });
-    }
-    for (response, body) in calls.join_all().await {
-        assert_eq!(response.body(), body.as_bytes());
-    }
-    assert_eq!(server.connections(), 1);
+    assert_eq!(code, Ok(Reason::CANCEL));
 }
 
 #[tokio::test]
 async fn a_connection_idle_for_too_long_is_not_reused() {
-    let authority = Authority::new();
-    let mut config = authority.issue("localhost").server();
-    config.alpn_protocols = vec![b"h2".to_vec()];
-    let server = Server::start_tls(config, |connection| {
-        if let Some(mut frames) = Frames::accept(connection) {
-            frames.serve();
-        }
-    });
-    let builder = HyperTransport::builder().root_certificates_pem(authority.pem()).allow_http2();
+    let (server, builder) = Server::start(Act::Respond);
     let transport = builder.pool_idle_timeout(Duration::ZERO).build().unwrap();
     for _ in 0..3 {
-        send(&transport, post(server.https_url())).await.unwrap();
+        send(&transport, post(&server.url)).await.unwrap();
     }
     assert_eq!(server.connections(), 3);
 }
 
 #[test]
 fn a_connection_of_another_runtime_is_not_reused() {
-    let (server, transport) = server(|mut frames, _| frames.serve());
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let (server, builder) = Server::start(Act::Respond);
+    let transport = builder.build().unwrap();
     let (first, second) = (runtime(), runtime());
     for _ in 0..3 {
-        first.block_on(send(&transport, post(server.https_url()))).unwrap();
-        second.block_on(send(&transport, post(server.https_url()))).unwrap();
+        first.block_on(send(&transport, post(&server.url))).unwrap();
+        second.block_on(send(&transport, post(&server.url))).unwrap();
     }
     assert_eq!(server.connections(), 2);
     drop(first);
-    let third = runtime();
-    third.block_on(send(&transport, post(server.https_url()))).unwrap();
+    runtime().block_on(send(&transport, post(&server.url))).unwrap();
     assert_eq!(server.connections(), 3);
 }
 
@@ -253,19 +177,11 @@ async fn h2_traces_no_secret() {
     let traced = Traced::default();
     // For all threads: tracing caches for the whole process which events have a subscriber, and other tests have none.
     tracing::subscriber::set_global_default(traced.clone()).unwrap();
-    let responses: [fn(&mut Frames<'_>, u32); 4] = [
-        |frames, stream| _ = frames.respond(stream, b"{}"),
-        |frames, stream| frames.reset(stream, REFUSED_STREAM),
-        |frames, stream| frames.reset(stream, INTERNAL_ERROR),
-        |frames, _| frames.goaway(0),
-    ];
-    for respond in responses {
-        let (server, transport) = server(move |mut frames, _| {
-            while let Some((stream, _)) = frames.next_request() {
-                respond(&mut frames, stream);
-            }
-        });
-        drop(send(&transport, post(server.https_url()).body(body.clone())).await);
+    let acts =
+        [Act::Respond, Act::Reset(Reason::REFUSED_STREAM), Act::Reset(Reason::INTERNAL_ERROR), Act::Goaway];
+    for act in acts {
+        let (server, builder) = Server::start(act);
+        drop(send(&builder.build().unwrap(), post(&server.url).body(body.clone())).await);
     }
     let traced = traced.0.lock().unwrap().clone();
     assert!(traced.contains("Headers") && traced.contains("Data"), "h2 must trace frames: {traced}");

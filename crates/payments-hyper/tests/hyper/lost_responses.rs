@@ -3,9 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support::{Conversation, Server, post, send, send_failing};
+use crate::support::{Conversation, Server, post, send, send_failing, transport};
 use payments_core::{Delivery, TransportErrorKind};
-use payments_hyper::HyperTransport;
 
 /// A deadline that expires. Long enough for a request to arrive on a busy machine.
 const SHORT: Duration = Duration::from_secs(1);
@@ -31,8 +30,7 @@ async fn each_unreadable_response_has_its_kind_d03() {
             connection.write(&bytes);
             end(connection);
         });
-        let transport = HyperTransport::builder().build().unwrap();
-        let (delivery, was, _) = send_failing(&transport, post(server.url())).await;
+        let (delivery, was, _) = send_failing(&transport(), post(server.url())).await;
         let shown = &response[..response.len().min(80)];
         assert_eq!((delivery, was), (Delivery::Unknown, kind), "{shown:?}");
     }
@@ -50,7 +48,7 @@ async fn the_connection_of_a_failed_call_is_closed_and_not_reused() {
             connection.serve("{}");
         }
     });
-    let transport = HyperTransport::builder().build().unwrap();
+    let transport = transport();
     let (_, kind, _) = send_failing(&transport, post(server.url()).total(SHORT)).await;
     assert_eq!(kind, TransportErrorKind::Timeout);
     let seen_closed = tokio::task::spawn_blocking(move || seen_closed.recv_timeout(SOON)).await.unwrap();

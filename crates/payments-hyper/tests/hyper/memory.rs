@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Conversation, Server};
+use crate::support::{Conversation, Server, post, send};
 use bytes::Bytes;
 use payments_canary::{Hidden, copies_in_memory};
 use payments_core::model::{
@@ -183,7 +183,7 @@ fn mode(connection: &mut Conversation) -> String {
 /// Pays by card and by account in every mode, drops one payment in flight, sends one to a closed port, and counts the copies.
 fn pay_and_search(url: &str, set: u8) -> Vec<(&'static str, usize)> {
     let secrets = Secrets::of_set(set);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = crate::support::runtime();
     {
         let transport = transport();
         let base = url.strip_suffix("/api/v1/public/transaction").unwrap();
@@ -343,13 +343,10 @@ fn text(bytes: &[u8]) -> &str {
 #[test]
 fn a_body_is_dropped_with_its_call() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let body = Arc::new([b'.'; 600]);
-    let transport = HyperTransport::builder().build().unwrap();
-    let owned = Bytes::from_owner(Shared(Arc::clone(&body)));
-    runtime
-        .block_on(crate::support::send(&transport, crate::support::post(server.url()).body(owned)))
-        .unwrap();
+    let transport = crate::support::transport();
+    let plan = post(server.url()).body(Bytes::from_owner(Shared(Arc::clone(&body))));
+    crate::support::runtime().block_on(send(&transport, plan)).unwrap();
     assert_eq!(Arc::strong_count(&body), 1, "the pooled connection keeps the body");
     drop(transport);
 }

@@ -4,27 +4,19 @@ use std::io::{ErrorKind, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
-use crate::support::{post, send_failing};
+use crate::support::{post, send_failing, transport};
 use payments_core::{Delivery, TransportErrorKind};
-use payments_hyper::HyperTransport;
-
-fn transport() -> HyperTransport {
-    HyperTransport::builder().build().unwrap()
-}
 
 #[tokio::test]
-async fn a_refused_connection_is_not_processed_d02() {
-    let closed = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/", closed.local_addr().unwrap());
-    drop(closed);
-    let (delivery, kind, _) = send_failing(&transport(), post(url)).await;
-    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Connect));
-}
-
-#[tokio::test]
-async fn an_unresolvable_name_is_not_processed_d02() {
-    let (delivery, kind, _) = send_failing(&transport(), post("http://no-such-host.invalid/")).await;
-    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Resolve));
+async fn each_failure_to_connect_has_its_kind_d02() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for (url, kind) in [
+        (format!("http://{closed}/"), TransportErrorKind::Connect),
+        ("http://no-such-host.invalid/".to_owned(), TransportErrorKind::Resolve),
+    ] {
+        let (delivery, was, _) = send_failing(&transport(), post(&url)).await;
+        assert_eq!((delivery, was), (Delivery::NotProcessed, kind), "{url}");
+    }
 }
 
 #[tokio::test]

@@ -6,14 +6,9 @@ use std::sync::{Arc, Barrier, Mutex, mpsc};
 use std::task::{Context, Wake, Waker};
 use std::time::Duration;
 
-use crate::support::{Server, gate, post, send, send_failing};
+use crate::support::{Server, gate, post, runtime, send, send_failing, settle, spawn, transport};
 use payments_core::{Delivery, TransportErrorKind};
 use payments_hyper::HyperTransport;
-use tokio::task::JoinSet;
-
-fn transport() -> HyperTransport {
-    HyperTransport::builder().build().unwrap()
-}
 
 #[tokio::test]
 async fn the_most_recently_used_connection_is_reused_first() {
@@ -30,10 +25,7 @@ async fn the_most_recently_used_connection_is_reused_first() {
         }
     });
     let transport = transport();
-    let older = tokio::spawn({
-        let (transport, plan) = (transport.clone(), post(server.url()));
-        async move { send(&transport, plan).await }
-    });
+    let older = spawn(&transport, post(server.url()));
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
     assert_eq!(send(&transport, post(server.url())).await.unwrap().body(), "1");
     may_respond();
@@ -96,14 +88,7 @@ async fn one_call_skips_many_dead_connections_d02() {
         }
     });
     let transport = transport();
-    let mut calls = JoinSet::new();
-    for _ in 0..MANY {
-        let (transport, plan) = (transport.clone(), post(server.url()));
-        calls.spawn(async move { send(&transport, plan).await.map(drop) });
-    }
-    while let Some(call) = calls.join_next().await {
-        call.unwrap().unwrap();
-    }
+    burst(&transport, &server.url(), MANY).await;
     (0..MANY).for_each(|_| may_close());
     (0..MANY).for_each(|_| wait_until_closed());
     send(&transport, post(server.url())).await.unwrap();
@@ -159,9 +144,7 @@ async fn a_connection_idle_for_too_long_is_not_reused() {
     let transport = HyperTransport::builder().pool_idle_timeout(idle_timeout).build().unwrap();
     send(&transport, post(server.url())).await.unwrap();
     // A task of the connection returns it to the pool, and from then on it is idle.
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    settle().await;
     tokio::time::sleep(idle_timeout).await;
     send(&transport, post(server.url())).await.unwrap();
     assert_eq!(server.connections(), 2);
@@ -184,13 +167,9 @@ async fn a_zero_idle_timeout_gives_each_call_its_own_connection() {
 
 /// Makes `count` concurrent calls, each on its own connection, and waits for them.
 async fn burst(transport: &HyperTransport, url: &str, count: usize) {
-    let mut calls = JoinSet::new();
-    for _ in 0..count {
-        let (transport, plan) = (transport.clone(), post(url));
-        calls.spawn(async move { send(&transport, plan).await.map(drop) });
-    }
-    while let Some(call) = calls.join_next().await {
-        call.unwrap().unwrap();
+    let calls: Vec<_> = (0..count).map(|_| spawn(transport, post(url))).collect();
+    for call in calls {
+        call.await.unwrap().unwrap();
     }
 }
 
@@ -227,10 +206,7 @@ async fn max_requests_in_flight_makes_the_next_one_wait() {
         }
     });
     let transport = HyperTransport::builder().max_requests_in_flight(1).build().unwrap();
-    let first = tokio::spawn({
-        let (transport, plan) = (transport.clone(), post(server.url()));
-        async move { send(&transport, plan).await }
-    });
+    let first = spawn(&transport, post(server.url()));
     tokio::task::spawn_blocking(wait_until_arrived).await.unwrap();
 
     let waiting = post(server.url()).connect(Duration::from_millis(100));
@@ -249,7 +225,6 @@ async fn max_requests_in_flight_makes_the_next_one_wait() {
 fn a_connection_of_another_runtime_is_not_reused() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
-    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let (first, second) = (runtime(), runtime());
     // Neither runtime polls the network while the other works, so a shared connection would never get its response.
     for _ in 0..3 {
@@ -264,7 +239,7 @@ fn a_dropped_runtime_breaks_no_later_call() {
     let server = Server::start(|connection| connection.serve("{}"));
     let transport = transport();
     for _ in 0..3 {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = runtime();
         for _ in 0..2 {
             runtime.block_on(send(&transport, post(server.url()))).unwrap();
         }

@@ -1,14 +1,9 @@
 //! Does the server read exactly the request that was passed?
 
-use crate::support::{CARD_NUMBER, KEY, Server, post, send};
+use crate::support::{CARD_NUMBER, KEY, Server, post, send, transport};
 use bytes::Bytes;
 use http::{Method, Request, Version};
 use payments_core::{Deadlines, OperationName, Transport, TransportRequest};
-use payments_hyper::HyperTransport;
-
-fn transport() -> HyperTransport {
-    HyperTransport::builder().build().unwrap()
-}
 
 #[tokio::test]
 async fn a_charge_is_exactly_these_bytes_d25() {

@@ -3,13 +3,8 @@
 use std::sync::mpsc;
 use std::time::Duration;
 
-use crate::support::{Server, post, send};
+use crate::support::{Server, post, send, transport};
 use http::StatusCode;
-use payments_hyper::HyperTransport;
-
-fn transport() -> HyperTransport {
-    HyperTransport::builder().build().unwrap()
-}
 
 #[tokio::test]
 async fn an_unrequested_protocol_switch_ends_the_connection() {

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, gate, post, send, send_failing};
+use crate::support::{Server, gate, post, runtime, send, send_failing, settle, spawn, transport, until};
 use bytes::Bytes;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_core::{
@@ -57,7 +57,7 @@ fn assert_names(error: &Error, missing: &str) {
 #[test]
 fn a_call_outside_a_runtime_is_a_configuration_error_without_a_panic_d01() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let client = client(&server, &transport());
     let (payment, id) = (payment(), "txn_1".parse().unwrap());
     let panics = panics_during(|| {
         let Poll::Ready(Err(error)) = poll(pin!(client.process_token(&payment))) else {
@@ -72,7 +72,7 @@ fn a_call_outside_a_runtime_is_a_configuration_error_without_a_panic_d01() {
 #[test]
 fn a_runtime_without_a_driver_is_a_configuration_error_d01() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let client = client(&server, &transport());
     let builder = tokio::runtime::Builder::new_current_thread;
     for (runtime, missing) in [
         (builder().build().unwrap(), "time driver"),
@@ -90,7 +90,7 @@ fn a_call_polled_outside_its_runtime_before_it_is_sent_is_a_configuration_error_
     let transport = HyperTransport::builder().max_requests_in_flight(1).build().unwrap();
     let client = client(&server, &transport);
     let payment = payment();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     let mut second = pin!(client.process_token(&payment));
     {
         let _entered = runtime.enter();
@@ -127,7 +127,7 @@ async fn a_panic_after_a_connection_was_assigned_is_unknown_d03() {
         connection.read_request();
         read();
     });
-    let transport = HyperTransport::builder().build().unwrap();
+    let transport = transport();
     let plan = post(server.url()).body(Bytes::from_owner(PanicOnDrop(b"{}")));
     let (delivery, kind, _) = send_failing(&transport, plan).await;
     assert_eq!((delivery, kind), (Delivery::Unknown, TransportErrorKind::Other));
@@ -139,7 +139,7 @@ async fn a_panic_after_a_connection_was_assigned_is_unknown_d03() {
 #[tokio::test(start_paused = true)]
 async fn the_transports_deadline_fires_in_a_busy_task_d23() {
     let server = Server::start(|connection| drop(connection.hold()));
-    let client = client(&server, &HyperTransport::builder().build().unwrap());
+    let client = client(&server, &transport());
     let payment = payment();
     let mut call = pin!(client.process_token(&payment));
     assert!(poll(call.as_mut()).is_pending(), "the call connects");
@@ -153,15 +153,13 @@ async fn the_transports_deadline_fires_in_a_busy_task_d23() {
 #[tokio::test(start_paused = true)]
 async fn a_connection_that_opens_after_its_deadline_sends_nothing_d23() {
     let server = Server::start(|connection| connection.serve("{}"));
-    let transport = HyperTransport::builder().build().unwrap();
+    let transport = transport();
     let mut call =
         pin!(transport.send(
             post(server.url()).connect(Duration::from_secs(10)).total(Duration::from_mins(1)).request()
         ));
     assert!(poll(call.as_mut()).is_pending(), "the call connects");
-    while server.connections() == 0 {
-        tokio::task::yield_now().await;
-    }
+    until(|| server.connections() > 0).await;
     // The runtime learns that the connection is open, but the call is not polled.
     tokio::time::advance(Duration::from_secs(20)).await;
     tokio::task::yield_now().await;
@@ -180,26 +178,16 @@ async fn a_connection_that_another_call_returns_after_the_deadline_sends_nothing
             connection.peer().respond("{}");
         }
     });
-    let transport = HyperTransport::builder().build().unwrap();
-    let other = post(server.url()).total(Duration::from_hours(3)).request();
-    let other = tokio::spawn({
-        let transport = transport.clone();
-        async move { transport.send(other).await }
-    });
-    while server.received().is_empty() {
-        tokio::task::yield_now().await;
-    }
+    let transport = transport();
+    let other = spawn(&transport, post(server.url()).total(Duration::from_hours(3)));
+    until(|| !server.received().is_empty()).await;
     let request = post(server.url()).connect(Duration::from_hours(3)).total(Duration::from_mins(1)).request();
     let mut call = pin!(transport.send(request));
     assert!(poll(call.as_mut()).is_pending(), "the call connects");
     may_respond();
-    while !other.is_finished() {
-        tokio::task::yield_now().await;
-    }
+    until(|| other.is_finished()).await;
     // The connection waits for the call, which is not polled before its deadline.
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    settle().await;
     tokio::time::advance(Duration::from_hours(1)).await;
     let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
     assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Timeout));
@@ -225,39 +213,22 @@ async fn a_returned_request_is_not_sent_on_another_connection_after_the_deadline
             closed();
         }
     });
-    let transport = HyperTransport::builder().build().unwrap();
+    let transport = transport();
     let request = || post(server.url()).connect(Duration::from_hours(3)).total(Duration::from_hours(3));
-    let other = tokio::spawn({
-        let (transport, request) = (transport.clone(), request().request());
-        async move { transport.send(request).await }
-    });
-    while server.received().is_empty() {
-        tokio::task::yield_now().await;
-    }
-    let first = tokio::spawn({
-        let (transport, request) = (transport.clone(), request().request());
-        async move { transport.send(request).await }
-    });
-    // An idle runtime would advance the clock.
-    while !first.is_finished() {
-        tokio::task::yield_now().await;
-    }
+    let other = spawn(&transport, request());
+    until(|| !server.received().is_empty()).await;
+    let first = spawn(&transport, request());
+    until(|| first.is_finished()).await;
     first.await.unwrap().unwrap();
     let mut call = pin!(transport.send(request().total(Duration::from_mins(1)).request()));
     may_close();
     wait_until_closed();
     assert!(poll(call.as_mut()).is_pending(), "the call has the connection that is closed");
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    settle().await;
     assert!(poll(call.as_mut()).is_pending(), "the call connects again");
     may_respond();
-    while !other.is_finished() {
-        tokio::task::yield_now().await;
-    }
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
+    until(|| other.is_finished()).await;
+    settle().await;
     tokio::time::advance(Duration::from_hours(1)).await;
     let Poll::Ready(Err(error)) = poll(call) else { panic!("the deadline has passed") };
     assert_eq!((error.delivery(), error.kind()), (Delivery::NotProcessed, TransportErrorKind::Timeout));
@@ -292,14 +263,14 @@ impl Wake for Unpark {
 
 #[test]
 fn a_timer_without_a_runtime_ends_a_call_on_an_undriven_runtime_d23() {
-    let transport = HyperTransport::builder().build().unwrap();
+    let transport = transport();
     let server = Server::start(|connection| _ = connection.hold());
     let endpoint = Endpoint::new(&server.url(), ApiKey::new("key").unwrap()).unwrap();
     let client = Client::builder(endpoint, transport, ThreadTimer)
         .total_timeout(Duration::from_millis(100))
         .lookup_retries(0)
         .build();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let runtime = runtime();
     let _entered = runtime.enter();
     let id = "txn_1".parse().unwrap();
     let mut call = pin!(client.transaction(&id));
@@ -334,7 +305,7 @@ fn a_call_dropped_outside_its_runtime_breaks_no_later_call() {
     });
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     for calls in (0..20).step_by(2) {
-        let transport = HyperTransport::builder().build().unwrap();
+        let transport = transport();
         let (wake, woken) = mpsc::channel();
         let waker = Waker::from(Arc::new(WakeSignal(wake)));
         let mut call = Box::pin(transport.send(post(server.url()).request()));

@@ -2,7 +2,6 @@
 
 #![cfg(any(feature = "ring", feature = "aws-lc-rs"))]
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use crate::support::{Authority, Server, post, send, send_failing};
 use payments_core::{Delivery, TransportError, TransportErrorKind};
@@ -68,14 +67,6 @@ async fn a_der_authority_and_an_ip_address_certificate_are_accepted() {
     send(&transport, post(url)).await.unwrap();
 }
 
-#[tokio::test]
-async fn only_added_authorities_are_enough() {
-    let authority = Authority::new();
-    let server = serving(authority.issue("localhost").server());
-    let transport = HyperTransport::builder().only_root_certificates_pem(authority.pem()).build().unwrap();
-    send(&transport, post(server.https_url())).await.unwrap();
-}
-
 /// The contracts check that nothing is sent to it.
 #[tokio::test]
 async fn a_server_that_cannot_be_verified_is_a_permanent_failure_d02() {
@@ -134,24 +125,6 @@ async fn a_client_certificate_is_presented_on_request() {
 }
 
 #[tokio::test]
-async fn a_missing_client_certificate_is_not_processed_in_tls_1_2_d02() {
-    let (servers, clients) = (Authority::new(), Authority::new());
-    let server = serving(servers.issue("localhost").server_for(&[&TLS12], Some(&clients)));
-    assert_not_processed(&trusting(&servers), &server, server.https_url()).await;
-}
-
-#[tokio::test]
-async fn a_missing_client_certificate_is_never_answered_in_tls_1_3_d03() {
-    // The server refuses after the client has finished the handshake. Whether the request was written by then is a race; the
-    // outcome is unknown unless it provably was not.
-    let (servers, clients) = (Authority::new(), Authority::new());
-    let server = serving(servers.issue("localhost").server_for(&[&TLS13], Some(&clients)));
-    let (delivery, ..) = send_failing(&trusting(&servers), post(server.https_url())).await;
-    assert!(matches!(delivery, Delivery::NotProcessed | Delivery::Unknown), "{delivery:?}");
-    assert_eq!(server.received().len(), 0);
-}
-
-#[tokio::test]
 async fn a_second_connection_resumes_the_session_of_the_first() {
     let authority = Authority::new();
     let resumed = Arc::new(Mutex::new(Vec::new()));
@@ -167,13 +140,4 @@ async fn a_second_connection_resumes_the_session_of_the_first() {
         send(&transport, post(server.https_url())).await.unwrap();
     }
     assert_eq!(*resumed.lock().unwrap(), [false, true]);
-}
-
-#[tokio::test]
-async fn a_total_deadline_while_connecting_is_not_processed_d23() {
-    let server = Server::start(|connection| drop(connection.hold()));
-    let transport = trusting(&Authority::new());
-    let plan = post(server.https_url()).total(Duration::from_millis(200));
-    let (delivery, kind, _) = send_failing(&transport, plan).await;
-    assert_eq!((delivery, kind), (Delivery::NotProcessed, TransportErrorKind::Timeout));
 }

@@ -13,5 +13,7 @@ pub(crate) use certificates::{Authority, Identity};
 pub(crate) use connect_proxy::ConnectProxy;
 pub(crate) use gate::gate;
 pub(crate) use peer::{Peer, Received};
-pub(crate) use requests::{CARD_NUMBER, KEY, Plan, post, send, send_failing};
+pub(crate) use requests::{
+    CARD_NUMBER, KEY, Plan, post, runtime, send, send_failing, settle, spawn, transport, until,
+};
 pub(crate) use server::{Conversation, Server};

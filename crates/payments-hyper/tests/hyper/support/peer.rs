@@ -58,15 +58,6 @@ impl Peer {
         Some(received)
     }
 
-    /// Reads exactly `length` bytes; `None` if the client closed the connection instead.
-    #[cfg(feature = "http2")]
-    pub(crate) fn read_exact(&mut self, length: usize) -> Option<Vec<u8>> {
-        while self.unread.len() < length {
-            self.read_more()?;
-        }
-        Some(self.unread.drain(..length).collect())
-    }
-
     /// Reads only the beginning of a request.
     pub(crate) fn read_some(&mut self) {
         self.read_more().expect("the client sends something");

@@ -9,6 +9,8 @@ use payments_core::{
     TransportResponse,
 };
 use payments_hyper::HyperTransport;
+use tokio::runtime::Runtime;
+use tokio::task::JoinHandle;
 
 /// Secrets that do not occur by chance. No error may show them.
 pub(crate) const CARD_NUMBER: &str = "4929000000006";
@@ -101,6 +103,39 @@ pub(crate) async fn send_failing(
     match send(transport, plan).await {
         Ok(response) => panic!("got a response: {response:?}"),
         Err(error) => (error.delivery(), error.kind(), error),
+    }
+}
+
+/// Sends a request in a task.
+pub(crate) fn spawn(
+    transport: &HyperTransport,
+    plan: Plan,
+) -> JoinHandle<Result<TransportResponse, TransportError>> {
+    let transport = transport.clone();
+    tokio::spawn(async move { send(&transport, plan).await })
+}
+
+/// A transport with the defaults.
+pub(crate) fn transport() -> HyperTransport {
+    HyperTransport::builder().build().unwrap()
+}
+
+/// A runtime on the thread that calls it.
+pub(crate) fn runtime() -> Runtime {
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
+}
+
+/// Lets other tasks run until this is true. An idle runtime whose clock is paused would advance it.
+pub(crate) async fn until(condition: impl Fn() -> bool) {
+    while !condition() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// Lets every other task run as far as it can.
+pub(crate) async fn settle() {
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
     }
 }
 
