@@ -16,12 +16,6 @@ struct FakeStack {
     clock: ManualClock,
 }
 
-impl FakeStack {
-    fn new() -> Self {
-        Self { clock: ManualClock::auto() }
-    }
-}
-
 impl Stack for FakeStack {
     type Transport = FakeTransport;
 
@@ -72,4 +66,4 @@ fn reply(act: &Act, request: &Request<Bytes>) -> Reply {
     }
 }
 
-payments_conformance::contract_tests!(FakeStack::new());
+payments_conformance::contract_tests!(FakeStack { clock: ManualClock::auto() });

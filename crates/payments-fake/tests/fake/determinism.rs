@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use http::{Response, StatusCode};
+use http::StatusCode;
 use payments_core::OperationName;
 use payments_fake::{FakeGateway, Fault, Reply};
 
@@ -21,7 +21,7 @@ fn run(seed: u64) -> String {
 
     let mut log = String::new();
     for number in ["4242424242424242", "4000000000000002"].iter().cycle().take(8) {
-        let payment = card(number).payment_tokenization(true).build().unwrap();
+        let payment = tokenizing(number);
         show(&gateway.handle(noon(), card_request(&payment)), &mut log);
         show(&gateway.handle(noon(), token_request("tok_approved")), &mut log);
         show(&gateway.handle(noon(), get("/customer/cus_1")), &mut log);
@@ -35,16 +35,12 @@ fn show(reply: &Reply, log: &mut String) {
     write!(log, "{reply:?} ").unwrap();
     match reply {
         Reply::Response(response) | Reply::Truncated { response, .. } | Reply::Drip { response, .. } => {
-            show_response(response, log);
+            write!(log, "{} {:?} {:?}", response.status(), response.headers(), response.body()).unwrap();
         }
         Reply::Garbage(bytes) => write!(log, "{bytes:?}").unwrap(),
         _ => {}
     }
     log.push('\n');
-}
-
-fn show_response(response: &Response<bytes::Bytes>, log: &mut String) {
-    write!(log, "{} {:?} {:?}", response.status(), response.headers(), response.body()).unwrap();
 }
 
 #[test]

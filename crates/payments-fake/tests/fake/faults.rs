@@ -17,21 +17,6 @@ const PHASES: [Phase; 3] = [Phase::BeforeCommit, Phase::AfterCommit, Phase::Late
 /// Completes a fault whose phase is known.
 type Kind = fn(FaultMoment) -> Fault;
 
-/// Every kind that breaks the connection, and the transport error that it causes.
-fn failing_kinds() -> Vec<(Kind, &'static str, Delivery)> {
-    let ok = Delivery::Answered(StatusCode::OK);
-    vec![
-        (FaultMoment::close, "closed", Delivery::Unknown),
-        (FaultMoment::reset, "closed", Delivery::Unknown),
-        (FaultMoment::stall, "timeout", Delivery::Unknown),
-        (|fault| fault.drip(64, Duration::from_secs(59)), "timeout", ok),
-        (|fault| fault.truncate(100), "body_truncated", ok),
-        (|fault| fault.truncate(0), "body_truncated", ok),
-        (|fault| fault.truncate(usize::MAX), "body_truncated", ok),
-        (FaultMoment::garbage, "protocol", Delivery::Unknown),
-    ]
-}
-
 fn on_payments() -> payments_fake::FaultTarget {
     Fault::on(OperationName::Transaction)
 }
@@ -65,7 +50,18 @@ fn unknown_in_every_phase(kind: Kind, check: impl Fn(&Error)) {
 
 #[test]
 fn a_broken_connection_is_unknown_and_looks_the_same_in_every_phase_d03() {
-    for (kind, word, delivery) in failing_kinds() {
+    let ok = Delivery::Answered(StatusCode::OK);
+    let kinds: [(Kind, _, _); 8] = [
+        (FaultMoment::close, "closed", Delivery::Unknown),
+        (FaultMoment::reset, "closed", Delivery::Unknown),
+        (FaultMoment::stall, "timeout", Delivery::Unknown),
+        (|fault| fault.drip(64, Duration::from_secs(59)), "timeout", ok),
+        (|fault| fault.truncate(100), "body_truncated", ok),
+        (|fault| fault.truncate(0), "body_truncated", ok),
+        (|fault| fault.truncate(usize::MAX), "body_truncated", ok),
+        (FaultMoment::garbage, "protocol", Delivery::Unknown),
+    ];
+    for (kind, word, delivery) in kinds {
         unknown_in_every_phase(kind, |error| {
             let reported = error.failed_call().transport_error().unwrap();
             assert_eq!((reported.kind().as_str(), reported.delivery()), (word, delivery));
@@ -219,13 +215,16 @@ fn a_fault_on_any_operation_fires_for_every_operation() {
     }
 }
 
+fn reported(error: &Error) -> (Outcome, Option<TransportErrorKind>) {
+    (error.outcome(), error.failed_call().transport_error().map(TransportError::kind))
+}
+
 #[test]
 fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     let gateway = FakeGateway::new();
     let client = gateway.client_builder().response_cap(100).build();
     let error = block_on(client.process_card(&sale())).unwrap_err();
-    let reported = error.failed_call().transport_error().map(TransportError::kind);
-    assert_eq!((error.outcome(), reported), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
+    assert_eq!(reported(&error), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
     let read = error.failed_call().body_snippet().unwrap();
     assert!(read.len() <= 120, "{read}");
     gateway.ledger().assert_charged_once(PRICE);
@@ -234,15 +233,14 @@ fn a_response_over_the_cap_is_answered_and_unknown_d65() {
     for (bytes, kind) in [(101, TransportErrorKind::BodyTooLarge), (100, TransportErrorKind::BodyTruncated)] {
         gateway.arm(on_payments().after_commit().truncate(bytes));
         let error = block_on(client.process_card(&sale())).unwrap_err();
-        assert_eq!(error.failed_call().transport_error().map(TransportError::kind), Some(kind));
+        assert_eq!(reported(&error), (Outcome::Unknown, Some(kind)));
     }
     // So is a dripping one, as soon as the piece has arrived that exceeds it.
     for phase in [Phase::BeforeCommit, Phase::AfterCommit] {
         gateway.arm(on_payments().at(phase).drip(40, PAUSE));
         let begun = gateway.clock().elapsed();
         let error = block_on(client.process_card(&sale())).unwrap_err();
-        let reported = error.failed_call().transport_error().map(TransportError::kind);
-        assert_eq!((error.outcome(), reported), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
+        assert_eq!(reported(&error), (Outcome::Unknown, Some(TransportErrorKind::BodyTooLarge)));
         assert_eq!(gateway.clock().elapsed(), begun + PAUSE * 3, "{phase:?}");
     }
 }

@@ -22,7 +22,7 @@ fn refused(document: &str) -> String {
 
 fn loaded(document: &Value) -> FakeGateway {
     let gateway = FakeGateway::builder().ignore_unfired_faults().build();
-    gateway.load(&Fixtures::from_json(&document.to_string()).unwrap());
+    load(&gateway, document);
     gateway
 }
 
@@ -104,7 +104,7 @@ fn loaded_records_can_be_used() {
     for token in ["tok_bad", "tok_bad_later", "tok_bad_by_flag"] {
         assert_eq!(charge(token, "gc_1"), "failed", "{token}");
     }
-    let void = || json(&gateway, post("/void", json!({"TransactionId": "txn_auth"}).to_string())).0;
+    let void = || json(&gateway, void_request("txn_auth")).0;
     assert_eq!([void(), void()], [200, 400]);
 }
 
@@ -115,14 +115,14 @@ fn existing_records_are_not_replaced() {
         "tokens": [{"TokenId": "tok_1"}],
         "customers": [{"CustomerId": "cus_7", "City": "London"}, {"CustomerId": "cus_1", "City": "Paris"}],
     }));
-    json(&gateway, post("/void", json!({"TransactionId": "txn_1"}).to_string()));
+    json(&gateway, void_request("txn_1"));
     let before = gateway.first_tenant().state_json();
     let other = json!({
         "transactions": [{"TransactionId": "txn_1", "Amount": 9}, {"TransactionId": "txn_2", "Amount": 2}],
         "tokens": [{"TokenId": "tok_1", "Declines": true}],
         "customers": [{"CustomerId": "cus_7", "City": "Rome"}, {"CustomerId": "cus_1", "City": "Rome"}],
     });
-    gateway.load(&Fixtures::from_json(&other.to_string()).unwrap());
+    load(&gateway, &other);
     let after = gateway.first_tenant().state_json();
     assert!(!after.contains("Rome") && after.contains("txn_2"), "{after}");
     let (before, mut after): (Value, Value) =
@@ -139,7 +139,7 @@ fn every_tenant_gets_the_records_and_each_fault_is_armed_once() {
         "transactions": [{"TransactionId": "txn_1", "Amount": 1}],
         "faults": [{"operation": "void", "phase": "late", "kind": "close", "skip": 1, "times": 2}],
     });
-    gateway.load(&Fixtures::from_json(&fixtures.to_string()).unwrap());
+    load(&gateway, &fixtures);
     assert_eq!(gateway.tenants().map(|tenant| tenant.transaction_count()).collect::<Vec<_>>(), [1, 1]);
     let faults = gateway.faults();
     assert_eq!(faults.len(), 1);

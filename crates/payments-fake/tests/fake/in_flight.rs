@@ -1,8 +1,8 @@
 //! Requests that are held in flight, dropped or timed out, without a runtime and without real time.
 
-use std::future::{Future, pending};
+use std::future::pending;
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
+use std::task::Poll;
 use std::thread;
 use std::time::Duration;
 
@@ -74,14 +74,14 @@ fn a_gate_after_the_commit_holds_only_what_the_service_processed() {
         let gate = gateway.gate_after_commit(OperationName::Transaction);
         let core = gateway.core();
         let mut responding = pin!(core.respond(request, gateway.clock(), pending()));
-        let polled = responding.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let polled = poll(responding.as_mut());
         assert_eq!((polled.is_pending(), gate.held()), (is_held, usize::from(is_held)), "{what}");
     }
     let gateway = FakeGateway::new();
     let gate = gateway.gate_after_commit(OperationName::GetTransaction);
     let core = gateway.core();
     let mut responding = pin!(core.respond(get("/transaction/txn_1"), gateway.clock(), pending()));
-    assert!(responding.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(poll(responding.as_mut()).is_pending());
     assert_eq!(gate.held(), 1, "a lookup is processed, found or not");
 }
 
@@ -91,14 +91,13 @@ fn every_closed_gate_holds_a_request() {
     let gates = [gateway.gate(OperationName::Transaction), gateway.gate(OperationName::Transaction)];
     let (client, payment) = (gateway.client(), sale());
     let mut call = pin!(client.process_card(&payment));
-    let mut poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
     for gate in gates {
-        assert!(poll().is_pending());
+        assert!(poll(call.as_mut()).is_pending());
         assert_eq!(gate.held(), 1);
         gateway.ledger().assert_nothing_charged();
         gate.release();
     }
-    assert!(matches!(poll(), Poll::Ready(Ok(_))));
+    assert!(matches!(poll(call), Poll::Ready(Ok(_))));
 }
 
 #[test]
@@ -115,10 +114,8 @@ fn automatic_time_is_paused_while_a_gate_holds_a_request() {
 #[test]
 fn a_dropped_call_is_charged_only_after_the_commit_d22() {
     let give_up = |gateway: &FakeGateway| {
-        let client = gateway.client();
-        let payment = sale();
-        let mut call = pin!(client.process_card(&payment));
-        assert!(matches!(call.as_mut().poll(&mut Context::from_waker(Waker::noop())), Poll::Pending));
+        let (client, payment) = (gateway.client(), sale());
+        assert!(poll(pin!(client.process_card(&payment))).is_pending());
     };
     let before = FakeGateway::new();
     let gate = before.gate(OperationName::Transaction);
@@ -140,12 +137,11 @@ fn a_stalled_call_ends_when_the_clock_reaches_its_deadline_d23() {
     gateway.arm(Fault::on(OperationName::Transaction).after_commit().stall());
     let (client, payment) = (gateway.client(), sale());
     let mut call = pin!(client.process_card(&payment));
-    let mut poll = || call.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-    assert!(poll().is_pending());
+    assert!(poll(call.as_mut()).is_pending());
     clock.advance(Duration::from_secs(59));
-    assert!(poll().is_pending());
+    assert!(poll(call.as_mut()).is_pending());
     clock.advance(Duration::from_secs(1));
-    let Poll::Ready(Err(error)) = poll() else { panic!("its deadline has passed") };
+    let Poll::Ready(Err(error)) = poll(call) else { panic!("its deadline has passed") };
     assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, ErrorKind::TimedOut));
     assert_eq!(
         error.failed_call().transport_error().unwrap().to_string(),
@@ -176,7 +172,7 @@ fn a_request_held_across_a_reset_is_closed_without_an_effect() {
     let hold = || {
         gateway.arm(delay.clone());
         let mut held = Box::pin(core.respond(token_request("tok_approved"), &clock, pending()));
-        assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(poll(held.as_mut()).is_pending());
         held
     };
     let before_reset = hold();
@@ -190,7 +186,7 @@ fn a_request_held_across_a_reset_is_closed_without_an_effect() {
 
     let gate = gateway.gate(OperationName::TokenTransaction);
     let mut at_the_gate = Box::pin(core.respond(token_request("tok_approved"), &clock, pending()));
-    assert!(at_the_gate.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+    assert!(poll(at_the_gate.as_mut()).is_pending());
     gateway.reset();
     drop(gate);
     assert!(matches!(block_on(at_the_gate).0, Reply::Closed));

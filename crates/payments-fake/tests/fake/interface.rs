@@ -81,11 +81,10 @@ fn an_added_customer_is_found() {
 fn every_error_of_the_interface_has_its_status_and_text() {
     let gateway = FakeGateway::new();
     let (_, sold) = json(&gateway, card_request(&sale()));
-    let void = |id: &str| post("/void", json!({ "TransactionId": id, "TransactionFor": "Void" }).to_string());
     let sold = sold["data"]["TransactionId"].as_str().unwrap();
     for (request, status, msg) in [
-        (void("txn_unknown"), 400, "bad request error: invalid transaction id"),
-        (void(sold), 400, "bad request error: invalid transaction id"),
+        (void_request("txn_unknown"), 400, "bad request error: invalid transaction id"),
+        (void_request(sold), 400, "bad request error: invalid transaction id"),
         (token_request("tok_unknown"), 400, "bad request error: invalid token"),
         (get("/transaction/txn_unknown"), 404, "Transaction not found"),
         (get("/customer/cus_unknown"), 404, "Customer not found"),
@@ -204,7 +203,7 @@ fn an_authorization_is_voided_once() {
         (&json!(2), &json!("2"))
     );
     let id = authorized["data"]["TransactionId"].as_str().unwrap().to_owned();
-    let void = || post("/void", json!({ "TransactionId": id }).to_string());
+    let void = || void_request(&id);
     gateway.ledger().assert_charged_once(PRICE);
 
     assert_eq!(json(&gateway, void()).0, 200);

@@ -1,7 +1,6 @@
 //! Recorded requests: what the service did, and what the client saw.
 
-use std::future::{Future as _, pending};
-use std::task::{Context, Waker};
+use std::future::pending;
 use std::time::Duration;
 
 use http::Request;
@@ -43,7 +42,7 @@ fn each_request_has_its_effect() {
     assert_eq!(send(&gateway, get("/customer/cus_2")), (Refused, Some(404), None, false));
     assert_eq!(send(&gateway, card_request(&authorization())), (Charged, Some(200), None, true));
     let authorized = gateway.ledger().entries()[2].transaction_id().clone();
-    let void = || post("/void", json!({ "TransactionId": authorized.as_str() }).to_string());
+    let void = || void_request(authorized.as_str());
     assert_eq!(send(&gateway, void()), (Voided, Some(200), None, true));
     assert_eq!(gateway.requests().last().unwrap().transaction_id.as_ref(), Some(&authorized));
     assert_eq!(send(&gateway, void()), (Refused, Some(400), None, false));
@@ -127,7 +126,7 @@ fn a_held_request_has_no_effect_until_its_pause_ends() {
     let hold = || {
         gateway.arm(Fault::on_any().before_commit().delay(Duration::from_secs(1)));
         let mut held = Box::pin(core.respond(payment(), &clock, pending()));
-        assert!(held.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending());
+        assert!(poll(held.as_mut()).is_pending());
         held
     };
     let waiting = hold();
@@ -178,7 +177,7 @@ fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
     let declined = card("4000000000009995").build().unwrap();
     for (request, reason) in [
         (payment(), None),
-        (post("/void", r#"{"TransactionId":"txn_1"}"#), Some("invalid transaction id")),
+        (void_request("txn_1"), Some("invalid transaction id")),
         (card_request(&declined), Some("insufficient funds")),
     ] {
         send(&gateway, request);
@@ -194,6 +193,6 @@ fn a_refusal_and_a_decline_have_their_reason_without_a_card_number_d62() {
 #[test]
 fn a_short_key_is_not_masked_in_a_reason() {
     let gateway = FakeGateway::builder().api_key("invalid").build();
-    send(&gateway, with_key("invalid", post("/void", r#"{"TransactionId":"txn_1"}"#)));
+    send(&gateway, with_key("invalid", void_request("txn_1")));
     assert_eq!(gateway.requests()[0].reason.as_deref(), Some("invalid transaction id"));
 }

@@ -12,7 +12,7 @@ use crate::support::*;
 
 /// Pays and creates a token, ten times. Returns the ids of both.
 fn pay_and_tokenize(gateway: &FakeGateway, key: &'static str) -> HashSet<String> {
-    let payment = card("4242424242424242").payment_tokenization(true).build().unwrap();
+    let payment = tokenizing("4242424242424242");
     let tenant = gateway.tenant(key).unwrap();
     let known = (tenant.ledger().entries().len(), tenant.tokens().len());
     for _ in 0..10 {
@@ -62,8 +62,8 @@ fn a_voided_token_authorization_does_not_count_as_another_charge() {
             choices.void_response = void_response;
         });
         let charge = || json(&gateway, token_request("tok_then_declined")).1;
-        let void = json!({"TransactionId": charge()["data"]["TransactionId"]});
-        assert_eq!(json(&gateway, post("/void", void.to_string())).0, 200);
+        let void = void_request(charge()["data"]["TransactionId"].as_str().unwrap());
+        assert_eq!(json(&gateway, void).0, 200);
         let statuses: [Value; 2] = [(); 2].map(|()| charge()["status"].clone());
         assert_eq!(statuses, ["success", "failed"], "{void_response:?}");
     }
@@ -106,7 +106,7 @@ fn no_stored_document_holds_a_full_card_number_d62() {
         .chain(["CardNumber", "BillingCountryCode", "ReferenceNo", "Description", "VoidReason", "Status"])
         .map(|field| json!({ "TransactionId": format!("txn_{field}"), "Amount": 1, field: NUMBER }))
         .collect();
-    gateway.load(&Fixtures::from_json(&json!({ "transactions": transactions }).to_string()).unwrap());
+    load(&gateway, &json!({ "transactions": transactions }));
 
     let text = tenant.state_json();
     let digits: String = text.chars().filter(|character| !" -".contains(*character)).collect();
@@ -143,8 +143,7 @@ proptest! {
             drop(json(&gateway, card_request(&payment)));
         }
         for entry in gateway.ledger().entries() {
-            let void = json!({"TransactionId": entry.transaction_id().as_str()}).to_string();
-            drop(response(&gateway, post("/void", void)));
+            drop(response(&gateway, void_request(entry.transaction_id().as_str())));
         }
         let state = gateway.first_tenant().state_json();
         let loaded = FakeGateway::new();

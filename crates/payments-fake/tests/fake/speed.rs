@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use payments_fake::{FakeGateway, Fixtures, block_on};
+use payments_fake::{FakeGateway, block_on};
 use serde_json::json;
 
 use crate::support::*;
@@ -34,7 +34,7 @@ fn a_payment_and_a_lookup_are_quick() {
     let transactions: Vec<_> =
         (0..100_000).map(|number| json!({"TransactionId": id(number), "Amount": 1})).collect();
     let gateway = FakeGateway::new();
-    gateway.load(&Fixtures::from_json(&json!({ "transactions": transactions }).to_string()).unwrap());
+    load(&gateway, &json!({ "transactions": transactions }));
     let (client, id) = (gateway.client(), id(77_777).parse().unwrap());
     let found = median(|| drop(block_on(client.transaction(&id)).unwrap()));
     println!("process_card: {paid:?}, a lookup among 100 000 transactions: {found:?}");

@@ -1,5 +1,7 @@
 //! What the tests of this crate share. Each test file uses a part of it.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -9,7 +11,7 @@ use payments_core::model::{
     TokenTransaction, TransactionId, TransactionRecord, TransactionType, Void,
 };
 use payments_core::{Error, Success, VoidReceipt};
-use payments_fake::{Choices, FakeGateway, Fault, Reply, block_on};
+use payments_fake::{Choices, FakeGateway, Fault, Fixtures, Reply, block_on};
 use serde_json::Value;
 
 pub(crate) const PRICE: Amount = Amount::from_cents(10_50);
@@ -156,6 +158,26 @@ pub(crate) fn two_tenants(seed: u64) -> FakeGateway {
 pub(crate) fn with_key(key: &'static str, mut request: Request<Bytes>) -> Request<Bytes> {
     request.headers_mut().insert("authorization", HeaderValue::from_static(key));
     request
+}
+
+/// Polls once, and wakes nobody.
+pub(crate) fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
+    future.poll(&mut Context::from_waker(Waker::noop()))
+}
+
+/// Loads a document.
+pub(crate) fn load(gateway: &FakeGateway, fixtures: &Value) {
+    gateway.load(&Fixtures::from_json(&fixtures.to_string()).unwrap());
+}
+
+/// The request of a void.
+pub(crate) fn void_request(id: &str) -> Request<Bytes> {
+    post("/void", serde_json::json!({ "TransactionId": id }).to_string())
+}
+
+/// Pays by card and asks for a token.
+pub(crate) fn tokenizing(number: &str) -> CardTransaction {
+    card(number).payment_tokenization(true).build().unwrap()
 }
 
 /// The message that the work panics with.

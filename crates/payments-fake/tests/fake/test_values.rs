@@ -132,7 +132,7 @@ fn a_charge_that_is_late_counts_as_one_of_two() {
 
 /// Pays with a card and asks for a token.
 fn pay_for_a_token(gateway: &FakeGateway, number: &str) -> Result<Success<TransactionRecord>, Error> {
-    block_on(gateway.client().process_card(&card(number).payment_tokenization(true).build().unwrap()))
+    block_on(gateway.client().process_card(&tokenizing(number)))
 }
 
 #[test]
@@ -161,8 +161,7 @@ fn a_declined_card_creates_no_token_and_that_of_a_declining_card_is_declined() {
 #[test]
 fn a_token_belongs_to_its_customer_d40() {
     let gateway = FakeGateway::new();
-    let payment = card(VISA).payment_tokenization(true).build().unwrap();
-    block_on(gateway.client().process_card(&payment)).unwrap();
+    pay_for_a_token(&gateway, VISA).unwrap();
     let created = &gateway.tokens()[0];
     assert_eq!(created.gateway_customer_id.as_str(), "gc_1");
     for id in ["tok_approved", created.token_id.as_str()] {
