@@ -11,7 +11,7 @@ use payments_fake::{Choices, DeclineShape, FakeGateway, FakeGatewayBuilder, Faul
 use payments_sandbox::{Sandbox, SandboxBuilder};
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, RawResponse, TOKEN_PAYMENT, start_with};
+use crate::raw_client::{EVERYWHERE, RawClient, TOKEN_PAYMENT, start_with};
 
 const PATHS: [(&str, &str); 14] = [
     ("/health", "GET"),
@@ -41,41 +41,6 @@ fn builder() -> SandboxBuilder {
 
 fn any_port() -> SocketAddr {
     SocketAddr::from((Ipv4Addr::LOCALHOST, 0))
-}
-
-impl RawClient {
-    fn admin(&mut self, method: &str, path: &str, body: &str) -> RawResponse {
-        self.request(method, &format!("/_sandbox{path}"), "", body)
-    }
-
-    /// The JSON of a successful response.
-    #[track_caller]
-    fn done(&mut self, method: &str, path: &str, body: &Value) -> Value {
-        let body = if body.is_null() { String::new() } else { body.to_string() };
-        let response = self.admin(method, path, &body);
-        let head = (response.status(), response.header("content-type"));
-        assert_eq!(head, (200, Some("application/json")), "{:?}", response.json());
-        response.json()
-    }
-
-    #[track_caller]
-    fn read(&mut self, path: &str) -> Value {
-        self.done("GET", path, &Value::Null)
-    }
-
-    /// The status and the message of a refusal.
-    #[track_caller]
-    fn refused(&mut self, method: &str, path: &str, body: &str) -> (u16, String) {
-        let response = self.admin(method, path, body);
-        let json = response.json();
-        assert!(json["status"] == "failed" && json["status_code"] == response.status(), "{json}");
-        (response.status(), json["msg"].as_str().unwrap().to_owned())
-    }
-
-    fn pay_with_token(&mut self) -> Value {
-        self.post("/token-transaction", TOKEN_PAYMENT);
-        self.response().json()
-    }
 }
 
 #[test]
@@ -216,8 +181,7 @@ fn customers_and_tokens_are_created_for_the_key_in_the_query() {
         json!({"TokenId": "tok_7", "GatewayCustomerId": "gc_7", "Amount": 1, "ConvenienceFeeActive": false});
     let statuses = |key: &str| {
         let mut client = RawClient::to(sandbox.base_url(), key).unwrap();
-        client.get("/customer/cus_7");
-        let found = client.response().status();
+        let found = client.fetch("/customer/cus_7").status();
         client.post("/token-transaction", &charge.to_string());
         (found, client.response().status())
     };
@@ -280,8 +244,7 @@ fn a_document_of_up_to_one_mebibyte_is_accepted() {
 fn requests_are_listed_newest_last_and_can_be_filtered_and_removed() {
     let (_sandbox, mut client) = start_with(builder());
     for path in ["/customer/cus_1", "/transaction/txn_1", "/customer/cus_2", "/refund"] {
-        client.get(path);
-        client.response();
+        client.fetch(path);
     }
     client.pay_with_token();
     let mut paths = |query: &str| -> Vec<String> {
@@ -406,8 +369,7 @@ fn it_is_not_under_the_base_path_and_needs_no_key() {
     let (sandbox, _) = start_with(builder());
     let mut client = RawClient::to(sandbox.base_url(), "wrong").unwrap();
     assert_eq!(client.read("/health")["status"], "ok");
-    client.get("/_sandbox/health");
-    assert_eq!(client.response().status(), 404);
+    assert_eq!(client.fetch("/_sandbox/health").status(), 404);
 }
 
 #[test]
@@ -445,10 +407,8 @@ fn the_key_in_a_query_is_neither_recorded_nor_logged() {
     client.read("/state?api_key=key_of_a_tenant");
     client.request("GET", "/api/v1/public/customer/cus_1?api_key=key_of_a_tenant", "", "");
     client.request("GET", "/api/v1/public/customer/4242424242424242?card=4242424242424242", "", "");
-    client.get("/customer/key_of_a_tenant");
-    client.response();
-    client.get("/customer/key_of_another");
-    client.response();
+    client.fetch("/customer/key_of_a_tenant");
+    client.fetch("/customer/key_of_another");
     client.post("/token-transaction", r#"{"TokenId":"4242424242424242"}"#);
     client.response();
     let requests = client.read("/requests");
@@ -498,10 +458,9 @@ fn a_host_name_is_refused_on_a_loopback_address() {
     client.send("GET /api/v1/public/customer/cus_1 HTTP/1.1\r\nhost: pay.example\r\n\r\n");
     assert_eq!(client.response().status(), 401, "the service accepts any host name, with a key");
 
-    let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let (_sandbox, mut client) = start_with(builder().listen(everywhere));
+    let (_sandbox, mut client) = start_with(builder().listen(EVERYWHERE));
     assert_eq!(status_for(&mut client, "sandbox.example"), 200);
-    let (sandbox, _) = start_with(builder().listen(everywhere).admin_listen(any_port()));
+    let (sandbox, _) = start_with(builder().listen(EVERYWHERE).admin_listen(any_port()));
     let mut client = RawClient::to(sandbox.admin_url(), "").unwrap();
     assert_eq!(status_for(&mut client, "sandbox.example"), 403);
 }

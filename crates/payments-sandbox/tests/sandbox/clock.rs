@@ -6,20 +6,20 @@ use payments_fake::FakeGateway;
 use payments_sandbox::Sandbox;
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT, start, start_with};
+use crate::raw_client::{RawClient, start, start_with};
 
 fn post(client: &mut RawClient, body: &Value) -> (u16, Value) {
-    let response = client.request("POST", "/_sandbox/clock", "", &body.to_string());
+    let response = client.admin("POST", "/clock", &body.to_string());
     (response.status(), response.json())
 }
 
 fn pay(client: &mut RawClient) -> Option<String> {
-    client.post("/token-transaction", TOKEN_PAYMENT);
+    client.pay("");
     client.response().header("date").map(str::to_owned)
 }
 
 fn processed_at(client: &mut RawClient) -> Vec<String> {
-    let state = client.request("GET", "/_sandbox/state", "", "").json();
+    let state = client.read("/state");
     let at = |transaction: &Value| transaction["ProcessedAt"].as_str().unwrap().to_owned();
     state["transactions"].as_array().unwrap().iter().map(at).collect()
 }
@@ -41,14 +41,12 @@ fn a_frozen_clock_dates_responses_and_the_ledger() {
         "2030-01-01T00:00:00.000000000Z",
     ];
     assert_eq!(processed_at(&mut client), at);
-    let received =
-        client.request("GET", "/_sandbox/requests", "", "").json()["requests"][2]["received_at"].clone();
-    assert_eq!(received, at[2]);
+    assert_eq!(client.read("/requests")["requests"][2]["received_at"], at[2]);
 
     let freed = post(&mut client, &json!({"freeze": false})).1;
     assert_eq!(freed["frozen"], false);
     assert!(freed["now"].as_str().unwrap() >= "2030-01-01T00:00:00.000Z");
-    assert_eq!(client.request("GET", "/_sandbox/clock", "", "").json()["frozen"], false);
+    assert_eq!(client.read("/clock")["frozen"], false);
 }
 
 #[test]
@@ -56,15 +54,15 @@ fn a_running_clock_continues_from_the_set_time_until_a_reset() {
     let (_sandbox, mut client) = start();
     post(&mut client, &json!({"set": "2040-01-01T00:00:00Z"}));
     assert!(pay(&mut client).unwrap().contains("Jan 2040"));
-    let now = client.request("GET", "/_sandbox/clock", "", "").json()["now"].clone();
+    let now = client.read("/clock")["now"].clone();
     assert!(now.as_str().unwrap() >= "2040-01-01T00:00:00.000Z", "{now}");
 
-    client.request("POST", "/_sandbox/reset", "", "");
+    client.admin("POST", "/reset", "");
     let is_system_time = |now: &Value| {
         let now = humantime::parse_rfc3339(now.as_str().unwrap()).unwrap();
         SystemTime::now().duration_since(now).is_ok_and(|since| since < Duration::from_hours(1))
     };
-    assert!(is_system_time(&client.request("GET", "/_sandbox/clock", "", "").json()["now"]));
+    assert!(is_system_time(&client.read("/clock")["now"]));
 }
 
 #[test]
@@ -89,8 +87,8 @@ fn an_invalid_change_is_refused_and_changes_nothing() {
         let (status, refused) = post(&mut client, &body);
         assert_eq!((status, &refused["status"]), (400, &json!("failed")), "{body}: {refused}");
     }
-    assert_eq!(client.request("POST", "/_sandbox/clock", "", "").status(), 400);
-    let clock = client.request("GET", "/_sandbox/clock", "", "").json();
+    assert_eq!(client.admin("POST", "/clock", "").status(), 400);
+    let clock = client.read("/clock");
     assert_eq!(clock, json!({"now": "2030-01-31T12:00:00.000Z", "frozen": true}));
 }
 
@@ -99,6 +97,6 @@ fn a_provided_gateway_keeps_its_own_clock() {
     let gateway = FakeGateway::new();
     let (_sandbox, mut client) = start_with(Sandbox::builder().gateway(gateway));
     assert_eq!(post(&mut client, &json!({"freeze": true})).0, 409);
-    assert_eq!(client.request("GET", "/_sandbox/clock", "", "").status(), 409);
-    assert_eq!(client.request("POST", "/_sandbox/reset", "", "").status(), 200);
+    assert_eq!(client.admin("GET", "/clock", "").status(), 409);
+    assert_eq!(client.admin("POST", "/reset", "").status(), 200);
 }

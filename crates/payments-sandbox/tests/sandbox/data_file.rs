@@ -74,8 +74,7 @@ fn pay(sandbox: &BlockingSandbox, key: &str) -> String {
 }
 
 fn save(sandbox: &BlockingSandbox) -> (u16, Value) {
-    let mut client = RawClient::connect(sandbox);
-    let response = client.request("POST", "/_sandbox/save", "", "");
+    let response = RawClient::connect(sandbox).admin("POST", "/save", "");
     (response.status(), response.json())
 }
 
@@ -120,7 +119,7 @@ fn the_last_response_is_sent_before_the_state_is_saved() {
     let gateway = sandbox.gateway().clone();
     let gate = gateway.gate(OperationName::TokenTransaction);
     let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
+    client.pay("");
     block_on(gate.arrived());
     let stopping = std::thread::spawn(|| sandbox.shutdown());
     gate.release();

@@ -11,7 +11,7 @@ use payments_sandbox::unversioned::fault_from_header;
 use payments_sandbox::{BlockingSandbox, Exchange, Sandbox, SandboxBuilder};
 use serde_json::json;
 
-use crate::raw_client::{End, RawClient, TOKEN_PAYMENT, start};
+use crate::raw_client::{End, RawClient, start, wait_for_a_request};
 
 /// A payment that was sent with a fault armed.
 struct FaultyPayment {
@@ -91,9 +91,7 @@ fn truncate_keeps_the_content_length_and_cuts_the_body() {
 #[test]
 fn stall_is_silent_until_the_client_leaves() {
     in_every_phase("stall", |FaultyPayment { client, sandbox, .. }| {
-        while sandbox.gateway().requests().is_empty() {
-            std::thread::yield_now();
-        }
+        wait_for_a_request(sandbox.gateway());
         // The request was read. Any reaction of the server would come before its response to another client.
         let mut other = RawClient::connect(sandbox);
         assert_eq!(other.look_up(), 200);
@@ -160,7 +158,7 @@ fn a_client_that_leaves_before_its_request_is_processed_is_never_charged() {
     let sandbox = BlockingSandbox::start().unwrap();
     let gate = sandbox.gateway().gate(OperationName::TokenTransaction);
     let mut client = RawClient::connect(&sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
+    client.pay("");
     block_on(gate.arrived());
     drop(client);
     // The server notices that the client is gone, and drops the request.
@@ -185,10 +183,8 @@ fn held(sandbox: &BlockingSandbox) -> RawClient {
     let fault = Fault::on(OperationName::TokenTransaction).before_commit().delay(Duration::from_hours(1000));
     sandbox.gateway().arm(fault);
     let mut client = RawClient::connect(sandbox);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    while sandbox.gateway().requests().is_empty() {
-        std::thread::yield_now();
-    }
+    client.pay("");
+    wait_for_a_request(sandbox.gateway());
     client
 }
 

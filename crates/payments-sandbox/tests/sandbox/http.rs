@@ -71,8 +71,7 @@ fn a_chunked_body_that_is_too_large_is_refused_and_the_connection_stays_usable()
         "{head}content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n{chunk}{chunk}0\r\n\r\n"
     ));
     assert_eq!(client.response().status(), 413);
-    client.post("/token-transaction", TOKEN_PAYMENT);
-    assert_eq!(client.response().status(), 200);
+    assert_eq!(client.pay_with_token()["status"], "success");
     sandbox.gateway().ledger().assert_charged_once(Amount::from_cents(10_50));
 }
 
@@ -112,7 +111,7 @@ fn a_head_gets_the_head_of_the_response_to_a_get() {
 fn a_head_of_the_events_ends_and_the_connection_stays_usable() {
     let (_sandbox, mut client) = start();
     assert_eq!(head_of(&mut client, "/_sandbox/events").status(), 200);
-    assert_eq!(client.request("GET", "/_sandbox/health", "", "").status(), 200);
+    assert_eq!(client.admin("GET", "/health", "").status(), 200);
 }
 
 #[test]
@@ -147,7 +146,7 @@ fn a_status_without_a_body_has_none_for_any_fault() {
             let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap_or("0");
             assert_eq!(length, "0", "{kind} {head}");
             assert_eq!(
-                client.request("GET", "/_sandbox/health", "", "").status(),
+                client.admin("GET", "/health", "").status(),
                 200,
                 "the next response starts in the right place"
             );
@@ -160,7 +159,7 @@ fn a_client_that_closes_its_sending_side_still_gets_its_response() {
     let sandbox = BlockingSandbox::start().unwrap();
     for _ in 0..50 {
         let mut client = RawClient::connect(&sandbox);
-        client.post("/token-transaction", TOKEN_PAYMENT);
+        client.pay("");
         client.close_sending_side();
         assert_eq!(client.response().status(), 200);
         assert_eq!(client.read_to_end(), (Vec::new(), End::Closed));

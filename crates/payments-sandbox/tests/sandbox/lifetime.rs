@@ -1,7 +1,6 @@
 //! Starting, stopping gracefully, and dropping.
 
 use std::io::ErrorKind;
-use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
@@ -15,7 +14,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::Runtime;
 
-use crate::raw_client::{End, RawClient, TOKEN_PAYMENT};
+use crate::raw_client::{EVERYWHERE, End, RawClient, wait_for_a_request};
 
 /// Whether a request to the address reaches the gateway. Another process may listen on a port that was released.
 fn reaches(base_url: &str, gateway: &FakeGateway) -> bool {
@@ -48,7 +47,7 @@ fn a_graceful_stop_finishes_requests_in_flight() {
     let connect = || RawClient::to(sandbox.base_url(), gateway.api_key()).unwrap();
     let (mut paying, mut idle) = (connect(), connect());
     idle.look_up();
-    paying.post("/token-transaction", TOKEN_PAYMENT);
+    paying.pay("");
     block_on(gate.arrived());
 
     let stopping = thread::spawn(move || runtime.block_on(sandbox.shutdown()).unwrap());
@@ -75,7 +74,7 @@ fn neither_a_shutdown_nor_a_drop_waits_for_a_gate() {
         let gate =
             if is_after_commit { gateway.gate_after_commit(operation) } else { gateway.gate(operation) };
         let mut paying = RawClient::connect(&sandbox);
-        paying.post("/token-transaction", TOKEN_PAYMENT);
+        paying.pay("");
         block_on(gate.arrived());
         let (stopped, wait) = mpsc::channel();
         thread::spawn(move || {
@@ -100,7 +99,7 @@ fn a_panic_on_any_connection_is_reported_by_the_shutdown() {
         let sandbox = Sandbox::builder().data_file(&file).on_exchange(tell).start_blocking().unwrap();
         for exchange in 0..exchanges {
             let mut client = RawClient::connect(&sandbox);
-            client.post("/token-transaction", TOKEN_PAYMENT);
+            client.pay("");
             if exchange == panicking {
                 client.read_to_end();
             } else {
@@ -123,8 +122,7 @@ fn a_port_in_use_is_an_error() {
 
 #[test]
 fn a_sandbox_that_listens_everywhere_has_a_loopback_base_url() {
-    let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let sandbox = Sandbox::builder().listen(everywhere).start_blocking().unwrap();
+    let sandbox = Sandbox::builder().listen(EVERYWHERE).start_blocking().unwrap();
     assert!(sandbox.base_url().starts_with("http://127.0.0.1:"));
     assert!(reaches(sandbox.endpoint().base_url(), sandbox.gateway()));
 }
@@ -176,10 +174,8 @@ fn a_stop_ends_the_pauses_of_faults() {
         let gateway = sandbox.gateway().clone();
         gateway.arm(fault.clone());
         let mut client = RawClient::connect(&sandbox);
-        client.post("/token-transaction", TOKEN_PAYMENT);
-        while gateway.requests().is_empty() {
-            thread::yield_now();
-        }
+        client.pay("");
+        wait_for_a_request(&gateway);
         drop(sandbox);
         let (bytes, end) = client.read_to_end();
         let response = String::from_utf8(bytes).unwrap();

@@ -1,11 +1,9 @@
 //! The page and its event stream, without a browser.
 
-use std::net::{Ipv4Addr, SocketAddr};
-
 use payments_sandbox::{BlockingSandbox, Sandbox};
 use serde_json::{Value, json};
 
-use crate::raw_client::{RawClient, TOKEN_PAYMENT, start, start_with};
+use crate::raw_client::{EVERYWHERE, RawClient, start, start_with};
 
 /// Opens an event stream and reads its first bytes.
 fn listen(sandbox: &BlockingSandbox) -> RawClient {
@@ -95,8 +93,7 @@ fn only_its_own_page_may_control_the_sandbox() {
     assert_eq!(client.response().status(), 403);
 
     // Even where every host name is accepted, a page of another name is not the sandbox's own.
-    let open = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-    let (_sandbox, mut client) = start_with(Sandbox::builder().listen(open));
+    let (_sandbox, mut client) = start_with(Sandbox::builder().listen(EVERYWHERE));
     for (headers, expected) in [("", 200), (own, 403)] {
         client.send(&format!(
             "POST /_sandbox/reset HTTP/1.1\r\nhost: evil.example\r\n{headers}content-length: 0\r\n\r\n"
@@ -111,9 +108,9 @@ fn each_request_and_each_change_is_an_event() {
     let (mut first, mut second) = (listen(&sandbox), listen(&sandbox));
     let mut client = RawClient::connect(&sandbox);
     let fault = json!({"operation": "any", "phase": "after_commit", "kind": "reset"}).to_string();
-    assert_eq!(client.request("POST", "/_sandbox/faults", "", &fault).status(), 200);
-    assert_eq!(client.request("GET", "/_sandbox/faults", "", "").status(), 200);
-    client.post("/token-transaction", TOKEN_PAYMENT);
+    assert_eq!(client.admin("POST", "/faults", &fault).status(), 200);
+    assert_eq!(client.admin("GET", "/faults", "").status(), 200);
+    client.pay("");
     client.read_to_end();
     for listener in [&mut first, &mut second] {
         assert_eq!(next(listener), CHANGE);
@@ -136,8 +133,7 @@ fn a_slow_reader_delays_nothing_and_gets_a_change_event() {
     // More than fits into the buffers of the sockets and the stream.
     let path = format!("/customer/{}", "c".repeat(32 * 1024));
     for _ in 0..600 {
-        client.get(&path);
-        assert_eq!(client.response().status(), 404);
+        assert_eq!(client.fetch(&path).status(), 404);
     }
     let mut requests = 0;
     while next(&mut slow) != CHANGE {

@@ -1,7 +1,8 @@
 use std::io::{self, ErrorKind, Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
+use payments_fake::FakeGateway;
 use payments_sandbox::{BlockingSandbox, Sandbox, SandboxBuilder};
 use serde_json::Value;
 
@@ -94,8 +95,7 @@ impl RawClient {
 
     /// The status of a lookup.
     pub(crate) fn look_up(&mut self) -> u16 {
-        self.get("/customer/cus_1");
-        self.response().status()
+        self.fetch("/customer/cus_1").status()
     }
 
     /// The request line and the headers that every request has, without the empty line.
@@ -111,6 +111,48 @@ impl RawClient {
             "{method} {target} HTTP/1.1\r\nhost: localhost\r\nauthorization: {key}\r\n{headers}\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         ));
+        self.response()
+    }
+
+    /// Sends a request to the admin interface.
+    pub(crate) fn admin(&mut self, method: &str, path: &str, body: &str) -> RawResponse {
+        self.request(method, &format!("/_sandbox{path}"), "", body)
+    }
+
+    /// The JSON of a successful response.
+    #[track_caller]
+    pub(crate) fn done(&mut self, method: &str, path: &str, body: &Value) -> Value {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let response = self.admin(method, path, &body);
+        let head = (response.status(), response.header("content-type"));
+        assert_eq!(head, (200, Some("application/json")), "{:?}", response.json());
+        response.json()
+    }
+
+    /// The JSON of a successful GET.
+    #[track_caller]
+    pub(crate) fn read(&mut self, path: &str) -> Value {
+        self.done("GET", path, &Value::Null)
+    }
+
+    /// The status and the message of a refusal.
+    #[track_caller]
+    pub(crate) fn refused(&mut self, method: &str, path: &str, body: &str) -> (u16, String) {
+        let response = self.admin(method, path, body);
+        let json = response.json();
+        assert!(json["status"] == "failed" && json["status_code"] == response.status(), "{json}");
+        (response.status(), json["msg"].as_str().unwrap().to_owned())
+    }
+
+    /// The JSON of the response to a [payment](Self::payment).
+    pub(crate) fn pay_with_token(&mut self) -> Value {
+        self.pay("");
+        self.response().json()
+    }
+
+    /// Sends a GET to the service, and reads the response.
+    pub(crate) fn fetch(&mut self, path: &str) -> RawResponse {
+        self.get(path);
         self.response()
     }
 
@@ -183,6 +225,16 @@ impl RawClient {
         peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
     }
 }
+
+/// Waits until the gateway has recorded a request.
+pub(crate) fn wait_for_a_request(gateway: &FakeGateway) {
+    while gateway.requests().is_empty() {
+        std::thread::yield_now();
+    }
+}
+
+/// Any free port of every address.
+pub(crate) const EVERYWHERE: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
 
 /// The body of a token payment of 10.50.
 pub(crate) const TOKEN_PAYMENT: &str =
