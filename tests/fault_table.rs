@@ -230,20 +230,8 @@ mod tests {
         let mut names: Vec<_> = fault_kinds().into_iter().map(FaultKind::as_str).collect();
         names.sort_unstable();
         names.dedup();
-        let all = [
-            "close",
-            "delay",
-            "drip",
-            "garbage",
-            "html",
-            "refuse",
-            "reset",
-            "stall",
-            "status",
-            "truncate",
-            "wrong_shape",
-        ];
-        assert_eq!(names, all);
+        let all = "close delay drip garbage html refuse reset stall status truncate wrong_shape";
+        assert_eq!(names.join(" "), all);
     }
 
     #[test]
