@@ -93,7 +93,10 @@ fn places_after_use(canaries: &Canaries) -> Vec<Place> {
             let shape = if number % 2 == 0 { "json" } else { "text" };
             let timeout = if *fault == "stall" { "0.2" } else { "30" };
             let options = format!("--key {key} --timeout {timeout} --output {shape} --verbose");
-            workspace.payments(format!("{command} create --file - {options}"), payment);
+            // A payment that is the same as an unknown one would not be sent.
+            let payment = payment.replace("order 17", &format!("order {number}"));
+            let ended = workspace.payments(format!("{command} create --file - {options}"), &payment);
+            assert_ne!(ended.code, Some(2), "{fault}: {}", ended.stdout);
         }
     }
     for fault in FAULTS {
