@@ -62,7 +62,7 @@ impl Server {
     ///
     /// If it does not end with success.
     pub fn end(mut self) -> anyhow::Result<()> {
-        // The shell has it built in; the program of this name may not be installed.
+        // It is built into the shell; the program of this name may not be installed.
         let sent = Command::new("sh").args(["-c", "kill \"$0\"", &self.id().to_string()]).status()?;
         let ended = self.process.0.wait()?;
         ensure!(sent.success() && ended.success(), "the server ended with {ended}");

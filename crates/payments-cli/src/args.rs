@@ -59,7 +59,7 @@ impl Arguments {
     }
 }
 
-/// Each option of the command line as it was typed.
+/// Each option of the command line, as typed.
 fn typed_options(reached: &clap::Command, matches: &ArgMatches) -> Vec<TypedOption> {
     let typed = matches.ids().filter_map(|id| {
         let option = reached.get_arguments().find(|option| option.get_id() == id)?;

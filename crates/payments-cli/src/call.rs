@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    /// A payment that is never sent. Whoever asks it anything meets a bug, except that it may have no facts.
+    /// A payment that is never sent. Everything that is asked of it meets a bug; facts only if it has some.
     struct Buggy {
         has_facts: bool,
     }

@@ -22,7 +22,7 @@ use crate::intent::IntentNote;
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) outcome: FailedOutcome,
-    /// A stable word for programs. Nothing here depends on it.
+    /// A stable word for programs. No code depends on it.
     pub(crate) kind: Box<str>,
     pub(crate) situation: Situation,
     /// What happened, what it means for the money, and what to do.
@@ -183,7 +183,7 @@ pub(crate) enum FailedOutcome {
 }
 
 impl FailedOutcome {
-    /// Of a call that provably sent nothing, the caller is told whether it was refused here.
+    /// Of a call that provably sent nothing, the report says whether it was refused here.
     pub(crate) const fn of(outcome: Outcome, is_refused_here: bool) -> Self {
         match outcome {
             Outcome::NotProcessed if is_refused_here => Self::Invalid,

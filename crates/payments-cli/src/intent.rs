@@ -128,7 +128,7 @@ const fn subject(intent: &Intent) -> &'static str {
     }
 }
 
-/// What was charged or voided, if this member has it.
+/// The transaction that was charged or voided, in this member.
 fn subject_named<'a>(intent: &'a Intent, name: &str) -> Option<Value<'a>> {
     let (member, subject) = history::subject(&intent.request.subject);
     text(subject.filter(|_| member == name)?)

@@ -216,7 +216,7 @@ type Set<'a> = (Shown<'a>, Source);
 enum Shown<'a> {
     Text(&'a str),
     Deadline(Duration),
-    /// With what people are told instead.
+    /// With the text that people get instead.
     Hidden(&'static str),
 }
 

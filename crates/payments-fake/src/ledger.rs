@@ -161,7 +161,7 @@ impl Ledger {
         self.entries.iter().filter(|entry| entry.is_charged())
     }
 
-    /// The sum of what is charged, or `None` if it is too large for an [`Amount`].
+    /// The sum of the charges, or `None` if it is too large for an [`Amount`].
     pub fn charged_total(&self) -> Option<Amount> {
         self.charged().try_fold(Amount::from_cents(0), |sum, entry| sum.checked_add(entry.amount))
     }

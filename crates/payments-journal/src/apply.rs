@@ -6,7 +6,7 @@ use crate::{Applied, Change, Intent, IntentKey};
 pub(crate) trait RowTransaction {
     type Error;
 
-    /// Fails if entries may be missing, so that nobody knows whether money has moved.
+    /// Fails if entries may be missing, so it is not known whether money has moved.
     async fn check_history(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }

@@ -146,7 +146,7 @@ fn answer_of<T>(why: Refusal, found: Intent, called: String) -> CallResult<T> {
 ///         println!("{} {:?}", response.http_status(), response.call_id());
 ///         println!("{:?}", response.amount.value()); // a field of the record
 ///     }
-///     // It is paid all the same: these are for a person, who needs the id.
+///     // It is paid in any case: these are for a person, who needs the id.
 ///     if let Some(error) = &charged.write_error {
 ///         println!("not recorded: {error}");
 ///     }

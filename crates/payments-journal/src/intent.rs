@@ -44,7 +44,7 @@ pub struct Intent {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Failure>,
     /// The number of attempts, and so the number of the newest one. When the newest began, all others had provably moved nothing or
-    /// were rejected, or a person had said so. What was found out since is in the [history](Self::history): see
+    /// were rejected, or a person had said so. Later findings are in the [history](Self::history): see
     /// [`second_charges`](Self::second_charges).
     pub attempts: u32,
     /// When the intent was first written.

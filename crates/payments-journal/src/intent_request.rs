@@ -17,7 +17,7 @@ pub struct IntentRequest {
     pub amount: Option<Amount>,
     /// Sale or authorization; a token payment and a void have none.
     pub transaction_type: Option<TransactionType>,
-    /// Whether a fee applies, which changes what is charged; a void has none.
+    /// Whether a fee applies, which changes the charge; a void has none.
     pub convenience_fee: Option<ConvenienceFee>,
     /// The caller's own reference, unmasked: a masked one would reconcile nothing.
     pub reference: Option<String>,

@@ -200,7 +200,7 @@ impl Journal {
 
     /// Checks that the journal does not lack its newest entries, as far as that can be observed.
     ///
-    /// Reads are not refused after a loss, and cannot show it: a key that was charged is then not found, or shown as it was before.
+    /// Reads are not refused after a loss, and cannot show it: a key that was charged is then not found, or shown in its earlier state.
     /// A [reader](Self::read_only) sees nothing of it on a standby, in a copy of the file without the folder beside it, and as a
     /// user who may not ask PostgreSQL for its timeline. It does not know of
     /// [`fails_over_without_loss`](crate::PostgresOptions::fails_over_without_loss).

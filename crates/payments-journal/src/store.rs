@@ -119,7 +119,7 @@ pub trait IntentStore: Send + Sync + 'static {
         Err(only_read())
     }
 
-    /// Checks that nobody has seen later entries than the store has, as before something begins, and before a call reports that
+    /// Checks that no witness has seen later entries than the store has, as before something begins, and before a call reports that
     /// its key has moved no money.
     ///
     /// # Errors

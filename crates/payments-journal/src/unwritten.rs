@@ -27,7 +27,7 @@ pub struct LateEnd {
     pub key: IntentKey,
     /// How it ended. If it was processed and is not recorded, keep the id: a person resolves the key with it.
     pub ending: Ending,
-    /// Whether the journal has it now. If not and there is an [`intent`](Self::intent), somebody has decided about the key
+    /// Whether it is in the journal now. If not and there is an [`intent`](Self::intent), somebody has decided about the key
     /// meanwhile, and that stands. If there is none either, it is still to be written.
     pub is_recorded: bool,
     /// The intent after this.
@@ -45,7 +45,7 @@ impl LateEnd {
         Some(Self { key, ending, is_recorded: false, intent: None, same_transaction_as: None })
     }
 
-    /// What has become of it. A row that has it already was written when the store was in doubt.
+    /// What has become of it. A row with this end was written when the store was in doubt.
     fn applied(change: &Change, applied: Applied) -> Option<Self> {
         let waiting = Self::waiting(change)?;
         Some(match applied {

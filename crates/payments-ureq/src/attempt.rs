@@ -101,7 +101,7 @@ impl Attempt {
         self.check_deadline_of_write()
     }
 
-    /// The same without that time: what was not written by the deadline is not written any more.
+    /// The same without that time: after the deadline nothing more is written.
     ///
     /// # Errors
     ///

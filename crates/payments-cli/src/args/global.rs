@@ -59,7 +59,7 @@ pub(crate) struct ClientOptions {
     pub(crate) typed: Vec<TypedOption>,
 }
 
-/// An option as it was typed.
+/// An option, as typed.
 pub(crate) struct TypedOption {
     pub(crate) name: String,
     /// Several values are joined by commas; `None` if it takes none.

@@ -259,7 +259,7 @@ pub(crate) mod tests {
         List,
     }
 
-    /// Comes before what is asked, which is not done after an error.
+    /// Comes before the change that was asked for, which is not made after an error.
     pub(crate) type Before = Pin<Box<dyn Future<Output = Result<(), StoreError>> + Send>>;
 
     /// A store of which a test decides when it fails, hangs or panics.

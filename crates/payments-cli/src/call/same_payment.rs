@@ -21,7 +21,7 @@ pub(crate) enum Fate {
     Open,
     /// It was charged; of a row of a file, it may have been.
     Charged,
-    /// It moved no money, and no call with its key sends it again by itself.
+    /// It moved no money, and no call with its key sends it again unasked.
     Rejected,
     /// It moved no money, and a call with its key would send it again.
     MovedNothing,
@@ -78,7 +78,7 @@ pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -
     match (likeness, other, scope) {
         // Instalments look the same. A rejected row of the same file is meant to be charged too.
         (Reference, ToSend | Charged, _) | (Reference, Rejected, File) => Consequence::Warn,
-        // Whoever sends that one compares it then. Two rows of a file may have long numbers that are much alike. Another key may be a
+        // It is compared when that one is sent. Two rows of a file may have long numbers that are much alike. Another key may be a
         // new try, and so may another spelling of the key if a person gives it; a file is not that explicit.
         (_, MovedNothing, _)
         | (RoundedKey, _, File)
@@ -213,7 +213,7 @@ pub(crate) enum Form {
     Reference,
 }
 
-/// What is charged, and whether it has a reference; `None` if the journal has lost it.
+/// The charge, and whether it has a reference; `None` if the journal has lost it.
 pub(crate) type Charge = Option<(TokenId, Option<Amount>, bool)>;
 
 /// Which form of another charge is also a form of the payment, and what the two have in common then.

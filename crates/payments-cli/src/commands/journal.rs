@@ -97,7 +97,7 @@ impl CommandError {
 /// What was done, for a command that changes nothing. If the reader of its output closes the pipe, it ends quietly.
 const READ: &str = "read";
 
-/// Reports what was done although stdout has failed, even if the caller then ends with another result.
+/// Reports the change although stdout has failed, even if the caller then ends with another result.
 fn unwritten(what: &'static str, error: &io::Error) -> CommandError {
     if what != READ || !stdout::is_closed(error) {
         stderr::write_last(stdout::not_written(what, error));

@@ -187,7 +187,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The fewest cells of a row below so many headings. What has at most half as many cells is no row, such as a line with a sum.
+/// The fewest cells of a row below so many headings. A line with at most half as many cells, such as one with a sum, is no row.
 fn narrowest_row(text: &[u8], separator: u8, columns: usize) -> usize {
     let (mut records, mut narrowest) = (Records::new(text, separator), columns);
     let mut is_row = false;

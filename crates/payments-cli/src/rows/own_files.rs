@@ -28,7 +28,7 @@ pub(crate) fn is_of_reconcile(headings: &[String]) -> bool {
     [&[][..], &COMPARED_BY, &SEARCHED_BY].iter().any(|more| headings.iter().eq(PROPOSALS.iter().chain(*more)))
 }
 
-/// Whether a separator in the note of a row of `reconcile` has moved what is behind it: the address of the service is not in its
+/// Whether a separator in the note of a row of `reconcile` has moved the cells behind it: the address of the service is not in its
 /// column.
 pub(crate) fn note_is_cut<'a>(cells: impl Iterator<Item = Option<&'a str>>) -> bool {
     let mut cells = cells.skip(PROPOSALS.len() - 2).map(Option::unwrap_or_default);

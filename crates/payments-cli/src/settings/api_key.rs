@@ -22,7 +22,7 @@ fn chosen(options: &ClientOptions) -> Result<Key, Failure> {
         key_file(path, Source::FileOf("--api-key-file"))
     } else if let Some(key) = text_variable(API_KEY)? {
         let (source, key) = (Source::Variable(API_KEY), Zeroizing::new(key));
-        // A pipe can be read only once, and whoever made it may need it.
+        // A pipe can be read only once, and its writer may need it.
         let is_same = |path: PathBuf| {
             let other = path.is_file().then(|| key_file(&path, Source::FileOf(API_KEY_FILE)).ok()).flatten();
             other.is_some_and(|other| other.text == key)

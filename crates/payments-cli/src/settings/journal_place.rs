@@ -42,7 +42,7 @@ pub(crate) enum OpenFor {
     /// Nothing is written, so that a full or read-only disk does not matter, nor that a database is a standby or lets this user
     /// only read.
     Reading,
-    /// The same, and what is damaged for a run is damaged here. The caller reports a loss.
+    /// The same, and a journal that is damaged for a run is damaged here. The caller reports a loss.
     DryRun,
 }
 

@@ -232,7 +232,7 @@ fn command_without_threads_or_descriptors_sends_nothing_and_says_why() {
         }
     }
     assert_eq!(workspace.requests(), sent);
-    // People are told too, although no thread writes to stderr.
+    // People get the text too, although no thread writes to stderr.
     let run = workspace.run("journal list --output text").env("RUST_MIN_STACK", "100000000000000");
     has(run.end().exits(3).stderr, ["this process has no thread"]);
 }

@@ -1,4 +1,4 @@
-//! `payments journal reconcile REPORT`. What is proposed for which rows is tested in payments-journal, how cells are read beside it.
+//! `payments journal reconcile REPORT`. Proposals are tested in payments-journal, how cells are read beside it.
 #![cfg(unix)]
 
 use std::collections::BTreeSet;
@@ -141,7 +141,7 @@ fn reconciled_keys_are_resolved_from_the_file_that_it_writes() {
     assert_eq!(ended.stdout, "nothing is unknown, and every charge is explained\n");
 }
 
-/// Whoever undoes them gives back what was rightly charged.
+/// Undoing them gives back what was rightly charged.
 #[test]
 fn amounts_of_a_wrong_column_are_no_charges_to_undo() {
     let workspace = Workspace::open();
@@ -160,7 +160,7 @@ fn amounts_of_a_wrong_column_are_no_charges_to_undo() {
     has(advice(&["105.00", "105.00", "10.50", "10.50"]), ["undo what is wrong"]);
 }
 
-/// Whoever takes it for proof that nothing was charged charges twice.
+/// Taking it for proof that nothing was charged would charge twice.
 #[test]
 fn report_that_ends_before_a_payment_says_so() {
     let workspace = Workspace::open();
@@ -211,7 +211,7 @@ fn every_unnamed_status_is_shown() {
     workspace.refused(report(103), "", &["Word099 (1) and 3 more: is it a column of statuses?"]);
 }
 
-/// Else a charge that nobody explains would pass for none, and a payment that is in the report for one that stays unknown.
+/// Else an unexplained charge would pass for none, and a payment that is in the report for one that stays unknown.
 #[test]
 fn misspelled_or_unnamed_status_is_no_all_clear() {
     let workspace = Workspace::open();
@@ -292,7 +292,7 @@ fn row_with_a_word_against_it_is_never_proposed() {
     let pending =
         workspace.reconcile(report("Status", "Pending settlement"), "--charged-status 'pending settlement'");
     assert_eq!(found(&pending).len(), 1);
-    // A charge and its refund are no money that nobody explains.
+    // A charge and its refund are no unexplained money.
     let both = format!("{}other,10.50,invoice-21,{time},Refund\n", report("Type", "Sale"));
     assert_eq!(workspace.reconcile(both, "").exits(5).json()["unexplained"], json!([]));
 }
@@ -318,7 +318,7 @@ fn charge_of_a_rejected_key_is_written_and_resolved_d48() {
     workspace.reconcile(&report, "").exits(0);
 }
 
-/// What was given back of a second charge, or is disputed, does not explain it.
+/// A refund or a dispute of a second charge does not explain it.
 #[test]
 fn second_charge_is_an_alarm_whatever_another_column_says() {
     let workspace = Workspace::open();
@@ -856,7 +856,7 @@ fn declined_row_of_a_processed_key_says_how_to_correct_it() {
     workspace.journals(correct.replace("TEXT", "declined")).exits(0);
     let text = workspace.reconcile(&report, options).exits(8).stdout;
     has(&text, ["RECORDED AS PAID, AND DECLINED IN THE REPORT: 1 case\n"]);
-    // What was resolved as not processed, and is in the report, stays an alarm.
+    // A key resolved as not processed whose charge is in the report stays an alarm.
     workspace.lost("invoice-23", "3.00");
     workspace.journals("resolve invoice-23 --not-processed --note none").exits(0);
     let charged =

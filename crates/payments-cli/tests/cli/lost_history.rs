@@ -249,7 +249,7 @@ fn keys_that_a_spreadsheet_has_changed_are_not_accepted_d49_d53() {
     for right in "0017 1234567890123456 inv-1,843 2026.10 1e5a E5 1.84 12345678901234567a inv'5".split(' ') {
         workspace.accept(format!("Key\n\"{right}\"\n")).exits(0);
     }
-    // The journal has it exactly so.
+    // The journal has exactly this key.
     workspace.accept("Key\n1234567890123450\n").exits(0);
     // A shop may have such keys, and says so.
     let file = workspace.write("sent.csv", "Key\n1234567890123460\n\"1,843\"\n");

@@ -293,7 +293,7 @@ fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
     workspace.bills("").failed(2);
 }
 
-/// These have no reference: what is known of a charge is its key, its amount, and the end of a card's number.
+/// These have no reference: of a charge only its key, its amount and the end of a card's number are known.
 #[test]
 fn call_by_card_or_account_with_another_spelling_of_a_key_is_refused() {
     let workspace = Workspace::open();

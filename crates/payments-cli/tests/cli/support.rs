@@ -455,7 +455,7 @@ impl Running {
         self.end_after(|_| ())
     }
 
-    /// Ends it with this signal. Its streams are already read then, so what is written last is not lost on a busy machine.
+    /// Ends it with this signal. Its streams are already read then, so its last words are not lost on a busy machine.
     pub(crate) fn end_by(self, signal: &str) -> Ended {
         self.end_after(|running| running.signal(signal))
     }

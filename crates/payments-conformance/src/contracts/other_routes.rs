@@ -69,7 +69,7 @@ pub fn an_alternative_service_is_not_used(stack: &dyn AnyStack) -> Verdict {
 /// not for requests that may have been read.
 ///
 /// The name is `localhost`. On a machine without IPv6, or on which the name has only one address, the contract does not apply,
-/// unless a violation is found all the same.
+/// unless a violation is still found.
 pub fn the_next_address_is_not_tried_after_the_request(stack: &dyn AnyStack) -> Verdict {
     let why = "both addresses lead to the same service: a payment lost at the first is charged again at the \
                second";

@@ -1,4 +1,4 @@
-//! A response that repeats a secret of its request, written with escapes, shows it nowhere.
+//! A response that repeats a secret of its request, written with escapes, never shows it.
 
 use std::error::Error as StdError;
 

@@ -390,7 +390,7 @@ impl<'a> Matching<'a> {
         Some(Unexplained { attempts, rows, proposal: None })
     }
 
-    /// Key and service of an intent with the transaction, if every intent that has it is another merchant's.
+    /// Key and service of an intent with the transaction, if every intent with that transaction is another merchant's.
     fn another_merchant(&self, known_by: &BTreeSet<usize>) -> Option<(&IntentKey, &String)> {
         let intents = known_by.iter().map(|index| &self.intents[*index]);
         let others = intents.map(|intent| Some((&intent.shown.key, intent.other_service.as_ref()?)));

@@ -654,7 +654,7 @@ fn store_with_a_witness_that_breaks(folder: &Path) -> (SqliteStore, Arc<AtomicU8
     (open(&path, Settings { commit, ..Settings::default() }), is_broken)
 }
 
-/// What was about to begin is not sent, because a later loss of it would not be noticed.
+/// An attempt that was about to begin is not sent, because its later loss would not be noticed.
 #[tokio::test]
 async fn witness_that_cannot_be_written_withdraws_begins_and_ends_go_on_d49() {
     let folder = tempfile::tempdir().unwrap();

@@ -32,7 +32,7 @@ struct Job {
     work: Work,
     caller: Caller,
     purpose: Purpose,
-    /// Whether the caller is told if the witnesses could not be written.
+    /// Whether the caller gets an error if the witnesses could not be written.
     is_watched: bool,
 }
 

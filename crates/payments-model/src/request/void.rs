@@ -31,7 +31,7 @@ pub struct Void {
 impl Void {
     /// A void of this transaction, without a reason.
     ///
-    /// An id that the service returned may be any text of any length, and its transaction can be voided all the same.
+    /// An id that the service returned may be any text of any length, and its transaction can still be voided.
     /// [`from_json`](Self::from_json) reads only what [`TransactionId::new`] accepts: keep any other id as text.
     pub const fn new(transaction_id: TransactionId) -> Self {
         Self { transaction_id, reason: None }

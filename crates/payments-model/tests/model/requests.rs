@@ -612,7 +612,7 @@ fn account_fields_must_not_collide_with_the_interface_d39() {
                 [format!("{name}: must have another name: this one belongs to a field of the interface")]
             );
         }
-        // Whoever writes one means the field, which would otherwise have its default.
+        // Such a name means the field, which would otherwise have its default.
         for name in [
             format!("{} ", row.name),
             format!("\t{}", row.name.to_lowercase()),

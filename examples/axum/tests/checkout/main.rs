@@ -36,7 +36,7 @@ fn order_is_paid_once_and_a_retry_gets_the_recorded_result() {
     assert_eq!(shop.sent(), BTreeMap::from([("order 17".to_owned(), 1)]));
 }
 
-/// The customer would wait for a payment that nobody has sent, and no list has it.
+/// The customer would wait for a payment that was never sent and is in no list.
 #[test]
 fn journal_that_cannot_be_used_is_no_unknown_payment() {
     let shop = Shop::open();

@@ -34,7 +34,7 @@ pub(super) struct Inspected {
     pub(super) warnings: Vec<String>,
     /// Every key of the file.
     pub(super) keys: Hashes,
-    /// What was not in the journal when the file was checked, if there was a journal.
+    /// The keys that were not in the journal when the file was checked, if there was a journal.
     pub(super) newer: Option<RecentPages>,
     /// What was in it, and would be the same payment as a row if others sent it again.
     pub(super) watched: EarlierCharges,

@@ -59,7 +59,7 @@ impl Newcomers {
         self.just_ended.push(row.key.clone());
     }
 
-    /// Reads what is new, unless it has just done so.
+    /// Reads new rows, unless it has just done so.
     pub(super) async fn look(&mut self) -> Result<(), StoreError> {
         let begun = Instant::now();
         let is_due = begun >= self.look_at;
@@ -100,7 +100,7 @@ impl Newcomers {
 }
 
 /// Every intent once. With PostgreSQL a row gets its position before it is visible: if its transaction ends late, it appears among
-/// rows that were read before. So whoever continues after the end reads the last pages again.
+/// rows that were read before. So reading on after the end reads the last pages again.
 pub(super) struct RecentPages {
     pages: Pages<'static>,
     /// Where each of the last pages begins, and its keys.

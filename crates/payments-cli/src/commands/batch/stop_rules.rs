@@ -108,7 +108,7 @@ impl StopRules {
                 self.responded(throttle, ticket);
                 Decision::COUNT
             }
-            // Of this row only. What is wrong with the settings is wrong for every row.
+            // Of this row only. Wrong settings are wrong for every row.
             (Outcome::NotProcessed, _) if call.kind() == ErrorKind::Invalid => Decision::COUNT,
             (Outcome::NotProcessed | Outcome::Unknown, _) if is_permanent => {
                 Decision { row, stop: Some(Stop::Unreachable(what_and_why(call))), problem }

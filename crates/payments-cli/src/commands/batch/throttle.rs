@@ -45,7 +45,7 @@ pub(super) struct Ticket {
     epoch: u64,
 }
 
-/// The error if the next pause would be longer than what is left of `--patience`, which it is.
+/// The error of a pause that would be longer than the rest of `--patience`.
 type Paused = Result<(), Duration>;
 
 /// Chosen by this command: a restart of the service takes a few short pauses, and during an outage one charge a minute is

@@ -97,6 +97,6 @@ fn doubt(key: &IntentKey, asked: &AcceptHistoryArguments) -> Option<String> {
 const MAY_BE_CUT: &str = "has no end of its last line, as if it had been cut, and keys that are missing would be charged again: \
                           compare it with its source, then end that line";
 
-/// What to do about a key that may not be written as it was sent.
+/// What to do about a key that may be written in another way than it was sent.
 const NOT_EXACT: &str = "and the key that was sent would be charged again: take the keys from where they were not changed; if all keys \
                          are exactly as they were sent, give --keys-are-exact";

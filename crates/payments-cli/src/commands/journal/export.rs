@@ -39,7 +39,7 @@ pub(super) async fn run(place: &JournalPlace, asked: &ExportArguments) -> Result
     }
     let mut out = stdout::buffered();
     let mut heading = (asked.format == ExportFormat::Csv).then(intent::names);
-    // Whichever state a key of the file is in, the journal has it.
+    // A key of the file is in the journal, whatever its state.
     let mut lacking = keys.clone().unwrap_or_default();
     for_each_page(&journal, if keys.is_some() { StateName::ALL } else { states }, |intents| {
         for intent in intents {

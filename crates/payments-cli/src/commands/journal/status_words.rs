@@ -264,7 +264,7 @@ impl<'a> StatusWords<'a> {
         }
     }
 
-    /// Whether nobody has said what this word means, and it does not say by itself that no money moved.
+    /// Whether no option says what this word means, and it is not one that means that no money moved.
     pub(super) fn is_unclear(&self, word: &str) -> bool {
         let is_named = is_one_of(word, self.charged) || is_one_of(word, self.declined);
         !word.is_empty() && !is_named && !is_no_charge(word)

@@ -93,7 +93,7 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
     assert_eq!(state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
 }
 
-/// The person has seen the row as it was before the loss. Once it is unknown, they decide about the lost time too.
+/// The person has seen the row of before the loss. Once it is unknown, they decide about the lost time too.
 #[tokio::test]
 async fn rejection_that_a_person_confirms_after_a_loss_is_unknown_d49() {
     let world = World::new().await;

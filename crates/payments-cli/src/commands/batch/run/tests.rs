@@ -699,7 +699,7 @@ async fn any_panic_ends_with_a_report_and_5_or_before_the_first_charge_3_d54() {
         (Bug::JournalAtBegin, &[], Unknown, &[THIRD_LINE]),
         (Bug::JournalAtEnd, &[], Unknown, &[THIRD_LINE]),
         (Bug::Describe, &[], Unknown, &[]),
-        // What is in flight is abandoned.
+        // Charges in flight are abandoned.
         (Bug::Describe, &[1000 * THIRD_LINE + 500], Unknown, &[5, 6, 7]),
         (Bug::Progress, &[], Unknown, &[]),
         // Which signal would come cannot be known any more, so the run ends at once.

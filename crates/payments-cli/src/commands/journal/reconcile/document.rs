@@ -36,7 +36,7 @@ pub(super) struct Document<'a> {
     foreign: Vec<ShownRow<'a>>,
     other_merchants: Vec<Other<'a>>,
     unreadable: Vec<Unreadable<'a>>,
-    /// How many rows have each word of a status that may mean a charge and that nobody has named.
+    /// How many rows have each word of a status that may mean a charge and that no option names.
     unnamed_statuses: &'a BTreeMap<String, u64>,
     /// The columns that were not read, if none has a status: every row counts as charged then.
     #[serde(rename = "unread_columns", skip_serializing_if = "<[_]>::is_empty")]

@@ -24,13 +24,13 @@ pub(super) struct ProcessorReport {
     pub(super) rows: Vec<ReportRow>,
     /// The word of the status in each line, if there are such words.
     pub(super) statuses: BTreeMap<u64, String>,
-    /// The words that may mean a charge and that nobody has named, and how often each occurs.
+    /// The words that may mean a charge and that no option names, and how often each occurs.
     pub(super) unnamed_statuses: BTreeMap<String, u64>,
     /// The words that were named and that no row has.
     pub(super) missing_statuses: Vec<String>,
-    /// Whether no row has a word that means a charge, although a word may mean one that nobody has named.
+    /// Whether no row has a word that means a charge, although one may mean that which no option names.
     pub(super) is_status_misspelled: bool,
-    /// The headings that nobody has read, if none of them is known to be a status.
+    /// The headings of columns that are not read, if none of them is known to be a status.
     pub(super) unread: Vec<String>,
     /// The column and the word that contradict the status of a charged row, by line.
     pub(super) against: BTreeMap<u64, String>,
@@ -227,7 +227,7 @@ fn shown_heading(table: &Table<'_>, column: &UnreadColumn) -> String {
     printable_field_name(&table.headings()[column.index]).to_string()
 }
 
-/// Refuses a report with a column that may be a status that nobody has named: its declined rows would count as charged.
+/// Refuses a report with a column that may be a status and that no option names: its declined rows would count as charged.
 fn refuse_unread_status(
     table: &Table<'_>,
     unread: &[UnreadColumn],
@@ -422,7 +422,7 @@ impl Again<'_> {
     }
 }
 
-/// Where the columns are, in the order of [`FIELDS`], and what is unclear about them: one that is needed may be missing, and several
+/// Where the columns are, in the order of [`FIELDS`], and why they are unclear: one that is needed may be missing, and several
 /// may be one.
 fn columns(
     table: &Table<'_>,

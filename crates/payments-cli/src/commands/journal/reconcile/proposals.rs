@@ -64,7 +64,7 @@ pub(super) async fn write(
     Ok([&out, &rest].map(|new| new.as_ref().map(NewFile::name)))
 }
 
-/// The unknown keys of which nothing is proposed. What is proposed about an earlier attempt is resolved first: the key changes by it.
+/// The unknown keys of which nothing is proposed. Proposals about earlier attempts are resolved first: the key changes by them.
 pub(super) fn still_unknown(found: &Reconciliation) -> impl Iterator<Item = &ReconciledAttempt> {
     let proposed: HashSet<_> = found.all_proposals().map(|proposal| &proposal.attempt.key).collect();
     let undecided = found.undecided.iter().map(|open| &open.attempt).chain(&found.missing);

@@ -305,7 +305,7 @@ impl Columns {
         })
     }
 
-    /// The row, if it says something, and every rule that it breaks by itself.
+    /// The row, if it says something, and every rule that it breaks without the others.
     fn row(
         &self,
         table: &Table<'_>,
