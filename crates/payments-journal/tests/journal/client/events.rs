@@ -46,6 +46,8 @@ fn logged(test: impl Future<Output = ()>) -> Vec<String> {
 }
 
 fn logged_with(test: impl FnOnce(Runtime)) -> Vec<String> {
+    // Without a subscriber that wants everything, tracing may remember of another test's thread that nobody wants an event.
+    let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
