@@ -1,9 +1,12 @@
 //! Small reports, and what is said about each of them. [`ledgers`] has random ones.
 
 #![allow(clippy::similar_names, reason = "begin and begun are the journal's own words")]
+#![allow(clippy::struct_excessive_bools, reason = "the facts about an attempt are independent")]
+#![allow(clippy::unnecessary_wraps, reason = "an attempt that has not ended has no ending")]
 
 mod ledgers;
 
+use std::slice;
 use std::time::{Duration, Instant, SystemTime};
 
 use payments_core::OperationName;
@@ -177,17 +180,19 @@ fn said(found: &Reconciliation) -> String {
     };
     let mut said: Vec<String> = found.proposals.iter().map(proposed).collect();
     for it in &found.undecided {
-        let others =
-            |it: &Candidate| it.other_keys.iter().map(|key| format!(" or {key}")).collect::<String>();
-        let rows = it.candidates.iter().map(|it| format!(" {:?}{}", it.lines, others(it)));
-        said.push(format!("{} {:?}{}", name(&it.attempt), it.why, rows.collect::<String>()));
+        let mut words = vec![name(&it.attempt), format!("{:?}", it.why)];
+        for candidate in &it.candidates {
+            words.push(format!("{:?}", candidate.lines));
+            words.extend(candidate.other_keys.iter().map(|key| format!("or {key}")));
+        }
+        said.push(words.join(" "));
     }
     said.extend(found.missing.iter().map(|it| format!("{} is missing", name(it))));
     for it in &found.unexplained {
         let keys: Vec<_> = it.attempts.iter().map(name).collect();
-        let rows: String = it.rows.iter().map(|lines| format!(" {lines:?}")).collect();
-        let proposal = it.proposal.iter().map(|it| format!(": {}", proposed(it)));
-        said.push(format!("{} unexplained{rows}{}", keys.join(", "), proposal.collect::<String>()));
+        let rows: Vec<_> = it.rows.iter().map(|lines| format!("{lines:?}")).collect();
+        let proposal = it.proposal.as_ref().map(|it| format!(": {}", proposed(it))).unwrap_or_default();
+        said.push(format!("{} unexplained {}{proposal}", keys.join(", "), rows.join(" ")));
     }
     for it in &found.other_merchants {
         said.push(format!("{} of {} has {:?}", it.key, it.service, it.lines));
@@ -252,7 +257,7 @@ fn reconciling_shows_a_row_that_agrees_but_for_its_amount_its_time_or_how_its_re
         let complete = Some((start() - 9 * DAY, start() + 9 * DAY));
         for complete in [None, complete] {
             let options = ReconcileOptions { complete, ..ReconcileOptions::default() };
-            let found = reconcile(&[intent("k", asked(), unknown())], &[row.clone()], &options);
+            let found = reconcile(&[intent("k", asked(), unknown())], slice::from_ref(&row), &options);
             let expected =
                 if complete.is_none() { &*expected.replace("is missing", "NoRow") } else { expected };
             assert_eq!(said(&found), expected, "{row:?}");
@@ -528,7 +533,7 @@ fn reconciling_calls_a_key_missing_only_if_nothing_resembles_it() {
         (sale(), ReportRow { reference: ReportCell::Unreadable, ..other() }, complete, false),
     ] {
         let options = ReconcileOptions { complete, ..ReconcileOptions::default() };
-        let found = reconcile(&[intent("k", request, unknown())], &[row.clone()], &options);
+        let found = reconcile(&[intent("k", request, unknown())], slice::from_ref(&row), &options);
         let listed = (found.missing.len(), found.undecided.len(), found.proposals.len());
         assert_eq!(listed, (usize::from(is_missing), usize::from(!is_missing), 0), "{row:?} {complete:?}");
     }

@@ -319,23 +319,6 @@ async fn clock_that_is_behind_purges_nothing_d45() {
     assert_eq!(keys(&store).await, ["young"]);
 }
 
-/// A newer version may have written it.
-#[tokio::test]
-async fn row_in_an_unknown_state_is_not_purged() {
-    let (world, clock) = (World::new(), TestClock::new());
-    charged("known", &world.open_at(&clock)).await;
-    charged("strange", &world.open_at(&clock)).await;
-    let connection = Connection::open(&world.path).unwrap();
-    connection.execute("UPDATE intent SET state = 'refunded' WHERE key = 'strange'", []).unwrap();
-    drop(connection);
-    clock.advance(100 * DAY);
-    charged("new", &world.open_at(&clock)).await;
-    let store = world.open_at(&clock);
-    assert_eq!(store.purge(30 * DAY).await.unwrap().intents, 1);
-    assert_eq!(keys(&store).await, ["new"]);
-    assert!(store.find(&key("strange")).await.unwrap_err().is_damaged());
-}
-
 /// Once the clock is right again, its rows would look decades old.
 #[tokio::test]
 async fn rows_written_while_the_clock_is_behind_are_not_old_d45() {

@@ -1,5 +1,7 @@
 //! What every store must do. A store's own test file implements [`Place`], and [`tests`] generates its tests.
 
+mod tables;
+
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::future::Future;
@@ -33,22 +35,14 @@ pub(crate) trait Place: Send + Sync {
     fn make_older(&self, by: Duration) -> impl Future<Output = ()> + Send;
 }
 
-/// Generates a test from each function below, with the place that `$place().await` returns. With `if`, it may return none.
+/// Generates a test from each function below, with this place, if there is one.
 macro_rules! tests {
-    (if $place:path) => {
-        $crate::contract::tests!($place, std::convert::identity);
-    };
-    ($place:path) => {
-        $crate::contract::tests!($place, Some);
-    };
-    ($place:path, $maybe:path) => {
-        $crate::contract::tests!($place, $maybe:
+    ($place:expr) => {
+        $crate::contract::tests!($place,
             intent_is_read_back_unchanged
             text_of_any_characters_is_stored
-            row_is_visible_to_another_store
-            intent_survives_its_store
             random_changes_follow_the_rules
-            one_of_many_concurrent_begins_wins
+            one_of_many_concurrent_begins_wins_whatever_its_service_d47
             one_of_many_new_attempts_after_a_rejection_wins_d44
             different_keys_do_not_interfere
             list_has_pages_in_writing_order
@@ -67,11 +61,9 @@ macro_rules! tests {
             end_with_a_taken_transaction_is_recorded_and_reported
             no_two_keys_are_found_processed_as_one_transaction_d48
             ids_with_a_replaced_part_are_not_compared_d55
-            transaction_ids_of_two_services_are_unrelated_d47
             transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47
             transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49
             lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_d49
-            one_of_two_services_gets_a_key_d47
             end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
             rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
             found_transaction_does_not_hide_that_later_entries_are_lost_d49
@@ -82,16 +74,18 @@ macro_rules! tests {
             services_with_one_transaction_are_not_joined_d47
         );
     };
-    ($place:path, $maybe:path: $($name:ident)*) => {$(
+    ($place:expr, $($name:ident)*) => {$(
         #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
         async fn $name() {
-            if let Some(place) = $maybe($place().await) {
+            if let Some(place) = $place {
                 $crate::contract::$name(place).await;
             }
         }
     )*};
 }
 pub(crate) use tests;
+
+pub(crate) use tables::*;
 
 pub(crate) fn key(text: &str) -> IntentKey {
     IntentKey::new(text).unwrap()
@@ -109,7 +103,7 @@ pub(crate) fn token_request(cents: i64) -> IntentRequest {
 
 /// The begin of an attempt by this store.
 pub(crate) fn begin(name: &str, store: &impl IntentStore, second: u64) -> Change {
-    begin_at(SERVICE, Begin::First, name, token_request(10_50), store, second)
+    begin_at(SERVICE, Begin::First, name, token_request(10_50), store, at(second))
 }
 
 fn begin_at(
@@ -118,31 +112,27 @@ fn begin_at(
     name: &str,
     request: IntentRequest,
     store: &impl IntentStore,
-    second: u64,
+    now: SystemTime,
 ) -> Change {
-    let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-    Change::begin(
-        key(name),
-        NewAttempt { begin, service: service.to_owned(), request, attempt_id: attempt, owner },
-        at(second),
-    )
+    let (service, owner) = (service.to_owned(), store.owner().clone());
+    Change::begin(key(name), NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner }, now)
 }
 
 /// Another attempt of a rejected key.
 fn begin_again(name: &str, store: &impl IntentStore, cents: i64) -> Change {
-    begin_at(SERVICE, Begin::AfterRejection, name, token_request(cents), store, 3)
+    begin_at(SERVICE, Begin::AfterRejection, name, token_request(cents), store, at(3))
 }
 
 const SERVICE: &str = "https://pay.example.com";
 
-/// Begins this key.
-/// Whether a journal could not be opened because its store only reads.
+/// Checks that a journal could not be opened because its store only reads.
 pub(crate) fn is_only_read<T: Debug>(opened: Result<T, StoreError>) {
     let refusal = opened.unwrap_err();
     assert!(refusal.is_refused(), "{refusal:?}");
     assert_eq!(refusal.to_string(), "the journal was opened only to be read; nothing was changed");
 }
 
+/// Begins this key.
 pub(crate) async fn begun(store: &impl IntentStore, name: &str) -> Intent {
     apply(store, begin(name, store, 1)).await.written().unwrap()
 }
@@ -171,7 +161,7 @@ pub(crate) async fn at_service(
     cents: i64,
     ending: Option<Ending>,
 ) {
-    let begin = begin_at(service, Begin::First, name, token_request(cents), store, 1);
+    let begin = begin_at(service, Begin::First, name, token_request(cents), store, at(1));
     assert!(apply(store, begin).await.written().is_some());
     if let Some(ending) = ending {
         assert!(ended(store, name, ending).await.written().is_some());
@@ -257,7 +247,7 @@ pub(crate) async fn service_is_renamed_as_a_whole_and_the_former_name_is_kept_d4
     // Its transaction is now taken there, and only there.
     at_service(&store, NEW, "d", 20_00, Some(as_unknown())).await;
     let unresolved = journal.find(&key("d")).await.unwrap().unwrap();
-    let same = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
+    let same = found("txn_a");
     assert!(journal.resolve(&unresolved, same).await.unwrap_err().is_contradicted());
 }
 
@@ -283,7 +273,7 @@ pub(crate) async fn forgotten_service_leaves_no_key_d47(place: impl Place) {
     at_service(&store, OTHER, "b", 20_00, Some(as_unknown())).await;
     let b = journal.find(&key("b")).await.unwrap().unwrap();
     assert_eq!(b.attempts, 1);
-    let found = Resolution::processed(TransactionId::new("txn_a").unwrap(), "ada");
+    let found = found("txn_a");
     journal.resolve(&b, found).await.unwrap();
 }
 
@@ -406,6 +396,11 @@ fn taken(id: &str, by: &str) -> Applied {
     Applied::Taken { id: transaction(id), by: key(by) }
 }
 
+/// A person has found it processed.
+fn found(id: &str) -> Resolution {
+    Resolution::processed(transaction(id), "ada")
+}
+
 /// Resolves the intent as it is now.
 pub(crate) async fn resolve(store: &impl IntentStore, text: &str, resolution: Resolution) -> Applied {
     let read = store.find(&key(text)).await.unwrap().unwrap();
@@ -413,31 +408,36 @@ pub(crate) async fn resolve(store: &impl IntentStore, text: &str, resolution: Re
 }
 
 pub(crate) async fn intent_is_read_back_unchanged<P: Place>(place: P) {
-    let store = place.open().await;
+    let (store, other) = (place.open().await, place.open().await);
+    assert_ne!(store.owner(), other.owner());
     let mut expected = Vec::new();
     for (number, request) in [token_request(1), card_request(), void_request()].into_iter().enumerate() {
         for (ending_number, ending) in endings().into_iter().enumerate() {
             let name = format!("intent-{number}-{ending_number}");
-            let key = key(&name);
-            let change = begin_at(SERVICE, Begin::First, &name, request.clone(), &store, 1);
-            let begun = apply(&store, change).await.written();
-            assert_eq!(store.find(&key).await.unwrap(), begun, "while it is sent");
+            let change = |by| begin_at(SERVICE, Begin::First, &name, request.clone(), by, at(1));
+            let begun = apply(&store, change(&store)).await.written();
+            assert_eq!(other.find(&key(&name)).await.unwrap(), begun, "while it is sent");
+            assert_eq!(apply(&other, change(&other)).await, Applied::Refused(Refusal::Known, begun));
             let ended = ended(&store, &name, ending.clone()).await;
             let mut last = ended.written().unwrap();
             if matches!(ending, Ending::Unknown(_)) {
-                let id = transaction(&format!("txn_8-{number}-{ending_number}"));
-                let resolution = Resolution::processed(id.clone(), "ada").note("it is on the statement");
+                let id = format!("txn_8-{number}-{ending_number}");
+                let resolution = found(&id).note("it is on the statement");
                 let resolved = apply(&store, Change::resolve(&last, resolution, at(3))).await;
                 last = resolved.written().unwrap();
-                assert_eq!(last.transaction_id(), Some(&id));
+                assert_eq!(last.transaction_id(), Some(&transaction(&id)));
                 assert_eq!((last.created_at, last.changed_at, last.revision), (at(1), at(3), 3));
             }
-            assert_eq!(store.find(&key).await.unwrap().as_ref(), Some(&last));
+            for reader in [&store, &other] {
+                assert_eq!(row(reader, &name).await, last);
+            }
             expected.push(last);
         }
     }
-    assert_eq!(intents(&store).await, expected);
-    assert_eq!(store.find(&key("intent")).await.unwrap(), None);
+    drop((store, other));
+    let reopened = place.open().await;
+    assert_eq!(intents(&reopened).await, expected);
+    assert_eq!(reopened.find(&key("intent")).await.unwrap(), None);
 }
 
 pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
@@ -456,25 +456,6 @@ pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
     let kept = charged(&store, "nul", as_processed("txn\0_1")).await.written().unwrap();
     assert_eq!(row(&store, "nul").await, kept);
     assert_eq!(kept.processed_as(), Some(&transaction("txn\0_1")));
-}
-
-pub(crate) async fn row_is_visible_to_another_store<P: Place>(place: P) {
-    let (one, other) = (place.open().await, place.open().await);
-    assert_ne!(one.owner(), other.owner());
-    let written = Some(begun(&one, "k").await);
-    assert_eq!(other.find(&key("k")).await.unwrap(), written);
-    let again = apply(&other, begin("k", &other, 2)).await;
-    assert_eq!(again, Applied::Refused(Refusal::Known, written));
-    ended(&one, "k", as_processed("txn_1")).await;
-    assert_eq!(row(&other, "k").await.state.name(), StateName::Processed);
-}
-
-pub(crate) async fn intent_survives_its_store<P: Place>(place: P) {
-    let written = {
-        let store = place.open().await;
-        charged(&store, "k", endings().remove(0)).await.written()
-    };
-    assert_eq!(place.open().await.find(&key("k")).await.unwrap(), written);
 }
 
 /// Changes of a few keys by a few attempts, so that they collide.
@@ -500,18 +481,10 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 0..=3 | 11..=12 => {
                     let request = token_request(i64::from(what % 2 + 1));
                     let begin = if what <= 3 { Begin::First } else { Begin::AfterRejection };
-                    let owner = store.owner().clone();
-                    Change::begin(
-                        key.clone(),
-                        NewAttempt {
-                            begin,
-                            service: SERVICE.to_owned(),
-                            request,
-                            attempt_id: attempt.clone(),
-                            owner,
-                        },
-                        now,
-                    )
+                    let (service, owner) = (SERVICE.to_owned(), store.owner().clone());
+                    let attempt_id = attempt.clone();
+                    let new = NewAttempt { begin, service, request, attempt_id, owner };
+                    Change::begin(key.clone(), new, now)
                 }
                 4..=8 => end(endings().remove(usize::from(what - 4))),
                 9 if let Some(found) = model.get(&key) => {
@@ -537,19 +510,33 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
     }
 }
 
-pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
-    let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
+/// Applies these changes at once, by three stores in turn. Returns the rows of those that were made.
+async fn raced<S: IntentStore>(stores: &[Arc<S>], change: impl Fn(usize, &S) -> Change) -> Vec<Intent> {
+    let mut racing = JoinSet::new();
+    for number in 0..12 {
+        let store = stores[number % stores.len()].clone();
+        let change = change(number, &store);
+        racing.spawn(async move { apply(&*store, change).await.written() });
+    }
+    racing.join_all().await.into_iter().flatten().collect()
+}
+
+async fn three_stores<P: Place>(place: &P) -> [Arc<P::Store>; 3] {
+    [place.open().await, place.open().await, place.open().await].map(Arc::new)
+}
+
+/// Programs for production and for a sandbox use a key at the same time.
+pub(crate) async fn one_of_many_concurrent_begins_wins_whatever_its_service_d47<P: Place>(place: P) {
+    let stores = three_stores(&place).await;
     for round in 0..20 {
+        let name = format!("k{round}");
         // A new key, and the same key after it was not processed.
         for attempts in 1..=2 {
-            let mut racing = JoinSet::new();
-            for number in 0..12 {
-                let store = stores[number % stores.len()].clone();
-                racing.spawn(async move { apply(&*store, begin(&format!("k{round}"), &*store, 1)).await });
-            }
-            let results = racing.join_all().await;
-            let winners: Vec<_> = results.into_iter().filter_map(Applied::written).collect();
-            let name = format!("k{round}");
+            let winners = raced(&stores, |number, store| {
+                let service = if number < 6 { SERVICE } else { OTHER };
+                begin_at(service, Begin::First, &name, token_request(10_50), store, at(1))
+            });
+            let winners = winners.await;
             let kept = row(&*stores[0], &name).await;
             assert_eq!((kept.attempts, winners), (attempts, vec![kept]));
             ended(&*stores[0], &name, Ending::NotProcessed(Failure::of_kind("connect"))).await;
@@ -558,20 +545,13 @@ pub(crate) async fn one_of_many_concurrent_begins_wins<P: Place>(place: P) {
 }
 
 pub(crate) async fn one_of_many_new_attempts_after_a_rejection_wins_d44<P: Place>(place: P) {
-    let stores: Vec<_> = [place.open().await, place.open().await, place.open().await].map(Arc::new).into();
+    let stores = three_stores(&place).await;
     let first = apply(&*stores[0], begin_again("k", &*stores[0], 1)).await;
     assert_eq!(first, Applied::Refused(Refusal::NoSuchIntent, None), "there is no rejection to follow");
     let refused = charged(&*stores[0], "k", Ending::Rejected(failure("rejected"))).await.written().unwrap();
-
-    let mut racing = JoinSet::new();
-    for number in 0..12_usize {
-        let store = stores[number % stores.len()].clone();
-        // Each with another request.
-        let change = begin_again("k", &*store, 100 + i64::try_from(number).unwrap());
-        racing.spawn(async move { apply(&*store, change).await });
-    }
-    let results = racing.join_all().await;
-    let winners: Vec<_> = results.into_iter().filter_map(Applied::written).collect();
+    // Each with another request.
+    let cents = |number| 100 + i64::try_from(number).unwrap();
+    let winners = raced(&stores, |number, store| begin_again("k", store, cents(number))).await;
     let kept = row(&*stores[1], "k").await;
     assert_eq!(winners, std::slice::from_ref(&kept));
     assert_eq!((kept.attempts, &kept.state), (2, &IntentState::Sending));
@@ -687,25 +667,9 @@ pub(crate) async fn purge_keeps_unresolved_and_young_rows_d45<P: Place>(place: P
 
 /// Begins and ends this key at this time by the sender's clock.
 async fn charged_at(name: &str, store: &impl IntentStore, time: SystemTime) {
-    let (attempt, owner) = (AttemptId::new(), store.owner().clone());
-    let id = attempt.clone();
-    apply(
-        store,
-        Change::begin(
-            key(name),
-            NewAttempt {
-                begin: Begin::First,
-                service: SERVICE.to_owned(),
-                request: token_request(1),
-                attempt_id: id,
-                owner,
-            },
-            time,
-        ),
-    )
-    .await;
-    let ending = as_processed(&format!("txn_{name}"));
-    apply(store, Change::end(key(name), attempt, ending, time)).await;
+    let change = begin_at(SERVICE, Begin::First, name, token_request(1), store, time);
+    let begun = apply(store, change).await.written().unwrap();
+    apply(store, Change::end_of(begun, as_processed(&format!("txn_{name}")), time)).await;
 }
 
 pub(crate) async fn purge_keeps_a_day_whatever_the_age_d45<P: Place>(place: P) {
@@ -788,7 +752,7 @@ pub(crate) async fn intents_of_dead_owners_become_unknown<P: Place>(place: P) {
     let dead = place.open().await;
     begun(&dead, "dead").await;
     let void = key("void");
-    apply(&dead, begin_at(SERVICE, Begin::First, "void", void_request(), &dead, 1)).await;
+    apply(&dead, begin_at(SERVICE, Begin::First, "void", void_request(), &dead, at(1))).await;
     let live = place.open().await;
     begun(&live, "live").await;
     dead.close().await;
@@ -850,7 +814,7 @@ async fn unknown(text: &str, request: IntentRequest, store: &impl IntentStore) {
 }
 
 async fn unknown_at(service: &str, text: &str, request: IntentRequest, store: &impl IntentStore) {
-    apply(store, begin_at(service, Begin::First, text, request, store, 1)).await;
+    apply(store, begin_at(service, Begin::First, text, request, store, at(1))).await;
     ended(store, text, Ending::Unknown(Failure::of_kind("timeout"))).await;
 }
 
@@ -870,7 +834,7 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
         for (number, key) in keys.iter().enumerate() {
             let (journal, key) = (journals[number % journals.len()].clone(), self::key(key));
             let read = store.find(&key).await.unwrap().unwrap();
-            let resolution = Resolution::processed(transaction(&format!("txn_{round}")), "ada");
+            let resolution = found(&format!("txn_{round}"));
             racing.spawn(async move { (journal.resolve(&read, resolution).await, key) });
         }
         let results = racing.join_all().await;
@@ -892,7 +856,6 @@ pub(crate) async fn one_of_many_resolutions_with_one_transaction_wins<P: Place>(
 
 pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_void<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
-    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     // Reported by the service, and by a person. An id may have any length and any characters.
     let long = format!("txn_\0{}", "9".repeat(20_000));
     for (round, id) in [(0, "txn_1"), (1, &long)] {
@@ -903,70 +866,42 @@ pub(crate) async fn resolution_with_a_taken_transaction_is_refused_except_for_a_
         {
             unknown(&name(text), request, &one).await;
         }
-        let refused = resolve(&other, &name("k"), processed(id)).await;
+        let refused = resolve(&other, &name("k"), found(id)).await;
         assert_eq!(refused, taken(id, &name("answered")));
-        assert!(
-            resolve(&other, &name("void"), processed(id)).await.written().is_some(),
-            "a void of the payment"
-        );
-        let refused = resolve(&one, &name("second-void"), processed(id)).await;
+        assert!(resolve(&other, &name("void"), found(id)).await.written().is_some(), "a void of the payment");
+        let refused = resolve(&one, &name("second-void"), found(id)).await;
         assert_eq!(refused, taken(id, &name("void")));
         // The holder may be resolved again with the same id. When it is resolved as not processed, another may have the id.
-        assert!(resolve(&one, &name("void"), processed(id)).await.written().is_some());
+        assert!(resolve(&one, &name("void"), found(id)).await.written().is_some());
         resolve(&one, &name("void"), Resolution::not_processed("ada")).await;
-        let resolved = resolve(&other, &name("second-void"), processed(id)).await;
+        let resolved = resolve(&other, &name("second-void"), found(id)).await;
         assert_eq!(holder(&resolved), None);
         assert!(resolved.written().is_some());
     }
 }
 
-pub(crate) async fn transaction_ids_of_two_services_are_unrelated_d47<P: Place>(place: P) {
-    const OTHER: &str = "https://sandbox.example.com";
-    let (one, other) = (place.open().await, place.open().await);
-    let processed = || Resolution::processed(transaction("txn_1"), "ada");
-    for (service, text) in [(SERVICE, "here"), (OTHER, "there")] {
-        unknown_at(service, text, token_request(1), &one).await;
-        let resolved = resolve(&other, text, processed()).await;
-        assert_eq!(holder(&resolved), None);
-        let written = resolved.written().unwrap();
-        assert_eq!(written.service.as_deref(), Some(service));
-        assert_eq!(one.find(&key(text)).await.unwrap(), Some(written));
-        // The end of a charge, as the service reports it.
-        let text = format!("{text}-ended");
-        apply(&one, begin_at(service, Begin::First, &text, token_request(1), &one, 1)).await;
-        assert_eq!(holder(&ended(&one, &text, as_processed("txn_2")).await), None);
-    }
-    // At its own service, each id is taken.
-    for (service, holder) in [(SERVICE, "here"), (OTHER, "there")] {
-        let text = format!("{holder}-too");
-        unknown_at(service, &text, token_request(1), &one).await;
-        let refused = resolve(&other, &text, processed()).await;
-        assert_eq!(refused, taken("txn_1", holder));
-    }
-}
-
 /// A merchant's label tells API keys apart, and not the service that makes the ids.
 pub(crate) async fn transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47<P: Place>(place: P) {
-    const UNRELATED: [&str; 3] = [
+    const UNRELATED: [&str; 4] = [
+        OTHER,
         "https://pay.example.com/toys",
         "https://pay.example.co",
         "https://pay.example.com.example.org#toys",
     ];
-    let store = place.open().await;
+    let (store, other) = (place.open().await, place.open().await);
     let [toys, books] = ["toys", "books"].map(|label| format!("{SERVICE}#{label}"));
-    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     // It holds two, one for each attempt.
     unknown_at(&toys, "toys", token_request(1), &store).await;
     resolve(&store, "toys", Resolution::rejected(None, "ada")).await;
-    apply(&store, begin_at(&toys, Begin::AfterRejection, "toys", token_request(1), &store, 3)).await;
+    apply(&store, begin_at(&toys, Begin::AfterRejection, "toys", token_request(1), &store, at(3))).await;
     ended(&store, "toys", as_processed("txn_1")).await;
-    assert!(resolve(&store, "toys", processed("txn_2").of_attempt(1)).await.written().is_some());
+    assert!(resolve(&store, "toys", found("txn_2").of_attempt(1)).await.written().is_some());
     for service in [SERVICE, &books] {
         let name = |what: &str| format!("{what}-{}", service.len());
         unknown_at(service, &name("resolved"), token_request(1), &store).await;
         for id in ["txn_1", "txn_2"] {
-            for said in [processed(id), Resolution::rejected(transaction(id), "ada")] {
-                assert_eq!(resolve(&store, &name("resolved"), said).await, taken(id, "toys"), "{service}");
+            for said in [found(id), Resolution::rejected(transaction(id), "ada")] {
+                assert_eq!(resolve(&other, &name("resolved"), said).await, taken(id, "toys"), "{service}");
             }
         }
     }
@@ -978,31 +913,24 @@ pub(crate) async fn transaction_belongs_to_one_key_of_a_base_url_whatever_the_la
         assert!(holder(&reported).is_some() && reported.written().is_some(), "{service}");
     }
     for (number, service) in UNRELATED.iter().enumerate() {
-        let name = format!("other-{number}");
-        unknown_at(service, &name, token_request(1), &store).await;
+        let name = |what: &str| format!("{what}-{number}");
+        for what in ["resolved", "too"] {
+            unknown_at(service, &name(what), token_request(1), &store).await;
+        }
         for id in ["txn_1", "txn_2"] {
-            assert!(resolve(&store, &name, processed(id)).await.written().is_some(), "{service}");
+            let resolved = resolve(&other, &name("resolved"), found(id)).await;
+            assert_eq!(holder(&resolved), None, "{service}");
+            let written = resolved.written().unwrap();
+            assert_eq!(
+                (written.service.as_deref(), &written),
+                (Some(*service), &row(&store, &name("resolved")).await)
+            );
+            let refused = resolve(&other, &name("too"), found(id)).await;
+            assert_eq!(refused, taken(id, &name("resolved")), "{service}");
         }
-    }
-}
-
-/// Two programs, one for production and one for a sandbox, use a key at the same time.
-pub(crate) async fn one_of_two_services_gets_a_key_d47<P: Place>(place: P) {
-    const OTHER: &str = "https://sandbox.example.com";
-    let stores = [place.open().await, place.open().await].map(Arc::new);
-    for round in 0..20 {
-        let name = format!("k{round}");
-        let mut racing = JoinSet::new();
-        for number in 0..8 {
-            let store = stores[number % 2].clone();
-            let service = if number % 2 == 0 { SERVICE } else { OTHER };
-            let begin = begin_at(service, Begin::First, &name, token_request(1), &*store, 1);
-            racing.spawn(async move { (apply(&*store, begin).await.written().is_some(), service) });
-        }
-        let begun: Vec<_> = racing.join_all().await.into_iter().filter(|(begun, _)| *begun).collect();
-        assert_eq!(begun.len(), 1, "{begun:?}");
-        let kept = row(&*stores[0], &name).await;
-        assert_eq!((kept.service.as_deref(), kept.attempts), (Some(begun[0].1), 1));
+        // The end of a charge, as the service reports it.
+        at_service(&store, service, &name("reported"), 1, None).await;
+        assert_eq!(holder(&ended(&store, &name("reported"), as_processed("txn_1")).await), None, "{service}");
     }
 }
 
@@ -1029,7 +957,6 @@ pub(crate) async fn end_with_a_taken_transaction_is_recorded_and_reported<P: Pla
 /// A key can hold several: one for each attempt.
 pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Place>(place: P) {
     let (one, other) = (place.open().await, place.open().await);
-    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     let long = format!("txn_\0{}", "9".repeat(20_000));
     unknown("twice", token_request(1), &one).await;
     resolve(&one, "twice", Resolution::rejected(transaction("txn_declined"), "ada")).await;
@@ -1039,7 +966,7 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
         unknown(text, token_request(1), &one).await;
     }
     let is_refused = async |id: &str| {
-        for resolution in [processed(id), Resolution::rejected(transaction(id), "ada")] {
+        for resolution in [found(id), Resolution::rejected(transaction(id), "ada")] {
             let refused = resolve(&other, "another", resolution).await;
             assert_eq!(refused, taken(id, "twice"));
         }
@@ -1047,15 +974,15 @@ pub(crate) async fn no_two_keys_are_found_processed_as_one_transaction_d48<P: Pl
     is_refused("txn_2").await;
     // It was charged after all, as another one.
     for id in ["txn_1", &long] {
-        assert!(resolve(&one, "twice", processed(id).of_attempt(1)).await.written().is_some());
+        assert!(resolve(&one, "twice", found(id).of_attempt(1)).await.written().is_some());
         is_refused(id).await;
         is_refused("txn_2").await;
     }
     // What it does not hold any more is free, and so is everything once it is purged.
-    assert!(resolve(&other, "another", processed("txn_1")).await.written().is_some());
+    assert!(resolve(&other, "another", found("txn_1")).await.written().is_some());
     place.make_older(48 * HOUR).await;
     place.open().await.purge(36 * HOUR).await.unwrap();
-    assert!(resolve(&other, "one-more", processed(&long)).await.written().is_some());
+    assert!(resolve(&other, "one-more", found(&long)).await.written().is_some());
 }
 
 /// Two charges whose ids contained a secret may look the same.
@@ -1108,15 +1035,14 @@ pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d4
 /// Nobody knows to which service a lost key belongs.
 pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
-    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     for text in ["lost", "lost-too"] {
         apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
     }
     for (text, id, also) in [("k", "txn_1", "lost"), ("k-too", "txn_2", "lost-too")] {
         unknown(text, token_request(1), &store).await;
         let (first, second) = if id == "txn_1" { (text, also) } else { (also, text) };
-        assert!(resolve(&store, first, processed(id)).await.written().is_some());
-        let refused = resolve(&other, second, processed(id)).await;
+        assert!(resolve(&store, first, found(id)).await.written().is_some());
+        let refused = resolve(&other, second, found(id)).await;
         assert_eq!(refused, taken(id, first));
     }
 }
@@ -1124,28 +1050,27 @@ pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service
 /// A void and its payment have one transaction. Only a person knows that the lost key was one.
 pub(crate) async fn lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
-    let processed = |id: &str| Resolution::processed(transaction(id), "ada");
     charged(&store, "paid", as_processed("txn_1")).await;
     for text in ["lost", "lost-too"] {
         apply(&store, Change::lost(key(text), at(0), store.owner().clone(), "ada", at(2))).await;
     }
-    assert_eq!(resolve(&store, "lost", processed("txn_1")).await, taken("txn_1", "paid"));
-    let voided = resolve(&store, "lost", processed("txn_1").of_a_void()).await.written().unwrap();
+    assert_eq!(resolve(&store, "lost", found("txn_1")).await, taken("txn_1", "paid"));
+    let voided = resolve(&store, "lost", found("txn_1").of_a_void()).await.written().unwrap();
     assert!(voided.is_void() && voided.request.operation() == Some(OperationName::Void));
     assert_eq!(row(&other, "lost").await, voided);
     // It is said once.
-    let again = resolve(&store, "lost", processed("txn_1").of_a_void()).await.written().unwrap();
+    let again = resolve(&store, "lost", found("txn_1").of_a_void()).await.written().unwrap();
     assert_eq!((again.history(), again.is_void()), (voided.history(), true));
     // A second void with the same transaction hides nothing either.
-    let refused = resolve(&other, "lost-too", processed("txn_1").of_a_void()).await;
+    let refused = resolve(&other, "lost-too", found("txn_1").of_a_void()).await;
     assert_eq!(refused, taken("txn_1", "lost"));
     // It was no void after all.
-    assert_eq!(resolve(&other, "lost", processed("txn_1")).await, taken("txn_1", "paid"));
-    let paid = resolve(&other, "lost", processed("txn_2")).await.written().unwrap();
+    assert_eq!(resolve(&other, "lost", found("txn_1")).await, taken("txn_1", "paid"));
+    let paid = resolve(&other, "lost", found("txn_2")).await.written().unwrap();
     assert!(!paid.is_void() && paid.request.operation().is_none());
     // The journal knows what this one is.
     unknown("known", token_request(1), &store).await;
-    assert_eq!(resolve(&store, "known", processed("txn_1").of_a_void()).await, taken("txn_1", "paid"));
+    assert_eq!(resolve(&store, "known", found("txn_1").of_a_void()).await, taken("txn_1", "paid"));
 }
 
 pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {
@@ -1214,7 +1139,6 @@ pub(crate) async fn found_transaction_does_not_hide_that_later_entries_are_lost_
     let (store, other) = (place.open().await, place.open().await);
     let state = |applied: Applied| applied.written().map(|written| written.state);
     let unknown = Some(IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
-    let found = |id: &str| Resolution::processed(transaction(id), "ada");
     let decisions = [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")];
     let rejections = ["by the service", "by a person", "reopened"];
     let mut keys = Vec::new();

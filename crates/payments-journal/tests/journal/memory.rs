@@ -20,11 +20,7 @@ impl Place for InMemory {
     }
 }
 
-async fn place() -> InMemory {
-    InMemory(MemoryStore::new())
-}
-
-contract::tests!(place);
+contract::tests!(Some(InMemory(MemoryStore::new())));
 
 /// The same limit, whatever the person does.
 #[tokio::test]

@@ -29,7 +29,7 @@ use payments_journal::{IntentKey, Journal, JournaledClient, PostgresStore, Store
 use payments_postgres_for_tests::{Server, Shutdown};
 use tokio_postgres::{Client, NoTls};
 
-use crate::contract::{self, Place};
+use crate::contract::{self, Place, Tables};
 
 /// The test's own server.
 struct InPostgres(Server);
@@ -46,11 +46,41 @@ impl Place for InPostgres {
     }
 }
 
-async fn place() -> Option<InPostgres> {
+impl Tables for InPostgres {
+    /// In a table beside the intents.
+    type Copy = ();
+
+    async fn sql(&self, statement: &str) {
+        sql(&self.0.url(), &statement.replace(" intent ", " payments_journal.intents ")).await;
+    }
+
+    async fn copy(&self) {
+        sql(&self.0.url(), COPY).await;
+    }
+
+    async fn restore(&self, (): &()) {
+        sql(&self.0.url(), RESTORE).await;
+    }
+}
+
+/// Copies the intents, as a dump does.
+const COPY: &str = "
+    CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
+    INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents";
+
+/// Puts the copy in place of the intents.
+const RESTORE: &str = "
+    DROP TABLE payments_journal.intents;
+    ALTER TABLE payments_journal.restored RENAME TO intents;
+    SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), max(position) + 100)
+    FROM payments_journal.intents";
+
+fn place() -> Option<InPostgres> {
     Server::start().map(InPostgres)
 }
 
-contract::tests!(if place);
+contract::tests!(place());
+contract::tests_of_tables!(place());
 
 const TEN_FIFTY: Amount = Amount::from_cents(10_50);
 

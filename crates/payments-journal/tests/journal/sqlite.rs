@@ -1,13 +1,15 @@
 //! The contract, tested on a file.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use payments_journal::SqliteStore;
 use payments_journal::internals::IntentStore as _;
+use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::contract::{self, Place};
+use crate::contract::{self, Place, Tables};
 
 /// A journal in its own temporary directory.
 pub(crate) struct InAFile {
@@ -70,14 +72,27 @@ impl Place for InAFile {
     }
 
     async fn make_older(&self, by: Duration) {
-        let connection = rusqlite::Connection::open(self.path()).unwrap();
-        let by = i64::try_from(by.as_millis()).unwrap();
-        connection.execute("UPDATE intent SET stored_at = stored_at - ?1", [by]).unwrap();
+        self.sql(&format!("UPDATE intent SET stored_at = stored_at - {}", by.as_millis())).await;
     }
 }
 
-async fn place() -> InAFile {
-    InAFile::new()
+impl Tables for InAFile {
+    type Copy = Vec<u8>;
+
+    const DAMAGE: &[&str] = &["document = CAST(X'FF' AS TEXT)"];
+
+    async fn sql(&self, statement: &str) {
+        Connection::open(self.path()).unwrap().execute_batch(statement).unwrap();
+    }
+
+    async fn copy(&self) -> Vec<u8> {
+        fs::read(self.path()).unwrap()
+    }
+
+    async fn restore(&self, copy: &Vec<u8>) {
+        fs::write(self.path(), copy).unwrap();
+    }
 }
 
-contract::tests!(place);
+contract::tests!(Some(InAFile::new()));
+contract::tests_of_tables!(Some(InAFile::new()));

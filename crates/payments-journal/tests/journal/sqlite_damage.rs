@@ -10,7 +10,7 @@ use payments_journal::{Intent, IntentKey, IntentState, SqliteStore, StateName, S
 use rusqlite::Connection;
 use tokio::runtime;
 
-use crate::contract::{self, as_processed, at, begin, begun, key};
+use crate::contract::{self, as_processed, assert_says_nothing_of_sending, at, begin, begun, key};
 use crate::sqlite::{InAFile, beside, close};
 
 fn block_on<T>(work: impl Future<Output = T>) -> T {
@@ -51,50 +51,6 @@ pub(crate) fn assert_left_alone(path: &Path) -> StoreError {
     assert!(after == before, "it was changed: {error}");
     assert_says_nothing_of_sending(&error);
     error
-}
-
-/// The same error can meet the begin of a payment and the record of one that was made.
-pub(crate) fn assert_says_nothing_of_sending(error: &StoreError) {
-    assert!(!format!("{error:#}").contains("was sent"), "{error:#}");
-}
-
-/// A begin, the end of a payment that was made, and a read.
-#[tokio::test]
-async fn unreadable_row_claims_nothing_about_sending() {
-    let (place, store) = InAFile::opened();
-    let begun = begun(&store, "key-0").await;
-    for damage in ["document = CAST(x'ff' AS TEXT)", "document = '{}'"] {
-        let sql = format!("UPDATE intent SET {damage}");
-        Connection::open(place.path()).unwrap().execute_batch(&sql).unwrap();
-        for error in [
-            store.apply(begin("key-0", &store, 1)).await.unwrap_err(),
-            store.apply(processed(&begun, "txn_0")).await.unwrap_err(),
-            store.find(&key("key-0")).await.unwrap_err(),
-        ] {
-            assert!(error.is_damaged(), "{damage}: {error:?}");
-            assert_says_nothing_of_sending(&error);
-        }
-    }
-}
-
-/// What is searched by must be what the document says.
-#[tokio::test]
-async fn row_whose_columns_contradict_its_document_is_damaged() {
-    for damage in ["processed_as = NULL", "processed_as = 'txn_9'", "is_void = 1", "service = ''"] {
-        let (place, store) = InAFile::opened();
-        let begun = begun(&store, "key-0").await;
-        store.apply(processed(&begun, "txn_0")).await.unwrap();
-        assert_eq!(store.list(StateName::ALL, None, 9).await.unwrap().len(), 1);
-        let sql = format!("UPDATE intent SET {damage}");
-        Connection::open(place.path()).unwrap().execute_batch(&sql).unwrap();
-        for error in [
-            store.apply(begin("key-0", &store, 1)).await.unwrap_err(),
-            store.find(&key("key-0")).await.unwrap_err(),
-            store.list(StateName::ALL, None, 9).await.unwrap_err(),
-        ] {
-            assert!(error.is_damaged(), "{damage}: {error:?}");
-        }
-    }
 }
 
 fn make_private(path: &Path) {
@@ -447,35 +403,6 @@ fn no_byte_of_the_key_index_is_believed() {
         }
     }
     assert!(refused > 0 && unnoticed > 0, "{refused} {unnoticed}");
-}
-
-/// An unreadable row permits nothing and does not stop the other rows.
-#[tokio::test]
-async fn unreadable_row_is_damaged_and_stays() {
-    let (place, store) = InAFile::opened();
-    charge(&store, 2).await;
-    let other = Connection::open(place.path()).unwrap();
-    let row: (String, String) = other
-        .query_row("SELECT state, document FROM intent WHERE key = 'key-0'", [], |row| row.try_into())
-        .unwrap();
-    for sql in [
-        "state = 'paid'",
-        "state = 'rejected'",
-        "document = replace(document, '10.50', 'much')",
-        "document = replace(document, 'key-0', 'key-1')",
-        "document = substr(document, 2)",
-        "document = CAST(X'FF' AS TEXT)",
-    ] {
-        other
-            .execute("UPDATE intent SET state = ?1, document = ?2 WHERE key = 'key-0'", (&row.0, &row.1))
-            .unwrap();
-        other.execute_batch(&format!("UPDATE intent SET {sql} WHERE key = 'key-0'")).unwrap();
-        let error = store.apply(begin("key-0", &store, 9)).await.unwrap_err();
-        assert!(error.is_damaged(), "{sql}: {error:?}");
-        assert!(sql.contains("CAST") || error.to_string().contains("the intent key-0"), "{sql}: {error}");
-        assert!(store.find(&key("key-0")).await.unwrap_err().is_damaged());
-        assert!(store.apply(begin("key-1", &store, 9)).await.unwrap().written().is_none());
-    }
 }
 
 /// An empty database with this page size, in which a journal is created. With a short page every byte can be tested quickly.

@@ -8,10 +8,9 @@ use payments_journal::internals::IntentStore;
 use payments_journal::{OwnerId, SqliteStore, StateName, StoreError};
 use tempfile::TempDir;
 
-use crate::contract::{begin, key};
+use crate::contract::{assert_says_nothing_of_sending, begin, key};
 use crate::process::{Process, is_allowed};
 use crate::sqlite::{InAFile, beside, close};
-use crate::sqlite_damage::assert_says_nothing_of_sending;
 
 fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777

@@ -15,6 +15,10 @@ pub(crate) fn payment_of(amount: Amount) -> TokenTransaction {
     TokenTransaction::builder("tok_approved", amount, ConvenienceFee::Inactive).build().unwrap()
 }
 
+pub(crate) fn paid_with(token: &str) -> TokenTransaction {
+    TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
+}
+
 pub(crate) type Result = std::result::Result<Journaled<TransactionReceipt>, Error>;
 
 /// The begin of the payment that [`World::pay`] makes, by another process.

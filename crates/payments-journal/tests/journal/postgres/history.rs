@@ -2,40 +2,12 @@
 
 use std::process::Command;
 
-use payments_journal::internals::{Change, Ending, IntentStore as _};
-use payments_journal::{Failure, Journal, PostgresStore, SentSince, StateName};
+use payments_journal::internals::IntentStore as _;
+use payments_journal::{Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{BILLING, administrator, make_standby, opened, sql, until};
-use crate::contract::{self, at, key};
-
-async fn begins(store: &PostgresStore, name: &str) -> Result<bool, payments_journal::StoreError> {
-    let begun = store.apply(contract::begin(name, store, 1)).await.map(|applied| applied.written().is_some());
-    if begun.as_ref().is_ok_and(|is_new| *is_new) {
-        store.check_history().await.unwrap();
-    }
-    begun
-}
-
-async fn assert_lost(store: &PostgresStore, name: &str, why: &str) {
-    let error = begins(store, name).await.unwrap_err();
-    assert!(error.is_history_lost(), "{error:?}");
-    let text = error.to_string();
-    assert!(text.contains(why) && text.contains("payments journal accept-history"), "{text}");
-    assert_eq!(store.check_history().await.unwrap_err().to_string(), text);
-}
-
-/// Copies the intents, as a dump does.
-const COPY: &str = "
-    CREATE TABLE payments_journal.restored (LIKE payments_journal.intents INCLUDING ALL);
-    INSERT INTO payments_journal.restored OVERRIDING SYSTEM VALUE SELECT * FROM payments_journal.intents";
-
-/// Puts the copy in place of the intents.
-const RESTORE: &str = "
-    DROP TABLE payments_journal.intents;
-    ALTER TABLE payments_journal.restored RENAME TO intents;
-    SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), max(position) + 100)
-    FROM payments_journal.intents";
+use super::{BILLING, administrator, make_standby, opened, place, sql, until};
+use crate::contract::{Place as _, Tables as _, accept, assert_lost, begins, key};
 
 async fn reader(server: &Server) -> PostgresStore {
     PostgresStore::connect_to_read(&server.url()).await.unwrap().unwrap()
@@ -100,9 +72,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
         let synchronous = PostgresStore::options().fails_over_without_loss();
         let synchronous = synchronous.connect(&server.url()).await.unwrap();
         assert_lost(&synchronous, lost, "restored").await;
-        let journal = Journal::open(store).await.unwrap();
-        journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
-        journal.close().await;
+        accept(store, SentSince::Nothing).await;
         dumped = dump(&server);
         let number = administrator(&server.url()).await;
         let number = number.query_one("SELECT intents FROM payments_journal.meta", &[]).await.unwrap();
@@ -172,9 +142,7 @@ async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
     // Accepting that does not make the journal forget the id.
     let known = recorded_timeline(&server).await;
     assert!(known.contains(' '), "{known}");
-    let journal = Journal::open(PostgresStore::connect(&url).await.unwrap()).await.unwrap();
-    journal.accept_history(SentSince::Nothing, "ada").await.unwrap();
-    journal.close().await;
+    accept(PostgresStore::connect(&url).await.unwrap(), SentSince::Nothing).await;
     assert_eq!(recorded_timeline(&server).await, known);
     let store = PostgresStore::connect(&url).await.unwrap();
     assert_lost(&store, "first", "EXECUTE ON FUNCTION pg_control_system()").await;
@@ -197,85 +165,6 @@ async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn restored_dump_begins_nothing_and_vacuum_full_is_none_d49() {
-    let Some((server, store)) = opened().await else { return };
-    assert!(begins(&store, "kept").await.unwrap());
-    let rejected = Ending::Rejected(Failure::of_kind("rejected"));
-    contract::charged(&store, "rejected", rejected).await;
-    assert!(!begins(&store, "rejected").await.unwrap());
-    sql(&server.url(), "VACUUM FULL payments_journal.intents").await;
-    assert!(begins(&store, "vacuumed").await.unwrap());
-    store.close().await;
-    sql(&server.url(), COPY).await;
-    sql(&server.url(), RESTORE).await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    assert_lost(&store, "new", "restored from a dump").await;
-    // It may have been charged since, by an explicit call.
-    assert_lost(&store, "rejected", "restored from a dump").await;
-    assert!(!begins(&store, "kept").await.unwrap(), "it is known");
-    let journal = Journal::open(store).await.unwrap();
-    assert_eq!(journal.accept_history(SentSince::Nothing, "ada").await.unwrap(), 0);
-    journal.close().await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    assert!(begins(&store, "new").await.unwrap());
-}
-
-/// The process that sends holds the row of its begin, and goes on.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn end_of_a_charge_that_the_restored_dump_lacks_is_written_whole_d49() {
-    let Some((server, store)) = opened().await else { return };
-    assert!(begins(&store, "kept").await.unwrap());
-    sql(&server.url(), COPY).await;
-    let mut begun = Vec::new();
-    for name in ["missing", "named"] {
-        begun.push(contract::begun(&store, name).await);
-    }
-    sql(&server.url(), RESTORE).await;
-    assert_lost(&store, "new", "restored from a dump").await;
-    let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
-    for begun in begun {
-        if begun.key == key("named") {
-            assert_eq!(person.accept_history(SentSince::Keys(&[key("named")]), "ada").await.unwrap(), 1);
-        }
-        let ending = contract::as_processed(&format!("txn_{}", begun.key));
-        let end = Change::end_of(begun.clone(), ending, at(1));
-        let ended = store.apply(end).await.unwrap().written().unwrap();
-        assert_eq!((ended.state.name(), &ended.request), (StateName::Processed, &begun.request));
-        assert_eq!(person.find(&begun.key).await.unwrap(), Some(ended));
-        assert!(!begins(&store, begun.key.as_str()).await.unwrap(), "it is charged");
-    }
-    assert!(begins(&store, "new").await.unwrap());
-}
-
-/// A charge that was in flight when the dump was restored is its newest entry once it has ended.
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn charge_that_ends_after_the_restore_does_not_shorten_the_lost_time_d49() {
-    let Some((server, store)) = opened().await else { return };
-    let mut second = 0;
-    let mut begin = async |name: String| {
-        second += 1;
-        store.apply(contract::begin(&name, &store, second)).await.unwrap().written().unwrap()
-    };
-    for round in ["first", "second"] {
-        let name = |what: &str| format!("{round}-{what}");
-        let kept = begin(name("kept")).await;
-        sql(&server.url(), COPY).await;
-        begin(name("lost")).await;
-        let in_flight = begin(name("in-flight")).await;
-        sql(&server.url(), RESTORE).await;
-        let end = Change::end_of(in_flight, contract::as_processed(&name("txn")), at(100));
-        assert!(store.apply(end).await.unwrap().written().is_some());
-        let person = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
-        // Also if it was cut short.
-        for text in ["lost", "more"].map(name) {
-            assert_eq!(person.accept_history(SentSince::Keys(&[key(&text)]), "ada").await.unwrap(), 1);
-            assert_eq!(person.find(&key(&text)).await.unwrap().unwrap().begun_at, kept.created_at, "{text}");
-        }
-        person.close().await;
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     let Some(server) = Server::start() else { return };
     PostgresStore::connect(&server.url()).await.unwrap().close().await;
@@ -292,4 +181,15 @@ async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     sql(&server.url(), "UPDATE payments_journal.meta SET timeline = NULL").await;
     let store = PostgresStore::connect(&url).await.unwrap();
     assert!(begins(&store, "third").await.unwrap());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn vacuum_full_is_no_restored_dump_d49() {
+    let Some(place) = place() else { return };
+    let store = place.open().await;
+    sql(&place.0.url(), "VACUUM FULL payments_journal.intents").await;
+    assert!(begins(&store, "vacuumed").await.unwrap());
+    place.copy().await;
+    place.restore(&()).await;
+    assert_lost(&store, "new", "restored from a dump").await;
 }

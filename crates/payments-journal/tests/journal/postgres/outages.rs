@@ -95,18 +95,6 @@ async fn owner_is_dead_soon_after_its_store_is_dropped() {
     until("it counts as dead", async || !another.is_live(&owner).await.unwrap()).await;
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn closed_store_changes_nothing_more() {
-    let Some((server, store)) = opened().await else { return };
-    contract::begun(&store, "k").await;
-    store.close().await;
-    let error = store.apply(contract::begin("l", &store, 1)).await.unwrap_err();
-    assert!(error.is_poisoned() && error.to_string().contains("closed"), "{error:#}");
-    let another = PostgresStore::connect(&server.url()).await.unwrap();
-    assert_eq!(another.find(&contract::key("l")).await.unwrap(), None);
-    assert!(!another.is_live(store.owner()).await.unwrap());
-}
-
 /// Only the owner's lock is lost with the first runtime, so what it sends shows as unknown until it has ended.
 #[test]
 fn store_works_in_another_runtime_than_the_one_that_opened_it() {

@@ -58,5 +58,5 @@ async fn settings_of_the_database_are_overridden() {
          ALTER DATABASE postgres SET search_path = nowhere",
     )
     .await;
-    contract::one_of_many_concurrent_begins_wins(InPostgres(server)).await;
+    contract::one_of_many_concurrent_begins_wins_whatever_its_service_d47(InPostgres(server)).await;
 }

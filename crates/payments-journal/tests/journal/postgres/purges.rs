@@ -4,7 +4,7 @@ use payments_journal::internals::{Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Purged, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_older, opened, sql, until_locked_out};
+use super::{administrator, make_older, until_locked_out};
 use crate::contract::{begin, charged, key};
 
 /// An old intent that was not sent is begun again during the purge.
@@ -50,38 +50,6 @@ async fn row_purged_during_a_begin_is_inserted_again() {
     let written = beginning.await.unwrap().written().unwrap();
     assert_eq!((written.state.name(), written.attempts), (StateName::Sending, 2));
     assert_eq!(store.find(&key("k")).await.unwrap(), Some(written));
-}
-
-/// A newer version may have written it.
-#[tokio::test]
-async fn row_in_an_unknown_state_is_not_purged() {
-    let Some((server, store)) = opened().await else { return };
-    write_not_processed(&store).await;
-    make_older(&server.url(), Duration::from_hours(48)).await;
-    sql(&server.url(), "UPDATE payments_journal.intents SET state = 'refunded'").await;
-    assert_eq!(store.purge(Duration::from_hours(24)).await.unwrap(), Purged::default());
-    assert!(store.find(&key("k")).await.unwrap_err().is_damaged());
-}
-
-/// What is searched by must be what the document says.
-#[tokio::test]
-async fn row_whose_columns_contradict_its_document_is_damaged() {
-    let Some((server, store)) = opened().await else { return };
-    write_not_processed(&store).await;
-    let kept = store.find(&key("k")).await.unwrap();
-    for (damage, repair) in [
-        ("processed_as = 'txn_9'", "processed_as = NULL"),
-        ("is_void = NOT is_void", "is_void = NOT is_void"),
-        ("service = service || 'x'", "service = left(service, -1)"),
-    ] {
-        let update = |set| format!("UPDATE payments_journal.intents SET {set}");
-        sql(&server.url(), &update(damage)).await;
-        assert!(store.find(&key("k")).await.unwrap_err().is_damaged(), "{damage}");
-        let listed = store.list(StateName::ALL, None, 9).await;
-        assert!(listed.unwrap_err().is_damaged(), "{damage}");
-        sql(&server.url(), &update(repair)).await;
-        assert_eq!(store.find(&key("k")).await.unwrap(), kept);
-    }
 }
 
 async fn write_not_processed(store: &PostgresStore) {
