@@ -18,5 +18,4 @@ mod services;
 mod settling;
 mod store_faults;
 pub(crate) mod support;
-mod tested;
 mod world;

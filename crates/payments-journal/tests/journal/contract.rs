@@ -357,7 +357,7 @@ fn void_request() -> IntentRequest {
     (&Void::new(TransactionId::new("txn_1").unwrap()).with_reason("ordered twice").unwrap()).into()
 }
 
-fn transaction(text: &str) -> TransactionId {
+pub(crate) fn transaction(text: &str) -> TransactionId {
     TransactionId::from_response(text).unwrap()
 }
 

@@ -4,14 +4,13 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use payments_core::model::TransactionId;
 use payments_journal::internals::{Change, Ending, IntentStore as _};
 use payments_journal::{Failure, Journal, Resolution, SentSince, SqliteOptions, SqliteReader, SqliteStore};
 use tempfile::TempDir;
 
 use crate::contract::{
     self, Tables as _, accept, as_processed, assert_lost, at, begins, begun, charge, ended, key, restored,
-    row,
+    row, transaction,
 };
 use crate::process::Process;
 use crate::sqlite::{InAFile, beside, close};
@@ -290,7 +289,7 @@ async fn key_that_may_be_sent_is_not_resolved_without_its_witness_d49() {
         contract::charged(&store, name, ending).await;
     }
     close(store);
-    let processed = || Resolution::processed(TransactionId::new("txn_1").unwrap(), "ada").of_attempt(1);
+    let processed = || Resolution::processed(transaction("txn_1"), "ada").of_attempt(1);
     let journal = Journal::open(open(&place)).await.unwrap();
     for name in ["not-sent", "rejected"] {
         let found = journal.find(&key(name)).await.unwrap().unwrap();
@@ -304,7 +303,7 @@ async fn key_that_may_be_sent_is_not_resolved_without_its_witness_d49() {
     journal.close().await;
     let journal = Journal::open(options.open(place.path()).unwrap()).await.unwrap();
     let found = journal.find(&key("rejected")).await.unwrap().unwrap();
-    let other = Resolution::processed(TransactionId::new("txn_2").unwrap(), "ada").of_attempt(1);
+    let other = Resolution::processed(transaction("txn_2"), "ada").of_attempt(1);
     journal.resolve(&found, other).await.unwrap();
 }
 

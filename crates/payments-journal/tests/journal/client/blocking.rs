@@ -14,7 +14,7 @@ use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::blocking::{Journal, JournaledClient};
 use payments_journal::{Intent, IntentKey, MemoryStore, Resolution, StateName};
 
-use super::support::{TEN_FIFTY, payment_of};
+use super::support::{TEN_FIFTY, payment_of, response_lost};
 use crate::contract::PAYER;
 
 fn key(name: &str) -> IntentKey {
@@ -43,7 +43,7 @@ impl World {
 
     /// Makes a payment whose response is lost.
     fn lose(&self, name: &str) {
-        self.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+        self.gateway.arm(response_lost());
         let error = self.client.process_token(&key(name), &payment_of(TEN_FIFTY)).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown);
     }

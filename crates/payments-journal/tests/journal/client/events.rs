@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome, TracingObserver};
-use payments_fake::{FakeGateway, Fault};
+use payments_fake::FakeGateway;
 use payments_journal::internals::IntentStore;
 use payments_journal::{IntentKey, Journal, JournaledClient, MemoryStore};
 use tokio::runtime::{Builder, Runtime};
@@ -15,7 +15,7 @@ use tracing::{Instrument as _, info_span};
 use tracing_subscriber::fmt::MakeWriter;
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
+use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of, response_lost};
 use crate::client::world::World;
 
 /// The logged text.
@@ -71,7 +71,7 @@ fn unknown_outcome_is_logged_with_the_order_and_the_key() {
         let gateway = FakeGateway::new();
         let client = gateway.client_builder().observer(TracingObserver::new()).build();
         let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
-        gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+        gateway.arm(response_lost());
         let payment = payment_of(TEN_FIFTY);
         let error = in_order_span(client.process_token(&key(), &payment)).await.unwrap_err();
         assert_eq!(error.outcome(), Outcome::Unknown);

@@ -3,11 +3,10 @@ use std::collections::BTreeMap;
 use opentelemetry::metrics::MeterProvider as _;
 use opentelemetry_sdk::metrics::data::{AggregatedMetrics, MetricData, ResourceMetrics, ScopeMetrics};
 use opentelemetry_sdk::metrics::{InMemoryMetricExporter, PeriodicReader, SdkMeterProvider};
-use payments_core::OperationName;
-use payments_fake::Fault;
 use payments_journal::Resolution;
 use payments_journal::unversioned::SummaryGauges;
 
+use crate::client::support::response_lost;
 use crate::client::world::World;
 
 /// The values of every gauge that are not zero, by name and state.
@@ -53,8 +52,7 @@ async fn gauges_have_count_sum_and_age_of_every_state_and_fall_back_to_zero() {
         SdkMeterProvider::builder().with_reader(PeriodicReader::builder(exporter.clone()).build()).build();
     let gauges = SummaryGauges::new(&provider.meter("test"));
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(response_lost()).await;
     let begun_at = world.intent().await.begun_at;
     gauges.record(&world.client.journal().summary().await.unwrap());
 

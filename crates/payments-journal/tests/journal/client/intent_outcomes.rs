@@ -1,16 +1,20 @@
 //! The outcome of an error is that of the intent, not of this attempt. The messages are in docs/error-messages.md.
 
-use payments_core::model::{Amount, TransactionId};
-use payments_core::{Client, OperationName, Outcome, TransportError, TransportErrorKind};
+use payments_core::model::Amount;
+use payments_core::{Client, Outcome, TransportError, TransportErrorKind};
 use payments_fake::unversioned::success;
-use payments_fake::{FakeGateway, Fault, ScriptedTransport};
+use payments_fake::{FakeGateway, ScriptedTransport};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Cause, Error, IntentKey, MemoryStore, Resolution, SqliteStore, StateName};
+use payments_journal::{
+    Cause, Error, IntentKey, Journal, JournaledClient, MemoryStore, Resolution, SqliteStore, StateName,
+};
 
-use super::tested::{Journal, JournaledClient, build};
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
+use crate::client::support::{
+    self, TEN_FIFTY, answered, begin_for, key, payment_of, request_lost, response_lost,
+};
+use crate::contract::transaction;
 
 const ELEVEN: Amount = Amount::from_cents(11_00);
 
@@ -42,9 +46,8 @@ async fn paid_key_whose_row_cannot_be_read_is_unknown_d43() {
 #[tokio::test]
 async fn reused_key_resolved_as_processed_is_unknown_d43() {
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
-    let id = TransactionId::new("txn_found").unwrap();
+    world.fail(response_lost()).await;
+    let id = transaction("txn_found");
     let resolution = Resolution::processed(id.clone(), "ada");
     world.resolve(resolution).await.unwrap();
     let error = reuse(&world).await;
@@ -70,18 +73,10 @@ async fn reused_key_in_flight_or_unknown_is_unknown_d43() {
 
 #[tokio::test]
 async fn reused_key_that_moved_no_money_is_not_processed_and_names_the_explicit_call_d43() {
-    let rejected = World::new().await;
-    let refusal = Fault::on(OperationName::TokenTransaction).before_commit();
-    rejected.gateway.arm(refusal.status(http::StatusCode::TOO_MANY_REQUESTS));
-    let unreached = World::new().await;
-    unreached.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
-    let resolved = World::new().await;
-    resolved.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    for (world, outcome) in
-        [(&rejected, Outcome::Rejected), (&unreached, Outcome::NotProcessed), (&resolved, Outcome::Unknown)]
-    {
-        assert_eq!(world.pay().await.unwrap_err().outcome(), outcome);
-    }
+    let [rejected, unreached, resolved] = [World::new().await, World::new().await, World::new().await];
+    assert_eq!(rejected.fail(answered(429)).await.outcome(), Outcome::Rejected);
+    assert_eq!(unreached.fail(support::unreached()).await.outcome(), Outcome::NotProcessed);
+    assert_eq!(resolved.fail(request_lost()).await.outcome(), Outcome::Unknown);
     resolved.resolve(Resolution::not_processed("ada")).await.unwrap();
     for world in [rejected, unreached, resolved] {
         let error = reuse(&world).await;
@@ -103,7 +98,7 @@ async fn secret_in_the_id_of_a_payment_is_not_stored_and_ids_are_not_compared_d5
     let gateway = FakeGateway::new();
     let response = success::post("done", serde_json::json!({"TransactionId": FakeGateway::API_KEY}));
     let script = ScriptedTransport::new().respond(response.clone()).respond(response);
-    let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
+    let client = Client::builder(gateway.endpoint(), script, gateway.clock().clone()).build();
     let journal = Journal::open(SqliteStore::open(&path).unwrap()).await.unwrap();
     let client = JournaledClient::new(client, journal);
     for text in ["invoice-1", "invoice-2", "invoice-1"] {
@@ -128,7 +123,7 @@ async fn causes_of_a_failed_call_are_in_the_long_form() {
         (TransportError::unknown(TransportErrorKind::Closed), Outcome::Unknown),
     ] {
         let script = ScriptedTransport::new().fail(error.with_source("os error 111"));
-        let client = build(Client::builder(gateway.endpoint(), script, gateway.clock().clone()));
+        let client = Client::builder(gateway.endpoint(), script, gateway.clock().clone()).build();
         let client = JournaledClient::new(client, Journal::open(MemoryStore::new()).await.unwrap());
         let error = client.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err();
         assert_eq!(error.outcome(), outcome);

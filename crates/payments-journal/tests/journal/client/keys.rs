@@ -8,12 +8,11 @@ use payments_core::model::{
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{FailureKind, IntentKey, MemoryStore, StateName};
+use payments_journal::{FailureKind, IntentKey, Journal, JournaledClient, MemoryStore, StateName};
 
-use super::tested::{Journal, JournaledClient, client_of};
 use super::world::World;
-use crate::client::support::{TEN_FIFTY, begin_for, key, payment_of};
-use crate::contract::PAYER;
+use crate::client::support::{TEN_FIFTY, answered, begin_for, key, payment_of, response_lost, unreached};
+use crate::contract::{PAYER, transaction};
 
 fn card(number: &str, kind: TransactionType, fee: ConvenienceFee) -> CardTransaction {
     paid_with(Card { number, cvv: "123", expiry: "12/30" }, kind, fee)
@@ -37,12 +36,7 @@ async fn processed_key_returns_its_transaction_and_sends_nothing() {
 #[tokio::test]
 async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
     let world = World::new().await;
-    world.gateway.arm(
-        Fault::on(OperationName::TokenTransaction)
-            .before_commit()
-            .status(http::StatusCode::TOO_MANY_REQUESTS),
-    );
-    let first = world.pay().await.unwrap_err();
+    let first = world.fail(answered(429)).await;
     assert_eq!(first.outcome(), Outcome::Rejected);
     let second = world.pay().await.unwrap_err();
     assert!(second.is_from_the_journal() && !first.is_from_the_journal());
@@ -71,8 +65,7 @@ async fn rejected_key_sends_nothing_until_a_person_reopens_it() {
 #[tokio::test]
 async fn unknown_key_stays_unknown_and_sends_nothing() {
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
+    assert_eq!(world.fail(response_lost()).await.outcome(), Outcome::Unknown);
     let again = world.pay().await.unwrap_err();
     assert!(again.is_from_the_journal());
     assert_eq!(again.outcome(), Outcome::Unknown);
@@ -84,8 +77,7 @@ async fn unknown_key_stays_unknown_and_sends_nothing() {
 #[tokio::test]
 async fn key_that_was_not_processed_is_sent_again() {
     let world = World::new().await;
-    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.fail(unreached()).await.outcome(), Outcome::NotProcessed);
     world.pay().await.unwrap();
     world.gateway.ledger().assert_charged_once(TEN_FIFTY);
     assert_eq!(world.intent().await.attempts, 2);
@@ -132,7 +124,7 @@ async fn key_names_one_request_d43() {
         assert_eq!(world.client.process_card(&key(), &other).await.unwrap_err().kind(), "key_reused");
     }
     assert_eq!(world.pay().await.unwrap_err().kind(), "key_reused", "another operation");
-    let void = Void::new(TransactionId::new("txn_1").unwrap());
+    let void = Void::new(transaction("txn_1"));
     assert_eq!(world.client.void(&key(), &void).await.unwrap_err().kind(), "key_reused");
     assert!(world.client.process_card(&key(), &sale).await.unwrap().is_from_the_journal());
     assert_eq!(world.sent(), 1);
@@ -220,10 +212,7 @@ async fn token_with_a_secret_is_unknown_if_its_key_may_be_paid_d43() {
     };
     let kind = |outcome, kind: &str| (outcome, kind.to_owned());
 
-    world
-        .gateway
-        .arm(Fault::on(OperationName::TokenTransaction).before_commit().status(http::StatusCode::FORBIDDEN));
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
+    assert_eq!(world.fail(answered(403)).await.outcome(), Outcome::Rejected);
     let error = world.client.process_token(&key(), &mistaken).await.unwrap_err();
     assert_eq!(refused(error), kind(Outcome::NotProcessed, "secret_in_key"));
 
@@ -266,7 +255,7 @@ async fn rows_and_errors_show_no_secret() {
     for canaries in [0, 1, 2].map(Canaries::set) {
         let gateway = FakeGateway::builder().api_key(canaries.key()).build();
         let journal = Journal::open(MemoryStore::new()).await.unwrap();
-        let client = JournaledClient::new(client_of(&gateway), journal);
+        let client = JournaledClient::new(gateway.client(), journal);
         gateway.arm(Fault::response_lost(OperationName::Transaction));
         let card = Card { number: canaries.card(), cvv: canaries.cvv(), expiry: canaries.expiry() };
         let payment = paid_with(card, TransactionType::Sale, ConvenienceFee::Inactive);
@@ -291,6 +280,6 @@ async fn client_with_other_settings_has_the_same_journal() {
 
     let sent = world.gateway.requests().len();
     world.gateway.arm(Fault::on(OperationName::GetTransaction).before_commit().close());
-    world.look_up(&client, &TransactionId::new("txn_1").unwrap()).await.unwrap_err();
+    world.look_up(&client, &transaction("txn_1")).await.unwrap_err();
     assert_eq!((sent, world.gateway.requests().len()), (1, 2));
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
-use payments_core::model::{Amount, TransactionId};
+use payments_core::model::Amount;
 use payments_core::{
     Client, Outcome, Transport, TransportError, TransportErrorKind, TransportRequest, TransportResponse,
 };
@@ -17,6 +17,7 @@ use responses::response;
 
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{self, TEN_FIFTY, begin_for, key, payment_of};
+use crate::contract::transaction;
 
 /// What the network does with a request.
 #[derive(Clone, Copy, Debug)]
@@ -267,7 +268,7 @@ async fn play(events: Vec<Event>) {
                 *next.lock().unwrap() = network;
                 let store = &processes[by].store;
                 *store.script.lock().unwrap() = [Step::Made, Step::Overtaken].into();
-                let ending = Ending::Processed(TransactionId::new("txn_slow").unwrap());
+                let ending = Ending::Processed(transaction("txn_slow"));
                 store.overtake_with(Change::end_of(begun, ending, SystemTime::now()));
                 let result = processes[by].client.process_token(&key(), &payment_of(TEN_FIFTY)).await;
                 assert_says_what_the_row_says(&result, observer.find(&key()).await.unwrap());

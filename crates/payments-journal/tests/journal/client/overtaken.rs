@@ -2,25 +2,16 @@
 
 use std::time::SystemTime;
 
-use payments_core::model::{ConvenienceFee, TokenTransaction, TransactionId};
-use payments_core::{OperationName, Outcome};
-use payments_fake::Fault;
+use payments_core::Outcome;
 use payments_journal::internals::{Change, Ending, IntentStore as _};
 use payments_journal::{Cause, Error, Failure, Intent, IntentState, MemoryStore, Resolution, StateName};
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{Result, TEN_FIFTY, begin_for, key, payment_of};
+use crate::client::support::{Result, TEN_FIFTY, answered, begin_for, key, paid_with, payment_of, unreached};
+use crate::contract::transaction;
 
 const DECLINED: &str = "tok_declined";
-
-fn paid_with(token: &str) -> TokenTransaction {
-    TokenTransaction::builder(token, TEN_FIFTY, ConvenienceFee::Inactive).build().unwrap()
-}
-
-fn id(text: &str) -> TransactionId {
-    TransactionId::new(text).unwrap()
-}
 
 /// Another process was considered dead while it sent the key, and a person has written that off. It ends while the next call is in
 /// flight.
@@ -42,21 +33,25 @@ async fn pay(world: &World, is_declined: bool) -> Result {
     if is_declined {
         return world.client.after_rejection(&key()).process_token(&paid_with(DECLINED)).await;
     }
-    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    world.gateway.arm(unreached());
     world.pay().await
 }
 
 #[tokio::test]
 async fn call_that_moves_no_money_while_an_earlier_attempt_turns_out_paid_is_answered_as_paid_d43_d48() {
     for is_declined in [false, true] {
-        let world = world_in_which_the_first_attempt_ends_late(Ending::Processed(id("txn_first"))).await;
+        let world =
+            world_in_which_the_first_attempt_ends_late(Ending::Processed(transaction("txn_first"))).await;
         let answer = pay(&world, is_declined).await;
-        assert_eq!(world.intent().await.processed_as(), Some(&id("txn_first")));
+        assert_eq!(world.intent().await.processed_as(), Some(&transaction("txn_first")));
         if is_declined {
             // Its request is not the one that was paid.
             let error = answer.unwrap_err();
             assert!(matches!(error.cause(), Cause::KeyReused { .. }) && error.write_error().is_none());
-            assert_eq!((error.outcome(), error.transaction_id()), (Outcome::Unknown, Some(&id("txn_first"))));
+            assert_eq!(
+                (error.outcome(), error.transaction_id()),
+                (Outcome::Unknown, Some(&transaction("txn_first")))
+            );
             assert_eq!(
                 error.to_string(),
                 "invoice-17 is already used for another request, with a different token; this call moved no money: that one is \
@@ -68,7 +63,7 @@ async fn call_that_moves_no_money_while_an_earlier_attempt_turns_out_paid_is_ans
         } else {
             let paid = answer.unwrap();
             assert!(paid.is_from_the_journal() && paid.write_error.is_none() && paid.second_charge.is_none());
-            assert_eq!(paid.transaction_id, id("txn_first"));
+            assert_eq!(paid.transaction_id, transaction("txn_first"));
         }
         assert_eq!(world.sent(), usize::from(is_declined));
     }
@@ -83,13 +78,7 @@ async fn call_that_moves_no_money_while_a_lost_attempt_turns_out_unknown_is_unkn
         let store = ScriptedStore::new([Step::Made, Step::Overtaken]);
         store.overtake_with(Change::end_of(begun, ending, SystemTime::now()));
         let world = World::over(store).await;
-        let fault = Fault::on(OperationName::TokenTransaction).before_commit();
-        world.gateway.arm(if is_declined {
-            fault.status(http::StatusCode::UNPROCESSABLE_ENTITY)
-        } else {
-            fault.refuse()
-        });
-        let error = world.pay().await.unwrap_err();
+        let error = world.fail(if is_declined { answered(422) } else { unreached() }).await;
         assert_eq!(world.intent().await.state.name(), StateName::Unknown);
         assert_eq!((error.outcome(), error.kind(), error.is_decline()), (Outcome::Unknown, "timeout", false));
         assert!(error.is_from_the_journal(), "{error:?}");
@@ -114,7 +103,7 @@ enum Meanwhile {
 async fn refused_too_late(meanwhile: Meanwhile) -> (Result, Intent) {
     let store = ScriptedStore::new([Step::Made, Step::Held]);
     let world = World::over(store.clone()).await;
-    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
+    world.gateway.arm(unreached());
     let call = tokio::spawn({
         let client = world.client.clone();
         async move { client.process_token(&key(), &payment_of(TEN_FIFTY)).await }
@@ -123,7 +112,7 @@ async fn refused_too_late(meanwhile: Meanwhile) -> (Result, Intent) {
     let crash = Change::orphan(key(), world.intent().await.attempt_id, SystemTime::now());
     store.apply(crash).await.unwrap();
     let said = match meanwhile {
-        Meanwhile::FoundProcessed => Resolution::processed(id("txn_found"), "ada"),
+        Meanwhile::FoundProcessed => Resolution::processed(transaction("txn_found"), "ada"),
         _ => Resolution::not_processed("ada"),
     };
     world.resolve(said.note("found")).await.unwrap();
@@ -149,7 +138,7 @@ async fn refused_too_late(meanwhile: Meanwhile) -> (Result, Intent) {
 async fn refusal_that_the_row_does_not_take_any_more_does_not_say_that_the_key_is_free_d43() {
     let (paid, _) = refused_too_late(Meanwhile::FoundProcessed).await;
     let paid = paid.unwrap();
-    assert!(paid.is_from_the_journal() && paid.transaction_id == id("txn_found"));
+    assert!(paid.is_from_the_journal() && paid.transaction_id == transaction("txn_found"));
 
     for meanwhile in [Meanwhile::SentAgain, Meanwhile::SentAgainAndUnknown] {
         let (answer, row) = refused_too_late(meanwhile).await;

@@ -1,19 +1,16 @@
-use http::StatusCode;
 use payments_core::model::{Card, CardTransaction, ConvenienceFee, TransactionId, TransactionType};
 use payments_core::{Client, OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, ManualClock, ScriptedTransport};
-use payments_journal::{IntentKey, IntentState, Resolution, StateName, Verdict};
+use payments_journal::{IntentKey, IntentState, JournaledClient, Resolution, StateName, Verdict};
 
-use super::tested::{JournaledClient, build, client_of};
 use super::world::World;
-use crate::client::support::{TEN_FIFTY, key, payment_of};
-use crate::contract::PAYER;
+use crate::client::support::{TEN_FIFTY, answered, key, payment_of, request_lost, response_lost};
+use crate::contract::{PAYER, transaction};
 
 /// The payment was made and its response lost. Returns the id of the payment too.
 async fn charged_and_unknown() -> (World, TransactionId) {
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(response_lost()).await;
     let id = world.gateway.ledger().assert_charged_once(TEN_FIFTY).transaction_id().clone();
     (world, id)
 }
@@ -48,9 +45,8 @@ async fn transaction_that_was_looked_up_is_not_recorded_as_unverified() {
 async fn nobody_but_the_service_speaks_for_the_service_d48() {
     let (world, id) = charged_and_unknown().await;
     world.resolve(Resolution::not_processed("ada")).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
-    let mut said = Resolution::processed(TransactionId::new("txn_mistaken").unwrap(), "eve").of_attempt(1);
+    world.fail(request_lost()).await;
+    let mut said = Resolution::processed(transaction("txn_mistaken"), "eve").of_attempt(1);
     said.is_reported = true;
     let found = world.resolve(said).await.unwrap();
     assert!(found.resolutions().all(|said| !said.resolution.is_reported));
@@ -81,7 +77,7 @@ async fn transaction_that_contradicts_the_payment_is_refused() {
     ] {
         let found = format!(r#"{{"status_code":200,"message":"found","data":{{{record}}}}}"#);
         let script = ScriptedTransport::new().respond_json(200, found);
-        let client = build(Client::builder(world.gateway.endpoint(), script, ManualClock::auto()));
+        let client = Client::builder(world.gateway.endpoint(), script, ManualClock::auto()).build();
         let client = JournaledClient::new(client, world.client.journal().clone());
         let error = world.look_up(&client, &id).await.unwrap_err();
         assert!(error.is_contradicted(), "{error}");
@@ -97,7 +93,7 @@ async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported(
     let first = world.pay().await.unwrap();
     assert_eq!(first.same_transaction_as, None);
     let another_service = FakeGateway::new();
-    let client = JournaledClient::new(client_of(&another_service), world.client.journal().clone());
+    let client = JournaledClient::new(another_service.client(), world.client.journal().clone());
     let other = IntentKey::new("invoice-18").unwrap();
     let second = client.process_token(&other, &payment_of(TEN_FIFTY)).await.unwrap();
     assert_eq!(second.transaction_id, first.transaction_id);
@@ -110,7 +106,7 @@ async fn charge_with_the_transaction_of_another_intent_is_recorded_and_reported(
 #[tokio::test]
 async fn transaction_that_cannot_be_looked_up_is_refused() {
     let (world, _) = charged_and_unknown().await;
-    let nothing = TransactionId::new("txn_nothing").unwrap();
+    let nothing = transaction("txn_nothing");
     let error = world.look_up(&world.client, &nothing).await.unwrap_err();
     assert_eq!(
         error.look_up_error().map(payments_core::LookupError::kind),
@@ -162,12 +158,10 @@ async fn resolution_of_an_intent_resolved_meanwhile_names_who_did_it_d48() {
 #[tokio::test]
 async fn second_finding_about_one_attempt_is_not_written_to_the_next_d48() {
     let world = World::new().await;
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(request_lost()).await;
     let read = world.intent().await;
     world.resolve(Resolution::not_processed("ada")).await.unwrap();
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(response_lost()).await;
     let error = world.client.journal().resolve(&read, Resolution::not_processed("bob")).await.unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -188,8 +182,7 @@ async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
         gate.arrived().await;
         world.resolve(Resolution::not_processed("bob").note("the portal shows none")).await.unwrap();
         if is_resent {
-            world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-            world.pay().await.unwrap_err();
+            world.fail(response_lost()).await;
         }
         let before = world.intent().await;
         gate.release();
@@ -204,8 +197,7 @@ async fn key_that_changes_during_the_lookup_is_not_resolved_d48() {
 async fn lookup_of_an_earlier_attempt_finds_a_possible_second_charge_d48() {
     let (world, id) = charged_and_unknown().await;
     world.resolve(Resolution::not_processed("bob")).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(request_lost()).await;
     let read = world.intent().await;
     let late = Resolution::processed(id.clone(), "ada").of_attempt(1);
     let (found, _) = world.client.look_up_and_resolve(&read, late).await.unwrap();
@@ -215,10 +207,7 @@ async fn lookup_of_an_earlier_attempt_finds_a_possible_second_charge_d48() {
 #[tokio::test]
 async fn attempt_whose_request_was_dropped_is_not_resolved_by_a_lookup_d48() {
     let world = World::new().await;
-    let fault =
-        Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS);
-    world.gateway.arm(fault.times(40));
-    world.pay().await.unwrap_err();
+    world.fail(answered(429).times(40)).await;
     for _ in 1..40 {
         world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await.unwrap_err();
     }
@@ -240,7 +229,7 @@ async fn attempt_whose_request_was_dropped_is_not_resolved_by_a_lookup_d48() {
 #[tokio::test]
 async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
     let (world, _) = charged_and_unknown().await;
-    let id = TransactionId::new("txn_declined").unwrap();
+    let id = transaction("txn_declined");
     let resolution = Resolution::rejected(id.clone(), "ada").note("the portal says declined");
     world.resolve(resolution.clone()).await.unwrap();
     let sent = world.sent();
@@ -266,8 +255,7 @@ async fn rejected_by_a_person_is_never_sent_by_a_plain_call_d48() {
 async fn key_with_an_attempt_found_processed_is_never_sent_again_d48() {
     let (world, first) = charged_and_unknown().await;
     world.resolve(Resolution::not_processed("ada")).await.unwrap();
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(request_lost()).await;
     let found = world.resolve(Resolution::processed(first.clone(), "bob").of_attempt(1)).await.unwrap();
     assert_eq!(found.state.name(), StateName::Unknown);
     assert!(found.second_charges().eq([&first]));

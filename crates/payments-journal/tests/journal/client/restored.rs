@@ -2,11 +2,7 @@
 
 use std::time::SystemTime;
 
-use http::StatusCode;
-use payments_core::OperationName;
 use payments_core::Outcome;
-use payments_core::model::TransactionId;
-use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{
     Failure, FailureKind, IntentState, MemoryStore, OwnerId, Resolution, SentSince, StateName,
@@ -14,7 +10,8 @@ use payments_journal::{
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{begin_for, key};
+use crate::client::support::{TEN_FIFTY, answered, begin_for, key, payment_of, response_lost};
+use crate::contract::as_processed;
 
 async fn world(copy: &MemoryStore) -> World {
     World::over(ScriptedStore::over(copy.another_owner(), [Step::MadeAndLost])).await
@@ -27,24 +24,16 @@ async fn outcome_of_a_call_in_flight_is_written_whole_d49() {
             let copy = MemoryStore::new();
             let world = world(&copy).await;
             if is_named {
-                let lost = Change::lost(
-                    key(),
-                    SystemTime::now(),
-                    OwnerId::from_kept("ada"),
-                    "ada",
-                    SystemTime::now(),
-                );
+                let (now, owner) = (SystemTime::now(), OwnerId::from_kept("ada"));
+                let lost = Change::lost(key(), now, owner, "ada", now);
                 copy.apply(lost).await.unwrap();
             }
             if !is_answered {
-                world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
+                world.gateway.arm(response_lost());
             }
             let paid = world.pay().await;
             let intent = world.intent().await;
-            assert_eq!(
-                (intent.attempts, intent.request.amount),
-                (1, Some(crate::client::support::TEN_FIFTY))
-            );
+            assert_eq!((intent.attempts, intent.request.amount), (1, Some(TEN_FIFTY)));
             match paid {
                 Ok(paid) => {
                     assert!(is_answered && paid.write_error.is_none(), "{paid:?}");
@@ -69,7 +58,7 @@ async fn charge_that_another_process_makes_meanwhile_is_a_possible_second_one_d4
     let paid = world.pay().await.unwrap();
     let charged = paid.second_charge.expect("the other one may be charged too");
     assert!(charged.second_charges().eq([&paid.transaction_id]));
-    let ending = payments_journal::internals::Ending::Processed(TransactionId::new("txn_other").unwrap());
+    let ending = as_processed("txn_other");
     let both = copy.apply(Change::end_of(begun, ending, SystemTime::now())).await.unwrap().written().unwrap();
     assert!(both.second_charges().eq([&paid.transaction_id]));
 }
@@ -77,14 +66,11 @@ async fn charge_that_another_process_makes_meanwhile_is_a_possible_second_one_d4
 #[tokio::test]
 async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost_d49() {
     let world = World::new().await;
-    world.gateway.arm(
-        Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::TOO_MANY_REQUESTS),
-    );
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Rejected);
+    assert_eq!(world.fail(answered(429)).await.outcome(), Outcome::Rejected);
     let sent = world.sent();
     let journal = world.client.journal();
     assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
-    let payment = crate::client::support::payment_of(crate::client::support::TEN_FIFTY);
+    let payment = payment_of(TEN_FIFTY);
     let key = key();
     let error = world.client.after_rejection(&key).process_token(&payment).await.unwrap_err();
     assert_eq!(error.outcome(), Outcome::Unknown);
@@ -97,10 +83,7 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
 #[tokio::test]
 async fn rejection_that_a_person_confirms_after_a_loss_is_unknown_d49() {
     let world = World::new().await;
-    world
-        .gateway
-        .arm(Fault::on(OperationName::TokenTransaction).before_commit().status(StatusCode::BAD_GATEWAY));
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::Unknown);
+    assert_eq!(world.fail(answered(502)).await.outcome(), Outcome::Unknown);
     let journal = world.client.journal();
     let rejected = journal.resolve(&world.intent().await, Resolution::rejected(None, "ada")).await.unwrap();
     assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);

@@ -1,13 +1,15 @@
 //! One journal and two services: a key belongs to the service that it was first used for.
 
-use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionId, Void};
-use payments_core::{ApiKey, Client, Endpoint, OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, ManualClock};
-use payments_journal::{Cause, Error, IntentKey, MemoryStore, Resolution, SentSince};
+use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, Void};
+use payments_core::{ApiKey, Client, Endpoint, Outcome};
+use payments_fake::{FakeGateway, ManualClock};
+use payments_journal::{
+    Cause, Error, IntentKey, Journal, JournaledClient, MemoryStore, Resolution, SentSince,
+};
 
-use super::tested::{Journal, JournaledClient, build, client_of};
 use super::world::World;
-use crate::client::support::{TEN_FIFTY, key, payment_of};
+use crate::client::support::{TEN_FIFTY, key, payment_of, response_lost, unreached};
+use crate::contract::transaction;
 
 const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 
@@ -15,7 +17,7 @@ const OTHER: &str = "https://sandbox.example.com/api/v1/public";
 fn at_the_other(world: &World) -> (JournaledClient, FakeGateway) {
     let gateway = FakeGateway::new();
     let endpoint = Endpoint::new(OTHER, ApiKey::new(gateway.api_key()).unwrap()).unwrap();
-    let client = build(Client::builder(endpoint, gateway.transport(), ManualClock::auto()));
+    let client = Client::builder(endpoint, gateway.transport(), ManualClock::auto()).build();
     (JournaledClient::new(client, world.client.journal().clone()), gateway)
 }
 
@@ -72,8 +74,7 @@ async fn key_is_unknown_at_another_service_d47() {
 #[tokio::test]
 async fn key_that_was_never_sent_is_freed_by_renaming_the_mistyped_service_d47() {
     let world = World::new().await;
-    world.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().refuse());
-    assert_eq!(world.pay().await.unwrap_err().outcome(), Outcome::NotProcessed);
+    assert_eq!(world.fail(unreached()).await.outcome(), Outcome::NotProcessed);
     let (other, gateway) = at_the_other(&world);
     is_of_another_service(&other.process_token(&key(), &payment_of(TEN_FIFTY)).await.unwrap_err(), true);
     let journal = world.client.journal();
@@ -100,8 +101,7 @@ async fn purged_key_is_new_at_every_service_d47() {
 #[tokio::test]
 async fn transaction_is_not_looked_up_at_another_service_d47() {
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(response_lost()).await;
     let (other, gateway) = at_the_other(&world);
     // The other service has a transaction of this amount.
     let found = gateway.client().process_token(&payment_of(TEN_FIFTY)).await.unwrap().transaction_id.clone();
@@ -138,7 +138,7 @@ async fn lost_key_belongs_to_the_service_at_which_it_is_found_d47_d49() {
 async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api_key_d47() {
     let gateway = FakeGateway::builder().api_key("key_of_books").api_key("key_of_toys").build();
     let world = World::new().await;
-    let client = JournaledClient::new(client_of(&gateway), world.client.journal().clone());
+    let client = JournaledClient::new(gateway.client(), world.client.journal().clone());
     let api_key = |text| ApiKey::new(text).unwrap();
     let books = client.for_merchant("books", api_key("key_of_books")).unwrap();
     let toys = client.for_merchant("toys", api_key("key_of_toys")).unwrap();
@@ -165,7 +165,7 @@ async fn a_merchants_key_is_not_sent_for_another_merchant_and_outlives_a_new_api
 /// Until a person names the service of a key whose entry was lost, what they found out may be true of any.
 #[tokio::test]
 async fn lost_key_answers_nobody_once_it_is_resolved_without_its_service_d47_d49() {
-    let id = || TransactionId::new("txn_1").unwrap();
+    let id = || transaction("txn_1");
     for (found, outcome) in [
         (Resolution::processed(id(), "ada").unverified(), None),
         (Resolution::rejected(Some(id()), "ada").note("declined"), Some(Outcome::Rejected)),
@@ -202,8 +202,7 @@ async fn lost_key_answers_nobody_once_it_is_resolved_without_its_service_d47_d49
 #[tokio::test]
 async fn finding_at_another_service_is_refused_d47() {
     let world = World::new().await;
-    world.gateway.arm(Fault::response_lost(OperationName::TokenTransaction));
-    world.pay().await.unwrap_err();
+    world.fail(response_lost()).await;
     let (journal, before) = (world.client.journal(), world.intent().await);
     for said in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
         let error = journal.resolve_of_service(&before, said, OTHER).await.unwrap_err();
@@ -245,7 +244,7 @@ async fn lost_key_gets_no_service_that_no_client_calls_d47_d49() {
     let journal = world.client.journal();
     journal.accept_history(SentSince::Keys(&[key()]), "ada").await.unwrap();
     let lost = world.intent().await;
-    let said = || Resolution::processed(TransactionId::new("txn_1").unwrap(), "ada");
+    let said = || Resolution::processed(transaction("txn_1"), "ada");
     for (service, why) in [
         (
             "not a url",

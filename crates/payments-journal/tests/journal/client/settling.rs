@@ -7,14 +7,13 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::FutureExt as _;
 use payments_core::{OperationName, Outcome};
-use payments_fake::Fault;
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{Ending, FlushError, IntentKey, LateEnd, Resolution, StateName, StoreError};
 use tokio::runtime;
 use tokio::task::{JoinHandle, JoinSet};
 
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{Result, TEN_FIFTY, key, payment_of};
+use crate::client::support::{Result, TEN_FIFTY, key, payment_of, request_lost};
 use crate::client::world::World;
 
 /// A payment was made whose outcome could not be written, and the next change is held.
@@ -109,7 +108,7 @@ async fn flush_returns_no_end_of_what_was_never_sent() {
 async fn late_end_that_a_person_has_overtaken_is_not_called_recorded() {
     let store = ScriptedStore::new([Step::Made, Step::Refused]);
     let world = World::over(store.clone()).await;
-    world.gateway.arm(Fault::request_lost(OperationName::TokenTransaction));
+    world.gateway.arm(request_lost());
     assert!(world.pay().await.unwrap_err().write_error().is_some());
     let crash = Change::orphan(key(), world.intent().await.attempt_id, SystemTime::now());
     store.apply(crash).await.unwrap();

@@ -1,7 +1,9 @@
 use std::time::SystemTime;
 
+use http::StatusCode;
+use payments_core::OperationName;
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction, TransactionReceipt};
-use payments_fake::FakeGateway;
+use payments_fake::{FakeGateway, Fault};
 use payments_journal::internals::{Begin, Change, IntentStore as _, NewAttempt};
 use payments_journal::{AttemptId, Error, IntentKey, Journaled, MemoryStore};
 
@@ -35,4 +37,26 @@ pub(crate) fn begin_for(other: &MemoryStore) -> Change {
         },
         SystemTime::now(),
     )
+}
+
+const PAYMENT: OperationName = OperationName::TokenTransaction;
+
+/// The payment is made, and its response lost.
+pub(crate) fn response_lost() -> Fault {
+    Fault::response_lost(PAYMENT)
+}
+
+/// The payment is lost on its way.
+pub(crate) fn request_lost() -> Fault {
+    Fault::request_lost(PAYMENT)
+}
+
+/// No connection is made.
+pub(crate) fn unreached() -> Fault {
+    Fault::on(PAYMENT).before_commit().refuse()
+}
+
+/// The service answers the payment with this status.
+pub(crate) fn answered(status: u16) -> Fault {
+    Fault::on(PAYMENT).before_commit().status(StatusCode::from_u16(status).unwrap())
 }

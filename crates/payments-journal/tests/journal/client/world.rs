@@ -2,10 +2,11 @@
 
 use payments_core::OperationName;
 use payments_core::model::{TransactionId, TransactionRecord};
-use payments_fake::FakeGateway;
-use payments_journal::{Intent, MemoryStore, Resolution, ResolveError};
+use payments_fake::{FakeGateway, Fault};
+use payments_journal::{
+    Error, Intent, Journal, JournaledClient, MemoryStore, Resolution, ResolveError, Store,
+};
 
-use super::tested::{Journal, JournaledClient, Store, client_of};
 use crate::client::support::{Result, TEN_FIFTY, key, payment_of};
 
 /// A service, a journal and a client that uses both.
@@ -21,12 +22,18 @@ impl World {
 
     pub(crate) async fn over(store: impl Store) -> Self {
         let gateway = FakeGateway::new();
-        let client = JournaledClient::new(client_of(&gateway), Journal::open(store).await.unwrap());
+        let client = JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap());
         Self { gateway, client }
     }
 
     pub(crate) async fn pay(&self) -> Result {
         self.client.process_token(&key(), &payment_of(TEN_FIFTY)).await
+    }
+
+    /// Pays, and gets an error because of this fault.
+    pub(crate) async fn fail(&self, fault: Fault) -> Error {
+        self.gateway.arm(fault);
+        self.pay().await.unwrap_err()
     }
 
     pub(crate) async fn intent(&self) -> Intent {

@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use payments_core::OperationName;
-use payments_core::model::TransactionId;
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Change, IntentStore as _};
 use payments_journal::{AttemptId, IntentState, Journal, JournaledClient, PostgresStore, StateName};
@@ -14,6 +13,7 @@ use tokio::time::timeout;
 use super::proxy::Proxy;
 use super::{BILLING, administrator, payment, sql, until};
 use crate::contract;
+use crate::contract::transaction;
 
 const CHARGES: usize = 16;
 
@@ -108,7 +108,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     sql(&server.url(), "ALTER ROLE billing NOLOGIN").await;
     sql(&server.url(), DISCONNECT).await;
     let refused = proxy.until_sent("28000");
-    let transaction_id = TransactionId::from_response("txn_1").unwrap();
+    let transaction_id = transaction("txn_1");
     let end = Change::end(contract::key("k"), attempt, contract::as_processed("txn_1"), contract::at(2));
     tokio::select! {
         applied = store.apply(end) => panic!("{applied:?}"),

@@ -1,13 +1,12 @@
-use payments_core::model::TransactionId;
 use payments_journal::internals::{Applied, Ending};
 use payments_journal::{Failure, PostgresStore, Resolution};
 use payments_postgres_for_tests::Server;
 
 use super::{administrator, opened, sql, until_locked_out};
-use crate::contract::{charged, intents, key};
+use crate::contract::{charged, intents, key, transaction};
 
 async fn resolve(store: &PostgresStore, text: &str) -> Applied {
-    let id = TransactionId::from_response("txn_1").unwrap();
+    let id = transaction("txn_1");
     crate::contract::resolve(store, text, Resolution::processed(id, "ada")).await
 }
 
