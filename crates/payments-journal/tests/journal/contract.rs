@@ -17,7 +17,7 @@ use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt, Refusal};
 use payments_journal::{
     AttemptId, Failure, FailureKind, HistoryEvent, Intent, IntentKey, IntentRequest, IntentState, Journal,
-    JournaledClient, Purged, Resolution, SentSince, StateName, StateSummary, StoreError, Summary,
+    JournaledClient, Purged, Resolution, StateName, StateSummary, StoreError, Summary,
 };
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
@@ -64,9 +64,6 @@ macro_rules! tests {
             transaction_belongs_to_one_key_of_a_base_url_whatever_the_label_d47
             transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49
             lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_d49
-            end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49
-            rejected_key_is_not_sent_again_if_later_entries_are_lost_d49
-            found_transaction_does_not_hide_that_later_entries_are_lost_d49
             summary_has_exact_sums_of_every_state
             service_is_renamed_as_a_whole_and_the_former_name_is_kept_d47
             forgotten_service_leaves_no_key_d47
@@ -460,7 +457,7 @@ pub(crate) async fn text_of_any_characters_is_stored<P: Place>(place: P) {
 
 /// Changes of a few keys by a few attempts, so that they collide.
 fn changes() -> impl Strategy<Value = Vec<(u8, u8, u8)>> {
-    proptest::collection::vec((0..3_u8, 0..3_u8, 0..13_u8), 40)
+    proptest::collection::vec((0..3_u8, 0..3_u8, 0..18_u8), 40)
 }
 
 pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
@@ -490,7 +487,16 @@ pub(crate) async fn random_changes_follow_the_rules<P: Place>(place: P) {
                 9 if let Some(found) = model.get(&key) => {
                     Change::resolve(found, Resolution::not_processed("ada"), now)
                 }
-                _ => Change::orphan(key.clone(), attempt.clone(), now),
+                9..=10 => Change::orphan(key.clone(), attempt.clone(), now),
+                13 => Change::reopen(key.clone(), Some(&[502]), "ada", Some("n"), now),
+                14 => Change::reopen(key.clone(), None, "ada", None, now),
+                15 => Change::may_lack(key.clone(), at(0), now),
+                16 => Change::lost(key.clone(), at(0), store.owner().clone(), "ada", now),
+                // Of an attempt that the journal lacks.
+                _ => {
+                    let lost = begin(key.as_str(), store, 1).decide(None).unwrap();
+                    Change::end_of(lost, endings().remove(step % 5), now)
+                }
             };
             let expected = change.decide(model.get(&key));
             match apply(store, change.clone()).await {
@@ -996,42 +1002,6 @@ pub(crate) async fn ids_with_a_replaced_part_are_not_compared_d55<P: Place>(plac
     }
 }
 
-/// The row of an attempt that a lost journal had.
-fn lost_attempt(text: &str, store: &impl IntentStore) -> Intent {
-    begin(text, store, 1).decide(None).unwrap()
-}
-
-pub(crate) async fn end_of_an_attempt_that_the_journal_lacks_is_written_whole_d49<P: Place>(place: P) {
-    let (store, other) = (place.open().await, place.open().await);
-    for (number, ending) in endings().into_iter().enumerate() {
-        for name in ["missing", "named"] {
-            let text = format!("{name}-{number}");
-            let begun = lost_attempt(&text, &store);
-            if name == "named" {
-                let named = Change::lost(key(&text), at(0), other.owner().clone(), "ada", at(2));
-                assert!(apply(&other, named).await.written().is_some());
-            }
-            let end = Change::end_of(begun.clone(), ending.clone(), at(3));
-            let expected = end.decide(Some(&begun)).unwrap();
-            let written = apply(&store, end.clone()).await.written().unwrap();
-            assert_eq!((&written.state, &written.request), (&expected.state, &begun.request));
-            assert_eq!((&written.attempt_id, written.attempts), (&begun.attempt_id, 1));
-            assert_eq!(other.find(&key(&text)).await.unwrap().as_ref(), Some(&written));
-            assert_eq!(apply(&store, end).await.written(), None, "it is written once");
-        }
-    }
-    // Another attempt has begun since.
-    let lost = lost_attempt("later", &store);
-    begun(&other, "later").await;
-    assert!(apply(&store, Change::end_of(lost, as_processed("txn_lost"), at(3))).await.written().is_some());
-    let both = ended(&other, "later", as_processed("txn_later")).await.written().unwrap();
-    assert!(both.second_charges().eq([&transaction("txn_lost")]));
-    assert_eq!(store.find(&key("later")).await.unwrap(), Some(both));
-    unknown("other", token_request(1), &store).await;
-    let refused = resolve(&store, "other", Resolution::processed(transaction("txn_lost"), "ada")).await;
-    assert_eq!(refused, taken("txn_lost", "later"));
-}
-
 /// Nobody knows to which service a lost key belongs.
 pub(crate) async fn transaction_of_a_key_that_was_lost_is_taken_at_every_service_d49<P: Place>(place: P) {
     let (store, other) = (place.open().await, place.open().await);
@@ -1071,116 +1041,4 @@ pub(crate) async fn lost_void_is_resolved_as_its_payment_and_no_lost_payment_is_
     // The journal knows what this one is.
     unknown("known", token_request(1), &store).await;
     assert_eq!(resolve(&store, "known", found("txn_1").of_a_void()).await, taken("txn_1", "paid"));
-}
-
-pub(crate) async fn rejected_key_is_not_sent_again_if_later_entries_are_lost_d49<P: Place>(place: P) {
-    let (store, other) = (place.open().await, place.open().await);
-    let reject = async |text: &str| {
-        let mut failure = failure("rejected");
-        failure.http_status = Some(429);
-        charged(&store, text, Ending::Rejected(failure)).await;
-    };
-    let again = |text: &str| begin_again(text, &other, 10_50);
-    let state = |applied: Applied| applied.written().map(|written| written.state.name());
-    for text in ["called", "retried", "named", "switched"] {
-        reject(text).await;
-    }
-    for text in ["decided", "decided-otherwise"] {
-        unknown(text, token_request(1), &store).await;
-        assert!(resolve(&store, text, Resolution::rejected(None, "ada")).await.written().is_some());
-    }
-    // Nothing was sent.
-    store.accept_history("ada", None, at(3)).await.unwrap();
-    assert_eq!(state(apply(&other, again("switched")).await), Some(StateName::Sending));
-    let journal = Journal::open(place.open().await).await.unwrap();
-    assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
-    let since = row(&store, "called").await.lost_since;
-    let lost = apply(&other, again("called")).await.written().unwrap();
-    assert_eq!(lost.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
-    assert_eq!((Some(lost.begun_at), lost.attempts), (since, 1));
-    assert_eq!(store.find(&key("called")).await.unwrap(), Some(lost));
-    let retries = [
-        Change::reopen(key("retried"), Some(&[429]), "ada", None, at(5)),
-        Change::reopen(key("named"), None, "ada", None, at(5)),
-    ];
-    for retry in retries {
-        assert_eq!(state(apply(&other, retry).await), Some(StateName::Unknown));
-    }
-    // What a person says about the attempt that the journal still has says nothing about the lost time.
-    let decisions = [
-        ("decided", Resolution::rejected(None, "ada")),
-        ("decided-otherwise", Resolution::not_processed("ada")),
-    ];
-    for (text, decision) in decisions {
-        assert_eq!(state(resolve(&other, text, decision).await), Some(StateName::Unknown), "{text}");
-    }
-    for text in ["called", "retried", "named", "decided", "decided-otherwise"] {
-        assert_eq!(state(apply(&other, again(text)).await), None, "{text}: it may have been charged");
-    }
-    // A person has found out that it was not, and so it is for a key that is rejected only now.
-    resolve(&store, "called", Resolution::not_processed("ada")).await;
-    assert_eq!(state(apply(&other, again("called")).await), Some(StateName::Sending));
-    resolve(&store, "named", Resolution::rejected(None, "ada")).await;
-    assert_eq!(state(apply(&other, again("named")).await), Some(StateName::Sending));
-    reject("later").await;
-    assert_eq!(state(apply(&other, again("later")).await), Some(StateName::Sending));
-}
-
-/// A person accepts that entries are lost, and names no key, as [`Journal::accept_history`] does.
-async fn lose_later_entries(store: &impl IntentStore) {
-    for intent in intents(store).await {
-        apply(store, Change::may_lack(intent.key, at(3), at(4))).await;
-    }
-    store.accept_history("ada", Some(0), at(3)).await.unwrap();
-}
-
-/// A person names a wrong transaction and takes it back. Neither is about the lost time.
-pub(crate) async fn found_transaction_does_not_hide_that_later_entries_are_lost_d49<P: Place>(place: P) {
-    let (store, other) = (place.open().await, place.open().await);
-    let state = |applied: Applied| applied.written().map(|written| written.state);
-    let unknown = Some(IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
-    let decisions = [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")];
-    let rejections = ["by the service", "by a person", "reopened"];
-    let mut keys = Vec::new();
-    for (number, rejection) in rejections.iter().enumerate() {
-        for (taken_back, decision) in decisions.iter().enumerate() {
-            let text = format!("{number}-{taken_back}");
-            if *rejection == "by a person" {
-                self::unknown(&text, token_request(1), &store).await;
-                resolve(&store, &text, Resolution::rejected(None, "grace")).await;
-            } else {
-                charged(&store, &text, Ending::Rejected(failure("rejected"))).await;
-            }
-            if *rejection == "reopened" {
-                apply(&store, Change::reopen(key(&text), None, "ada", None, at(5))).await;
-            }
-            keys.push((text, decision.clone()));
-        }
-    }
-    // Nothing is lost yet.
-    charged(&store, "before", Ending::Rejected(failure("rejected"))).await;
-    resolve(&store, "before", found("txn_before")).await;
-    lose_later_entries(&store).await;
-    for (text, decision) in keys {
-        for round in ["", "-again"] {
-            let id = format!("txn_{text}{round}");
-            let written = resolve(&other, &text, found(&id)).await.written().unwrap();
-            assert_eq!(written.processed_as(), Some(&transaction(&id)));
-        }
-        assert_eq!(state(resolve(&other, &text, decision.clone()).await), unknown, "{text}");
-        assert_eq!(state(apply(&other, begin_again(&text, &other, 10_50)).await), None, "{text}");
-        // Now the person knows of the loss, and may be wrong again.
-        resolve(&other, &text, found("txn_wrong")).await;
-        let decided = resolve(&other, &text, decision).await.written().unwrap();
-        let begun = apply(&other, begin_again(&text, &other, 10_50)).await;
-        assert_eq!(state(begun), Some(IntentState::Sending), "{decided:?}");
-        assert!(
-            decided
-                .history()
-                .iter()
-                .any(|it| matches!(it, HistoryEvent::Lost { since, .. } if *since == at(3)))
-        );
-    }
-    let decided = resolve(&other, "before", Resolution::not_processed("ada")).await;
-    assert_eq!(state(decided).map(|state| state.name()), Some(StateName::Resolved));
 }

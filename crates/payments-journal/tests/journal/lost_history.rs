@@ -281,6 +281,37 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
     }
 }
 
+/// A person names a wrong transaction and takes it back. Neither is about the lost time.
+#[test]
+fn found_transaction_does_not_hide_that_later_entries_are_lost_d49() {
+    let found = |text: &str| Resolution::processed(id(text), "ada");
+    let refused = ended(&begin(None, "first"), rejected());
+    let declined = resolve(&ended(&begin(None, "first"), unknown()), Resolution::rejected(None, "grace"));
+    let reopened = Change::reopen(key(), None, "ada", None, at(5)).decide(Some(&refused)).unwrap();
+    for row in [&refused, &declined, &reopened] {
+        for decision in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
+            let mut row = Change::may_lack(key(), at(4), at(6)).decide(Some(row)).unwrap();
+            for text in ["txn_1", "txn_2"] {
+                row = resolve(&row, found(text));
+                assert_eq!(row.processed_as(), Some(&id(text)));
+            }
+            row = resolve(&row, decision.clone());
+            assert_eq!(row.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+            assert_never_sent(&row);
+            // Now the person knows of the loss, and may be wrong again.
+            row = resolve(&resolve(&row, found("txn_wrong")), decision);
+            assert_eq!(begin(Some(&row), "again").state, IntentState::Sending);
+            let says_so =
+                |it: &HistoryEvent| matches!(it, HistoryEvent::Lost { since, .. } if *since == at(4));
+            assert!(row.history().iter().any(says_so), "{row:?}");
+        }
+    }
+    // What was found before the loss is no rejection that may hide one.
+    let before = resolve(&refused, found("txn_before"));
+    assert!(Change::may_lack(key(), at(4), at(6)).decide(Some(&before)).is_err());
+    assert_eq!(resolve(&before, Resolution::not_processed("ada")).state.name(), StateName::Resolved);
+}
+
 /// The attempt that the journal lacked and the one that began since do not know of each other.
 #[test]
 fn lost_attempt_that_may_have_moved_money_stays_to_be_resolved_d49() {

@@ -11,7 +11,7 @@ use payments_journal::{
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, answered, begin_for, key, payment_of, response_lost};
-use crate::contract::as_processed;
+use crate::contract::{self, as_processed};
 
 async fn world(copy: &MemoryStore) -> World {
     World::over(ScriptedStore::over(copy.another_owner(), [Step::MadeAndLost])).await
@@ -65,36 +65,43 @@ async fn charge_that_another_process_makes_meanwhile_is_a_possible_second_one_d4
 
 #[tokio::test]
 async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost_d49() {
-    let world = World::new().await;
-    assert_eq!(world.fail(answered(429)).await.outcome(), Outcome::Rejected);
-    let sent = world.sent();
-    let journal = world.client.journal();
-    assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
-    let payment = payment_of(TEN_FIFTY);
-    let key = key();
-    let error = world.client.after_rejection(&key).process_token(&payment).await.unwrap_err();
-    assert_eq!(error.outcome(), Outcome::Unknown);
-    assert_eq!(world.sent(), sent);
-    let state = world.intent().await.state;
-    assert_eq!(state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+    for (lost, is_sent) in [(SentSince::Nothing, true), (SentSince::Keys(&[]), false)] {
+        let world = World::new().await;
+        assert_eq!(world.fail(answered(429)).await.outcome(), Outcome::Rejected);
+        assert_eq!(world.client.journal().accept_history(lost, "ada").await.unwrap(), 0);
+        let payment = payment_of(TEN_FIFTY);
+        let called = world.client.after_rejection(&key()).process_token(&payment).await;
+        assert_eq!((called.is_ok(), world.sent()), (is_sent, 1 + usize::from(is_sent)));
+        if !is_sent {
+            assert_eq!(called.unwrap_err().outcome(), Outcome::Unknown);
+            let state = world.intent().await.state;
+            assert_eq!(state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+        }
+        // It is another matter if the key is rejected only now.
+        let later = contract::key("invoice-18");
+        world.gateway.arm(answered(429));
+        world.client.process_token(&later, &payment).await.unwrap_err();
+        world.client.after_rejection(&later).process_token(&payment).await.unwrap();
+    }
 }
 
 /// The person has seen the row of before the loss. Once it is unknown, they decide about the lost time too.
 #[tokio::test]
 async fn rejection_that_a_person_confirms_after_a_loss_is_unknown_d49() {
-    let world = World::new().await;
-    assert_eq!(world.fail(answered(502)).await.outcome(), Outcome::Unknown);
-    let journal = world.client.journal();
-    let rejected = journal.resolve(&world.intent().await, Resolution::rejected(None, "ada")).await.unwrap();
-    assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
-    let error = journal.resolve(&rejected, Resolution::rejected(None, "ada")).await.unwrap_err();
-    assert!(error.is_changed() && error.became_unknown(), "{error}");
-    assert!(
-        error.to_string().contains("it is unknown; it may have been sent in a time whose entries"),
-        "{error}"
-    );
-    let unknown = world.intent().await;
-    assert_eq!(unknown.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
-    let resolved = journal.resolve(&unknown, Resolution::not_processed("ada")).await.unwrap();
-    assert_eq!(resolved.state.name(), StateName::Resolved);
+    for said in [Resolution::rejected(None, "ada"), Resolution::not_processed("ada")] {
+        let world = World::new().await;
+        assert_eq!(world.fail(answered(502)).await.outcome(), Outcome::Unknown);
+        let journal = world.client.journal();
+        let rejected = world.resolve(Resolution::rejected(None, "ada")).await.unwrap();
+        assert_eq!(journal.accept_history(SentSince::Keys(&[]), "ada").await.unwrap(), 0);
+        let error = journal.resolve(&rejected, said.clone()).await.unwrap_err();
+        assert!(error.is_changed() && error.became_unknown(), "{error}");
+        let why = "it is unknown; it may have been sent in a time whose entries";
+        assert!(error.to_string().contains(why), "{error}");
+        let unknown = world.intent().await;
+        assert_eq!(unknown.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
+        world.resolve(said).await.unwrap();
+        let again = world.client.after_rejection(&key()).process_token(&payment_of(TEN_FIFTY)).await;
+        assert!(!again.unwrap().is_from_the_journal());
+    }
 }
