@@ -21,12 +21,15 @@ mod standby;
 mod tls;
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use payments_core::model::{Amount, ConvenienceFee, TokenTransaction};
 use payments_fake::FakeGateway;
+use payments_journal::internals::{Applied, Change, IntentStore as _};
 use payments_journal::{IntentKey, Journal, JournaledClient, PostgresStore, StoreError};
 use payments_postgres_for_tests::{Server, Shutdown};
+use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{self, Place, Tables};
@@ -97,11 +100,21 @@ async fn client(gateway: &FakeGateway, url: &str) -> JournaledClient {
     JournaledClient::new(gateway.client(), Journal::open(store).await.unwrap())
 }
 
+async fn connect(server: &Server) -> PostgresStore {
+    PostgresStore::connect(&server.url()).await.unwrap()
+}
+
 /// A server, and a store in it.
 async fn opened() -> Option<(Server, PostgresStore)> {
     let server = Server::start()?;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     Some((server, store))
+}
+
+/// Applies the change in a task.
+fn applying(store: &Arc<PostgresStore>, change: Change) -> JoinHandle<Result<Applied, StoreError>> {
+    let store = store.clone();
+    tokio::spawn(async move { store.apply(change).await })
 }
 
 /// A user with the rights that a journal with tables needs.

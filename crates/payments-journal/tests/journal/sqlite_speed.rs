@@ -6,17 +6,21 @@ use std::fs;
 use std::sync::Arc;
 use std::time::Instant;
 
-use payments_core::model::TransactionId;
-use payments_journal::internals::{Change, Ending, IntentStore};
+use payments_journal::internals::{Change, IntentStore};
 use payments_journal::{Journal, SqliteStore, StateName};
 use rusqlite::Connection;
 use tokio::task::JoinSet;
 
-use crate::contract::{at, begun};
+use crate::contract::{as_processed, at, begun};
 use crate::sqlite::InAFile;
 
 /// Begins and ends intents with this many concurrent callers; two changes each.
-async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(usize) -> String) -> String {
+pub(crate) async fn charge<S: IntentStore>(
+    store: &Arc<S>,
+    callers: usize,
+    each: usize,
+    key: fn(usize) -> String,
+) -> String {
     let (start, bytes) = (Instant::now(), written());
     let mut tasks = JoinSet::new();
     for caller in 0..callers {
@@ -24,8 +28,8 @@ async fn charge(store: &Arc<SqliteStore>, callers: usize, each: usize, key: fn(u
         tasks.spawn(async move {
             for number in 0..each {
                 let begun = begun(&*store, &key(number * 1000 + caller)).await;
-                let ending = Ending::Processed(TransactionId::from_response("txn_0123456789abcdef").unwrap());
-                store.apply(Change::end(begun.key, begun.attempt_id, ending, at(1))).await.unwrap();
+                let end = Change::end_of(begun, as_processed("txn_0123456789abcdef"), at(1));
+                assert!(store.apply(end).await.unwrap().written().is_some());
             }
         });
     }

@@ -11,7 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::proxy::Proxy;
-use super::{BILLING, administrator, payment, sql, until};
+use super::{BILLING, administrator, connect, payment, sql, until};
 use crate::contract;
 use crate::contract::transaction;
 
@@ -59,7 +59,7 @@ const DISCONNECT: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
     sql(&server.url(), BILLING).await;
     let administrator = administrator(&server.url()).await;
     administrator.batch_execute("SET default_transaction_read_only = off").await.unwrap();
@@ -99,7 +99,7 @@ async fn outcomes_that_are_refused_for_a_moment_are_recorded() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn refused_outcome_is_recorded_although_its_caller_has_left() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
     sql(&server.url(), BILLING).await;
     let proxy = Proxy::before(&server).await;
     let store = PostgresStore::connect(&proxy.url().replace("postgres@", "billing@")).await.unwrap();
@@ -115,7 +115,7 @@ async fn refused_outcome_is_recorded_although_its_caller_has_left() {
         refused = refused => refused.unwrap(),
     }
     sql(&server.url(), "ALTER ROLE billing LOGIN").await;
-    let reader = PostgresStore::connect(&server.url()).await.unwrap();
+    let reader = connect(&server).await;
     let state = async || reader.find(&contract::key("k")).await.unwrap().unwrap().state;
     until("it is recorded", async || {
         state().await == IntentState::Processed { transaction_id: transaction_id.clone() }
@@ -132,7 +132,7 @@ async fn outcome_of_a_damaged_row_or_a_closed_store_is_not_retried() {
         let writing = timeout(Duration::from_secs(20), store.apply(end)).await;
         writing.expect("it does not wait").unwrap_err()
     };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     let attempt = contract::begun(&store, "k").await.attempt_id;
     sql(&server.url(), "UPDATE payments_journal.intents SET document = '{\"of\":\"a newer version\"}'").await;
     let error = ended(&store, attempt.clone()).await;

@@ -6,7 +6,7 @@ use payments_journal::internals::IntentStore as _;
 use payments_journal::{Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{BILLING, administrator, make_standby, opened, place, sql, until};
+use super::{BILLING, administrator, connect, make_standby, opened, place, sql, until};
 use crate::contract::{Place as _, Tables as _, accept, assert_lost, begins, key};
 
 async fn reader(server: &Server) -> PostgresStore {
@@ -38,7 +38,7 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     let synchronous = synchronous.connect(&server.url()).await.unwrap();
     assert!(begins(&synchronous, "synchronous").await.unwrap());
     synchronous.close().await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     assert_lost(&store, "lost", "its timeline is").await;
     assert!(!begins(&store, "kept").await.unwrap(), "it is known");
     let journal = Journal::open(store).await.unwrap();
@@ -46,13 +46,13 @@ async fn promoted_standby_begins_nothing_until_a_person_accepts_it_d49() {
     assert_eq!(journal.accept_history(SentSince::Keys(&sent), "ada").await.unwrap(), 2);
     assert_eq!(journal.find(&key("lost")).await.unwrap().unwrap().state.name(), StateName::Unknown);
     journal.close().await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     assert!(!begins(&store, "lost").await.unwrap(), "it may have been charged");
     assert!(begins(&store, "new").await.unwrap());
     store.close().await;
     // A second promotion is noticed too.
     promote(&mut server).await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     assert_lost(&store, "newer", "its timeline is").await;
 }
 
@@ -67,7 +67,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
     for lost in ["lost-1", "lost-2"] {
         let server = Server::of_a_new_cluster().unwrap();
         administrator(&server.url()).await.batch_execute(&dumped).await.unwrap();
-        let store = PostgresStore::connect(&server.url()).await.unwrap();
+        let store = connect(&server).await;
         assert_lost(&store, lost, "restored").await;
         let synchronous = PostgresStore::options().fails_over_without_loss();
         let synchronous = synchronous.connect(&server.url()).await.unwrap();
@@ -77,7 +77,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
         let number = administrator(&server.url()).await;
         let number = number.query_one("SELECT intents FROM payments_journal.meta", &[]).await.unwrap();
         numbers.push(number.get::<_, u32>(0));
-        let store = PostgresStore::connect(&server.url()).await.unwrap();
+        let store = connect(&server).await;
         assert!(begins(&store, lost).await.unwrap());
         store.close().await;
     }
@@ -89,7 +89,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
 async fn database_made_from_another_as_its_template_begins_nothing_d49() {
     // It has `template0`.
     let Some(server) = Server::of_a_new_cluster() else { return };
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     assert!(begins(&store, "kept").await.unwrap());
     store.close().await;
     let address = server.url();
@@ -97,12 +97,12 @@ async fn database_made_from_another_as_its_template_begins_nothing_d49() {
     let url = |database: &str| format!("{address}/{database}");
     sql(&server.url(), "CREATE DATABASE elsewhere TEMPLATE template0").await;
     sql(&url("elsewhere"), "CREATE DATABASE night TEMPLATE postgres").await;
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     assert!(begins(&store, "charged").await.unwrap());
     store.close().await;
     let swap = "ALTER DATABASE postgres RENAME TO morning; ALTER DATABASE night RENAME TO postgres";
     sql(&url("elsewhere"), swap).await;
-    let restored = PostgresStore::connect(&server.url()).await.unwrap();
+    let restored = connect(&server).await;
     assert_lost(&restored, "charged", "another server or database").await;
     // The database itself may have any name.
     let renamed = PostgresStore::connect(&url("morning")).await.unwrap();
@@ -129,7 +129,7 @@ fn dump(server: &Server) -> String {
 async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
     let Some(mut server) = Server::start() else { return };
     sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC").await;
-    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    connect(&server).await.close().await;
     sql(&server.url(), BILLING).await;
     let may_accept = "
         GRANT UPDATE ON payments_journal.meta TO billing;
@@ -167,7 +167,7 @@ async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    connect(&server).await.close().await;
     sql(&server.url(), BILLING).await;
     let url = server.url().replace("postgres@", "billing@");
     let store = PostgresStore::connect(&url).await.unwrap();

@@ -15,7 +15,7 @@ use payments_sandbox::Sandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::until;
+use super::{connect, until};
 use crate::contract;
 
 const KEYS: u32 = 80;
@@ -45,7 +45,7 @@ async fn no_key_is_sent_twice_while_the_server_crashes_and_a_machine_dies() {
         machine.wait();
     }
 
-    let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    let journal = Journal::open(connect(&server).await).await.unwrap();
     let intents = journal.pages(StateName::ALL).next().await.unwrap().unwrap();
     assert_eq!(intents.len(), KEYS as usize, "every key is accounted for");
     let mut transmissions: BTreeMap<String, u32> = BTreeMap::new();

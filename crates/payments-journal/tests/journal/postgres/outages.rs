@@ -5,7 +5,7 @@ use payments_journal::{Failure, FailureKind, IntentState, Journal, PostgresStore
 use payments_postgres_for_tests::{Server, Shutdown};
 
 use super::proxy::Proxy;
-use super::{TEN_FIFTY, client, key, opened, payment, until};
+use super::{TEN_FIFTY, client, connect, key, opened, payment, until};
 use crate::contract;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -21,7 +21,7 @@ async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     gate.arrived().await;
 
     proxy.go_down();
-    let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    let journal = Journal::open(connect(&server).await).await.unwrap();
     until("it counts as dead", async || {
         journal.mark_crashed().await.unwrap();
         journal.find(&key()).await.unwrap().unwrap().state.name() == StateName::Unknown
@@ -40,7 +40,7 @@ async fn disconnected_owner_counts_as_dead_and_still_records_its_end() {
     let intent = journal.find(&key()).await.unwrap().unwrap();
     assert_eq!(intent.state, IntentState::Processed { transaction_id: charged.transaction_id });
     gateway.ledger().assert_charged_once(TEN_FIFTY);
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     let is_live = async || store.is_live(&intent.owner).await.unwrap();
     until("it counts as live again", is_live).await;
 }
@@ -79,7 +79,7 @@ async fn owner_is_live_again_after_a_restart_of_the_server() {
     let Some((mut server, store)) = opened().await else { return };
     server.stop(Shutdown::Fast);
     server.start_again();
-    let another = PostgresStore::connect(&server.url()).await.unwrap();
+    let another = connect(&server).await;
     until("it counts as live again", async || another.is_live(store.owner()).await.unwrap()).await;
     drop(store);
 }
@@ -88,7 +88,7 @@ async fn owner_is_live_again_after_a_restart_of_the_server() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn owner_is_dead_soon_after_its_store_is_dropped() {
     let Some((server, store)) = opened().await else { return };
-    let another = PostgresStore::connect(&server.url()).await.unwrap();
+    let another = connect(&server).await;
     let owner = store.owner().clone();
     assert!(another.is_live(&owner).await.unwrap());
     drop(store);
@@ -105,7 +105,7 @@ fn store_works_in_another_runtime_than_the_one_that_opened_it() {
     drop(first);
     runtime().block_on(async {
         contract::begun(&store, "k").await;
-        let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+        let journal = Journal::open(connect(&server).await).await.unwrap();
         let state = async || journal.find(&contract::key("k")).await.unwrap().unwrap().state;
         until("it counts as dead", async || {
             journal.mark_crashed().await.unwrap();

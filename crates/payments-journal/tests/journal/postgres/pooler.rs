@@ -8,7 +8,7 @@ use payments_postgres_for_tests::Server;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream, UnixStream};
 
-use super::{administrator, refusal};
+use super::{administrator, connect, refusal};
 use crate::contract;
 use crate::process::{Process, respond};
 
@@ -24,10 +24,10 @@ enum Session {
     ChangesWithStatements,
 }
 
-/// Starts a pooler and returns its port.
-async fn pooler(server: &Server, session: Session) -> u16 {
+/// Starts a pooler and returns its address.
+async fn pooler(server: &Server, session: Session) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (port, socket) = (listener.local_addr().unwrap().port(), server.socket());
+    let (address, socket) = (listener.local_addr().unwrap(), server.socket());
     tokio::spawn(async move {
         while let Ok((client, _)) = listener.accept().await {
             let sessions =
@@ -35,7 +35,7 @@ async fn pooler(server: &Server, session: Session) -> u16 {
             tokio::spawn(forward(client, sessions, session));
         }
     });
-    port
+    format!("postgres://postgres@{address}/postgres")
 }
 
 async fn forward(mut client: TcpStream, mut sessions: [UnixStream; 2], session: Session) {
@@ -112,24 +112,23 @@ async fn until_idle(session: &mut UnixStream) {
 const IDLE: &[u8] = b"Z\0\0\0\x05I";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn pooler_that_changes_the_session_is_named_and_refused() {
-    let Some(server) = Server::start() else { return };
-    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler(&server, Session::Changes).await);
-    assert_refused(&url, "26000").await;
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn statement_that_another_client_of_a_pooler_has_prepared_is_named_and_refused() {
+async fn pooler_that_changes_the_session_or_shares_its_statements_is_named_and_refused() {
     let Some(server) = Server::start() else { return };
     // Other tests of this process may have prepared thousands of statements.
     if env::var_os(ALONE).is_none() {
         let test =
-            "postgres::pooler::statement_that_another_client_of_a_pooler_has_prepared_is_named_and_refused";
+            "postgres::pooler::pooler_that_changes_the_session_or_shares_its_statements_is_named_and_refused";
         assert_eq!(Process::of_test(&[], test, (ALONE, "1".as_ref())).response(), "done");
         return;
     }
-    let url = format!("postgres://postgres@127.0.0.1:{}/postgres", pooler(&server, Session::OfAnother).await);
-    assert_refused(&url, "42P05").await;
+    for (session, code) in [(Session::Changes, "26000"), (Session::OfAnother, "42P05")] {
+        let error = refusal(&pooler(&server, session).await).await;
+        let text = format!("{error:#}");
+        assert!(error.is_refused(), "{text}");
+        for part in [code, "pool_mode = session", "nothing was changed"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
     respond("done");
 }
 
@@ -140,7 +139,7 @@ const ALONE: &str = "PAYMENTS_TEST_POOLER_ALONE";
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pooler_that_prepares_statements_in_each_session_is_refused_before_a_write() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap().close().await;
+    connect(&server).await.close().await;
     let administrator = administrator(&server.url()).await;
     let noting = "
         ALTER DATABASE postgres SET synchronous_commit = off;
@@ -149,22 +148,12 @@ async fn pooler_that_prepares_statements_in_each_session_is_refused_before_a_wri
             BEGIN INSERT INTO written VALUES (current_setting('synchronous_commit')); RETURN NULL; END $$;
         CREATE TRIGGER note AFTER INSERT ON payments_journal.intents FOR EACH ROW EXECUTE FUNCTION note()";
     administrator.batch_execute(noting).await.unwrap();
-    let port = pooler(&server, Session::ChangesWithStatements).await;
-    let store =
-        PostgresStore::connect(&format!("postgres://postgres@127.0.0.1:{port}/postgres")).await.unwrap();
+    let pooler = pooler(&server, Session::ChangesWithStatements).await;
+    let store = PostgresStore::connect(&pooler).await.unwrap();
     contract::begun(&store, "a").await;
     let error = store.apply(contract::begin("b", &store, 1)).await.unwrap_err();
     assert!(error.is_refused() && error.to_string().contains("pool_mode = session"), "{error:#}");
     let written = administrator.query("SELECT synchronous_commit FROM written", &[]).await.unwrap();
     let written: Vec<&str> = written.iter().map(|row| row.get(0)).collect();
     assert_eq!(written, ["on"]);
-}
-
-async fn assert_refused(url: &str, code: &str) {
-    let error = refusal(url).await;
-    let text = format!("{error:#}");
-    assert!(error.is_refused(), "{text}");
-    for part in [code, "pool_mode = session", "nothing was changed"] {
-        assert!(text.contains(part), "{text}");
-    }
 }

@@ -3,13 +3,13 @@ use payments_journal::internals::IntentStore as _;
 use payments_postgres_for_tests::{Server, Shutdown};
 use tokio::task::JoinSet;
 
-use super::{BILLING, InPostgres, refusal, sql};
+use super::{BILLING, InPostgres, connect, refusal, sql};
 use crate::contract;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn existing_tables_need_only_read_and_write_rights() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
     sql(&server.url(), BILLING).await;
     let url = server.url().replace("postgres@", "billing:s3cret@");
     let store = PostgresStore::connect(&url).await.unwrap();
@@ -21,7 +21,7 @@ async fn existing_tables_need_only_read_and_write_rights() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn wrong_password_is_refused_and_not_shown() {
     let Some(mut server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
     sql(&server.url(), BILLING).await;
     server.stop(Shutdown::Fast);
     server.write("pg_hba.conf", "local all postgres trust\nlocal all all scram-sha-256\n");

@@ -10,7 +10,7 @@ use payments_postgres_for_tests::Server;
 use tokio::runtime::Builder;
 use tokio::time::timeout;
 
-use super::until;
+use super::{connect, until};
 use crate::contract::{begin, intents, key};
 use crate::process::{Process, respond};
 
@@ -28,7 +28,7 @@ async fn one_of_sixteen_processes_that_begin_one_key_wins() {
         assert_eq!(winners, 1, "round {round}: {responses:?}");
         assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
     }
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     let intents = intents(&store).await;
     assert_eq!(intents.len(), ROUNDS);
     assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
@@ -43,7 +43,7 @@ async fn intent_of_a_killed_process_is_unknown() {
         process
     };
     let (_living, dead) = (begun("of-the-living"), begun("of-the-dead"));
-    let journal = Journal::open(PostgresStore::connect(&server.url()).await.unwrap()).await.unwrap();
+    let journal = Journal::open(connect(&server).await).await.unwrap();
     let state_of = async |name: &str| journal.find(&key(name)).await.unwrap().unwrap().state;
     assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
     drop(dead);
@@ -66,7 +66,7 @@ fn closing_does_not_wait_for_a_runtime_that_does_not_run() {
     // Once the runtime runs again, the task releases the lock.
     let owner = store.owner().clone();
     opening.block_on(async {
-        let other = PostgresStore::connect(&server.url()).await.unwrap();
+        let other = connect(&server).await;
         until("it counts as dead", async || !other.is_live(&owner).await.unwrap()).await;
     });
 }

@@ -1,17 +1,17 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use payments_journal::internals::{Ending, IntentStore as _};
 use payments_journal::{Failure, PostgresStore, Purged, StateName};
-use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_older, until_locked_out};
+use super::{administrator, make_older, opened, until_locked_out};
 use crate::contract::{begin, charged, key};
 
 /// An old intent that was not sent is begun again during the purge.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn row_begun_again_during_a_purge_stays() {
-    let Some(server) = Server::start() else { return };
-    let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    let Some((server, store)) = opened().await else { return };
+    let store = Arc::new(store);
     write_not_processed(&store).await;
 
     make_older(&server.url(), Duration::from_hours(48)).await;
@@ -34,8 +34,8 @@ async fn row_begun_again_during_a_purge_stays() {
 /// The opposite order: the row is read before it is removed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn row_purged_during_a_begin_is_inserted_again() {
-    let Some(server) = Server::start() else { return };
-    let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    let Some((server, store)) = opened().await else { return };
+    let store = Arc::new(store);
     write_not_processed(&store).await;
 
     let mut another = administrator(&server.url()).await;

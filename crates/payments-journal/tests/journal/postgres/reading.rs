@@ -4,7 +4,7 @@ use payments_journal::internals::IntentStore as _;
 use payments_journal::{IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, make_standby, opened, sql};
+use super::{administrator, connect, make_standby, opened, sql};
 use crate::contract;
 
 async fn read(url: &str) -> Journal {
@@ -25,7 +25,7 @@ async fn user_who_may_only_read_can_read_the_journal() {
     sql(&server.url(), "CREATE ROLE reader LOGIN; ALTER ROLE reader SET default_transaction_read_only = on")
         .await;
     assert!(PostgresStore::connect_to_read(&as_reader).await.unwrap().is_none());
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
+    let store = connect(&server).await;
     contract::begun(&store, "k").await;
     sql(
         &server.url(),

@@ -1,12 +1,12 @@
 use payments_journal::PostgresStore;
 use payments_postgres_for_tests::{Server, Shutdown};
 
-use super::{administrator, make_standby, refusal, sql};
+use super::{administrator, connect, make_standby, refusal, sql};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn server_without_durable_commits_is_refused() {
     let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
     for setting in ["fsync", "full_page_writes"] {
         let switch = async |to: &str| {
             sql(&server.url(), &format!("ALTER SYSTEM SET {setting} = {to}; SELECT pg_reload_conf()")).await;
@@ -20,7 +20,7 @@ async fn server_without_durable_commits_is_refused() {
         let error = refusal(&server.url()).await;
         assert!(error.is_refused() && error.to_string().contains(&format!("{setting} off")), "{error:#}");
         switch("on").await;
-        PostgresStore::connect(&server.url()).await.unwrap();
+        connect(&server).await;
     }
 }
 
@@ -50,9 +50,9 @@ async fn database_that_cannot_store_a_journal_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn changed_tables_are_refused() {
-    let Some(server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
+async fn standby_and_changed_tables_are_refused() {
+    let Some(mut server) = Server::start() else { return };
+    connect(&server).await;
 
     sql(&server.url(), "ALTER TABLE payments_journal.intents SET UNLOGGED").await;
     let error = refusal(&server.url()).await;
@@ -66,11 +66,15 @@ async fn changed_tables_are_refused() {
         "{error:#}"
     );
     sql(&server.url(), "UPDATE payments_journal.meta SET version = version - 1").await;
-    PostgresStore::connect(&server.url()).await.unwrap();
+    connect(&server).await;
 
     sql(&server.url(), "DROP TABLE payments_journal.intents").await;
     let error = refusal(&server.url()).await;
     assert!(error.is_damaged(), "{error:#}");
+
+    make_standby(&mut server);
+    let error = refusal(&server.url()).await;
+    assert!(error.is_refused() && error.to_string().contains("standby"), "{error:#}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -91,15 +95,6 @@ async fn tables_from_before_version_1_are_refused_and_left_alone() {
     let tables =
         "SELECT string_agg(relname, ' ') FROM pg_class WHERE relnamespace = 'payments_journal'::regnamespace";
     assert_eq!(administrator.query_one(tables, &[]).await.unwrap().get::<_, String>(0), "version");
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn standby_is_refused() {
-    let Some(mut server) = Server::start() else { return };
-    PostgresStore::connect(&server.url()).await.unwrap();
-    make_standby(&mut server);
-    let error = refusal(&server.url()).await;
-    assert!(error.is_refused() && error.to_string().contains("standby"), "{error:#}");
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 use payments_journal::internals::{Applied, Ending};
 use payments_journal::{Failure, PostgresStore, Resolution};
-use payments_postgres_for_tests::Server;
+use std::sync::Arc;
 
 use super::{administrator, opened, sql, until_locked_out};
 use crate::contract::{charged, intents, key, transaction};
@@ -13,8 +13,8 @@ async fn resolve(store: &PostgresStore, text: &str) -> Applied {
 /// The second resolution sees the first only after it is committed, so it waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
-    let Some(server) = Server::start() else { return };
-    let store = std::sync::Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    let Some((server, store)) = opened().await else { return };
+    let store = Arc::new(store);
     for name in ["one", "two"] {
         charged(&*store, name, Ending::Unknown(Failure::of_kind("timeout"))).await;
     }

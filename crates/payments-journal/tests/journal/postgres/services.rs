@@ -1,9 +1,9 @@
 //! What a person does with all intents of a service.
 
+use payments_journal::Journal;
 use payments_journal::internals::IntentStore as _;
-use payments_journal::{Journal, PostgresStore};
 
-use super::{administrator, opened, until_locked_out};
+use super::{administrator, connect, opened, until_locked_out};
 use crate::contract::{self, OTHER, as_processed, at_service};
 
 /// It holds the lock of the whole table. Here its last statement waits for another one, and its program ends.
@@ -20,7 +20,7 @@ async fn a_dead_program_does_not_keep_the_table_locked() {
     until_locked_out("it waits for the other lock", &server.url()).await;
     forgetting.abort();
     assert!(forgetting.await.unwrap_err().is_cancelled());
-    let other = PostgresStore::connect(&server.url()).await.unwrap();
+    let other = connect(&server).await;
     contract::begun(&other, "l").await;
     other.close().await;
     administrator.batch_execute("COMMIT").await.unwrap();

@@ -11,7 +11,7 @@ use payments_journal::{PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 use tokio_postgres::Client;
 
-use super::{TEN_FIFTY, administrator, client, key, make_older, opened, payment, until};
+use super::{TEN_FIFTY, administrator, applying, client, connect, key, make_older, opened, payment, until};
 use crate::contract;
 
 /// Sets the standby that commits wait for, and waits until the server has read the setting.
@@ -92,12 +92,9 @@ async fn begin_that_no_standby_has_is_in_doubt_d50() {
     for (number, level) in ["notice", "error"].into_iter().enumerate() {
         let set = format!("ALTER DATABASE postgres SET client_min_messages = {level}");
         super::sql(&server.url(), &set).await;
-        let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+        let store = Arc::new(connect(&server).await);
         let administrator = stall(&server).await;
-        let beginning = tokio::spawn({
-            let store = store.clone();
-            async move { store.apply(contract::begin(&format!("k-{number}"), &*store, 1)).await }
-        });
+        let beginning = applying(&store, contract::begin(&format!("k-{number}"), &*store, 1));
         cancel(&administrator).await;
         let error = beginning.await.unwrap().unwrap_err();
         assert!(error.is_in_doubt() && format!("{error:#}").contains("WARNING"), "{level}: {error:#}");
@@ -130,8 +127,8 @@ async fn intent_that_no_standby_has_is_not_sent_d50() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn end_is_recorded_once_a_standby_has_it_d50() {
-    let Some(server) = Server::start() else { return };
-    let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    let Some((server, store)) = opened().await else { return };
+    let store = Arc::new(store);
     let attempt = contract::begun(&*store, "k").await.attempt_id;
     let administrator = stall(&server).await;
     let ending = || {
@@ -159,8 +156,8 @@ async fn end_is_recorded_once_a_standby_has_it_d50() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn purge_that_no_standby_has_is_in_doubt_d50() {
-    let Some(server) = Server::start() else { return };
-    let store = Arc::new(PostgresStore::connect(&server.url()).await.unwrap());
+    let Some((server, store)) = opened().await else { return };
+    let store = Arc::new(store);
     contract::charged(&*store, "k", contract::as_processed("txn_1")).await;
     make_older(&server.url(), Duration::from_hours(48)).await;
     let administrator = stall(&server).await;
