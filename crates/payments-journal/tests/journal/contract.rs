@@ -1,5 +1,6 @@
 //! What every store must do. A store's own test file implements [`Place`], and [`tests`] generates its tests.
 
+#[cfg(unix)]
 mod tables;
 
 use std::collections::BTreeMap;
@@ -82,6 +83,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
+#[cfg(unix)]
 pub(crate) use tables::*;
 
 pub(crate) fn key(text: &str) -> IntentKey {

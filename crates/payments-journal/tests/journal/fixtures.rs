@@ -7,25 +7,24 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use payments_core::OperationName;
 use payments_core::model::{
-    AchTransaction, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionId, TransactionType,
-    Void,
+    AchTransaction, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
 use payments_fake::FakeGateway;
 use payments_journal::internals::{Applied, Begin, Change, Ending, IntentStore, NewAttempt, ServiceChange};
 use payments_journal::{
-    AttemptId, Failure, HistoryEvent, Intent, IntentRequest, Journal, JournaledClient, OwnerId,
-    PostgresStore, Resolution, SentSince, SqliteReader, SqliteStore, StateName,
+    AttemptId, Failure, HistoryEvent, Intent, IntentRequest, Journal, JournaledClient, OwnerId, Resolution,
+    SentSince, SqliteReader, StateName,
 };
-use payments_postgres_for_tests::Server;
 use rusqlite::Connection;
 use serde_json::Value;
-use tokio_postgres::NoTls;
 
-use crate::contract::{self, PAYER, at, key, token_request};
+use crate::contract::{self, PAYER, Place as _, Tables, at, key, token_request, transaction};
+use crate::postgres::history::dump;
+use crate::postgres::{self, administrator};
+use crate::sqlite::InAFile;
 
 fn fixture(version: i32, extension: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/fixtures/version-{version}.{extension}"))
@@ -33,10 +32,7 @@ fn fixture(version: i32, extension: &str) -> PathBuf {
 
 /// The version of the tables that this crate creates.
 fn current_version() -> i32 {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.db");
-    crate::sqlite::close(SqliteStore::open(&path).unwrap());
-    version_of(&path)
+    version_of(&InAFile::closed().path())
 }
 
 fn version_of(path: &Path) -> i32 {
@@ -54,11 +50,17 @@ async fn intents(store: &impl IntentStore) -> String {
 
 /// The row has a member that only a later version knows: its key sends nothing, and every other one goes on.
 async fn assert_later_document_is_left_alone(store: &impl IntentStore, name: &str) {
-    let error = store.find(&key(name)).await.unwrap_err();
-    assert!(error.is_damaged() && error.to_string().contains(name), "{error}");
     let again = begin(name, 2, token_request(10_00), SERVICE);
-    assert!(store.apply(again).await.unwrap_err().is_damaged());
-    assert!(store.apply(end(name, 1, Ending::Processed(id("txn_9")))).await.unwrap_err().is_damaged());
+    for result in [
+        store.find(&key(name)).await.map(drop),
+        store.apply(again).await.map(drop),
+        store.apply(end(name, 1, Ending::Processed(transaction("txn_9")))).await.map(drop),
+        // It still has the member.
+        store.find(&key(name)).await.map(drop),
+    ] {
+        let error = result.unwrap_err();
+        assert!(error.is_damaged() && error.to_string().contains(name), "{error}");
+    }
     assert!(store.find(&key("processed")).await.unwrap().is_some());
 }
 
@@ -76,27 +78,30 @@ async fn assert_usable(store: impl payments_journal::Store) {
     client.journal().close().await;
 }
 
+/// A journal of this version is read, brought forward and used, and what a later version has written in it is left alone.
+async fn assert_brought_forward<P: Tables>(place: &P, version: i32) {
+    let expected = fs::read_to_string(fixture(version, "json")).unwrap();
+    let store = place.open().await;
+    assert_eq!(intents(&store).await, expected, "version {version}");
+    assert_usable(store).await;
+    let member = r#"replace(document, '{"key"', '{"later":null,"key"')"#;
+    place.sql(&format!("UPDATE intent SET document = {member} WHERE key = 'not_processed'")).await;
+    let store = place.open().await;
+    assert_later_document_is_left_alone(&store, "not_processed").await;
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn file_of_every_version_is_brought_forward_and_read() {
     let current = current_version();
     for version in 1..=current {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("journal.db");
+        let place = InAFile::new();
+        let path = place.path();
         fs::copy(fixture(version, "db"), &path).expect("write_fixtures writes it, once for each version");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         assert_eq!(version_of(&path), version);
-        let expected = fs::read_to_string(fixture(version, "json")).unwrap();
-        let store = SqliteStore::open(&path).unwrap();
-        assert_eq!(intents(&store).await, expected, "version {version}");
-        assert_usable(store).await;
+        assert_brought_forward(&place, version).await;
         assert_eq!(version_of(&path), current);
-        let connection = Connection::open(&path).unwrap();
-        connection.execute(LATER, []).unwrap();
-        let store = SqliteStore::open(&path).unwrap();
-        assert_later_document_is_left_alone(&store, "not_processed").await;
-        crate::sqlite::close(store);
-        let left: String = connection.query_row(LEFT, [], |row| row.get(0)).unwrap();
-        assert!(left.starts_with(r#"{"later":null,"#), "{left}");
         assert!(SqliteReader::open(&path).unwrap().is_some());
     }
 }
@@ -105,24 +110,14 @@ async fn file_of_every_version_is_brought_forward_and_read() {
 async fn dump_of_every_version_is_brought_forward_and_read() {
     let current = current_version();
     for version in 1..=current {
-        let Some(server) = Server::start() else { return };
-        let (administrator, connection) = tokio_postgres::connect(&server.url(), NoTls).await.unwrap();
-        tokio::spawn(connection);
+        let Some(place) = postgres::place() else { return };
+        let administrator = administrator(&place.0.url()).await;
         let dump = fs::read_to_string(fixture(version, "sql")).expect("write_fixtures writes it");
         administrator.batch_execute(&dump).await.unwrap();
-        let expected = fs::read_to_string(fixture(version, "json")).unwrap();
-        let store = PostgresStore::connect(&server.url()).await.unwrap();
-        assert_eq!(intents(&store).await, expected, "version {version}");
-        assert_usable(store).await;
+        assert_brought_forward(&place, version).await;
         let version =
             administrator.query_one("SELECT version FROM payments_journal.meta", &[]).await.unwrap();
         assert_eq!(version.get::<_, i32>(0), current);
-        let in_postgres = |sql: &str| sql.replace(" intent ", " payments_journal.intents ");
-        administrator.batch_execute(&in_postgres(LATER)).await.unwrap();
-        let store = PostgresStore::connect(&server.url()).await.unwrap();
-        assert_later_document_is_left_alone(&store, "not_processed").await;
-        let left = administrator.query_one(&in_postgres(LEFT), &[]).await.unwrap();
-        assert!(left.get::<_, &str>(0).starts_with(r#"{"later":null,"#));
     }
 }
 
@@ -199,31 +194,17 @@ fn fixtures_have_every_state_subject_and_kind_of_event() {
 #[ignore = "writes the files of this version, once, before its release"]
 async fn write_fixtures() {
     let version = current_version();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("journal.db");
-    let store = SqliteStore::open(&path).unwrap();
-    fill(&store, SqliteStore::open(&path).unwrap()).await;
+    let (place, store) = InAFile::opened();
+    fill(&store, place.open().await).await;
     fs::write(fixture(version, "json"), intents(&store).await).unwrap();
     store.close().await;
     drop(store);
-    fs::copy(&path, fixture(version, "db")).unwrap();
+    fs::copy(place.path(), fixture(version, "db")).unwrap();
 
-    let server = Server::start().expect("PostgreSQL is installed");
-    let store = PostgresStore::connect(&server.url()).await.unwrap();
-    fill(&store, PostgresStore::connect(&server.url()).await.unwrap()).await;
-    let dumped =
-        Command::new("pg_dump").args(["--inserts", "--no-owner", "--no-privileges", &server.url()]).output();
-    let dumped = String::from_utf8(dumped.unwrap().stdout).unwrap();
-    // Not comments, nor commands of psql.
-    let is_statement = |line: &&str| !line.trim().is_empty() && !line.starts_with(['-', '\\']);
-    let statements: String = dumped.split_inclusive('\n').filter(is_statement).collect();
-    fs::write(fixture(version, "sql"), statements).unwrap();
+    let place = postgres::place().expect("PostgreSQL is installed");
+    fill(&place.open().await, place.open().await).await;
+    fs::write(fixture(version, "sql"), dump(&place.0, &["--no-owner", "--no-privileges"])).unwrap();
 }
-
-/// What a later version may write, in both databases.
-const LATER: &str = "UPDATE intent SET document = replace(document, '{\"key\"', '{\"later\":null,\"key\"') \
-     WHERE key = 'not_processed'";
-const LEFT: &str = "SELECT document FROM intent WHERE key = 'not_processed'";
 
 const TEN: payments_core::model::Amount = payments_core::model::Amount::from_cents(10_00);
 const SERVICE: &str = "https://pay.example.com/api/v1/public";
@@ -251,14 +232,10 @@ fn end(name: &str, attempt: u64, ending: Ending) -> Change {
     Change::end(key(name), AttemptId::from_kept(format!("{name}-{attempt}")), ending, at(attempt * 10 + 5))
 }
 
-fn id(text: &str) -> TransactionId {
-    TransactionId::new(text).unwrap()
-}
-
 fn rejected() -> Ending {
     let mut failure = Failure::of_kind("rejected");
     (failure.http_status, failure.reason) = (Some(429), Some("too many \u{1F4B3} requests".to_owned()));
-    failure.transaction_id = Some(id("txn_declined"));
+    failure.transaction_id = Some(transaction("txn_declined"));
     Ending::Rejected(failure)
 }
 
@@ -272,13 +249,13 @@ async fn fill<S: IntentStore>(store: &S, again: S) {
     let card = CardTransaction::builder(TEN, kind, fee, card, PAYER).build().unwrap();
     let account = AchTransaction::builder(TEN, kind, fee, PAYER).account_field("AccountNumber", "000123");
     let ended: [(_, IntentRequest, _); 7] = [
-        ("processed", token(), Ending::Processed(id("txn_1"))),
+        ("processed", token(), Ending::Processed(transaction("txn_1"))),
         ("rejected", token(), rejected()),
         ("not_processed", token(), Ending::NotProcessed(Failure::of_kind("connect"))),
         ("unknown", token(), timeout()),
-        ("card", (&card).into(), Ending::Processed(id("txn_2"))),
-        ("account", (&account.build().unwrap()).into(), Ending::Processed(id("txn_4"))),
-        ("void", (&Void::new(id("txn_2"))).into(), Ending::Processed(id("txn_2"))),
+        ("card", (&card).into(), Ending::Processed(transaction("txn_2"))),
+        ("account", (&account.build().unwrap()).into(), Ending::Processed(transaction("txn_4"))),
+        ("void", (&Void::new(transaction("txn_2"))).into(), Ending::Processed(transaction("txn_2"))),
     ];
     for (name, request, ending) in ended {
         apply(store, begin(name, 1, request, SERVICE)).await;
@@ -286,7 +263,9 @@ async fn fill<S: IntentStore>(store: &S, again: S) {
     }
     apply(store, begin("resolved", 1, token(), SERVICE)).await;
     let unknown = apply(store, end("resolved", 1, timeout())).await;
-    let found = Resolution::processed(id("txn_3"), "grace").note("on the statement, \"page 2\"").unverified();
+    let found = Resolution::processed(transaction("txn_3"), "grace")
+        .note("on the statement, \"page 2\"")
+        .unverified();
     apply(store, Change::resolve(&unknown, found, at(30))).await;
     story(store).await;
     let journal = Journal::read_only(again);
@@ -313,10 +292,10 @@ async fn story(store: &impl IntentStore) {
     apply(store, Change::reopen(key(name), None, "grace", None, at(401))).await;
     let lost =
         apply(store, Change::lost(key(name), at(350), OwnerId::from_kept("owner"), "ada", at(402))).await;
-    let resolution = Resolution::rejected(id("txn_declined"), "grace").note("declined");
+    let resolution = Resolution::rejected(transaction("txn_declined"), "grace").note("declined");
     apply(store, Change::resolve(&lost, resolution, at(403))).await;
     apply(store, begin(name, 50, token_request(20_00), OTHER)).await;
     apply(store, end(name, 50, rejected())).await;
     // The first attempt was processed after all.
-    apply(store, end(name, 1, Ending::Processed(id("txn_late")))).await;
+    apply(store, end(name, 1, Ending::Processed(transaction("txn_late")))).await;
 }

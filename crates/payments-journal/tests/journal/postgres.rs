@@ -2,7 +2,7 @@
 
 mod connecting;
 mod failovers;
-mod history;
+pub(crate) mod history;
 mod interrupted;
 mod lost_replies;
 mod machines;
@@ -33,9 +33,10 @@ use tokio::task::JoinHandle;
 use tokio_postgres::{Client, NoTls};
 
 use crate::contract::{self, Place, Tables};
+use crate::process::Process;
 
 /// The test's own server.
-struct InPostgres(Server);
+pub(crate) struct InPostgres(pub(crate) Server);
 
 impl Place for InPostgres {
     type Store = PostgresStore;
@@ -55,6 +56,10 @@ impl Tables for InPostgres {
 
     async fn sql(&self, statement: &str) {
         sql(&self.0.url(), &statement.replace(" intent ", " payments_journal.intents ")).await;
+    }
+
+    fn processes(&self, count: usize) -> Vec<Process> {
+        processes::start(count, &self.0)
     }
 
     async fn copy(&self) {
@@ -78,7 +83,7 @@ const RESTORE: &str = "
     SELECT setval(pg_get_serial_sequence('payments_journal.intents', 'position'), max(position) + 100)
     FROM payments_journal.intents";
 
-fn place() -> Option<InPostgres> {
+pub(crate) fn place() -> Option<InPostgres> {
     Server::start().map(InPostgres)
 }
 
@@ -137,7 +142,7 @@ async fn refusal(url: &str) -> StoreError {
 }
 
 /// A connection separate from the store.
-async fn administrator(url: &str) -> Client {
+pub(crate) async fn administrator(url: &str) -> Client {
     let (client, connection) = tokio_postgres::connect(url, NoTls).await.unwrap();
     tokio::spawn(connection);
     client

@@ -9,7 +9,9 @@ use payments_journal::internals::IntentStore as _;
 use rusqlite::Connection;
 use tempfile::TempDir;
 
-use crate::contract::{self, Place, Tables};
+use crate::contract::{self, Place};
+#[cfg(unix)]
+use crate::process::Process;
 
 /// A journal in its own temporary directory.
 pub(crate) struct InAFile {
@@ -72,17 +74,23 @@ impl Place for InAFile {
     }
 
     async fn make_older(&self, by: Duration) {
-        self.sql(&format!("UPDATE intent SET stored_at = stored_at - {}", by.as_millis())).await;
+        let older = format!("UPDATE intent SET stored_at = stored_at - {}", by.as_millis());
+        Connection::open(self.path()).unwrap().execute_batch(&older).unwrap();
     }
 }
 
-impl Tables for InAFile {
+#[cfg(unix)]
+impl contract::Tables for InAFile {
     type Copy = Vec<u8>;
 
     const DAMAGE: &[&str] = &["document = CAST(X'FF' AS TEXT)"];
 
     async fn sql(&self, statement: &str) {
         Connection::open(self.path()).unwrap().execute_batch(statement).unwrap();
+    }
+
+    fn processes(&self, count: usize) -> Vec<Process> {
+        crate::sqlite_processes::start(count, self)
     }
 
     async fn copy(&self) -> Vec<u8> {
@@ -95,4 +103,5 @@ impl Tables for InAFile {
 }
 
 contract::tests!(Some(InAFile::new()));
+#[cfg(unix)]
 contract::tests_of_tables!(Some(InAFile::new()));

@@ -9,7 +9,7 @@ use crate::process::Process;
 use crate::sqlite::InAFile;
 
 /// Starts processes that open the same missing file at the same time.
-fn start(count: usize, place: &InAFile) -> Vec<Process> {
+pub(crate) fn start(count: usize, place: &InAFile) -> Vec<Process> {
     let mut processes: Vec<_> = (0..count).map(|_| Process::start(&place.path())).collect();
     for process in &mut processes {
         process.send("open");
@@ -18,26 +18,6 @@ fn start(count: usize, place: &InAFile) -> Vec<Process> {
         assert_eq!(process.response(), "opened");
     }
     processes
-}
-
-#[tokio::test]
-async fn one_of_sixteen_processes_that_begin_one_key_wins() {
-    const ROUNDS: usize = 100;
-    let place = InAFile::new();
-    let mut processes = start(16, &place);
-    for round in 0..ROUNDS {
-        for process in &mut processes {
-            process.send(&format!("begin round-{round}"));
-        }
-        let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
-        let winners = responses.iter().filter(|response| *response == "begun").count();
-        assert_eq!(winners, 1, "round {round}: {responses:?}");
-        assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
-    }
-    let store = SqliteStore::open(place.path()).unwrap();
-    let intents = intents(&store).await;
-    assert_eq!(intents.len(), ROUNDS);
-    assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
 }
 
 #[tokio::test]

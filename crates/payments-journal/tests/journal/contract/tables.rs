@@ -8,8 +8,11 @@ use payments_journal::{
     StateName, StoreError,
 };
 
-use super::{HOUR, Place, as_processed, at, begin, begun, charged, charged_at, ended, key, resolve, row};
+use super::{
+    HOUR, Place, as_processed, at, begin, begun, charged, charged_at, ended, intents, key, resolve, row,
+};
 use crate::client::support::{TEN_FIFTY, paid_with};
+use crate::process::Process;
 
 /// A journal in tables.
 pub(crate) trait Tables: Place {
@@ -21,6 +24,9 @@ pub(crate) trait Tables: Place {
 
     /// Runs a statement about the table `intent` that the store knows nothing of.
     fn sql(&self, statement: &str) -> impl Future<Output = ()> + Send;
+
+    /// Other processes that have opened it at the same time, and obey `begin KEY`.
+    fn processes(&self, count: usize) -> Vec<Process>;
 
     /// Copies the intents, while no store is open.
     fn copy(&self) -> impl Future<Output = Self::Copy> + Send;
@@ -34,6 +40,7 @@ macro_rules! tests_of_tables {
     ($place:expr) => {
         $crate::contract::tests!($place,
             closed_owner_is_dead_although_its_store_is_kept
+            one_of_sixteen_processes_that_begin_one_key_wins
             damaged_row_permits_nothing_and_stops_no_other
             row_in_an_unknown_state_is_not_purged
             restored_older_copy_begins_nothing_until_a_person_accepts_it_d49
@@ -57,6 +64,23 @@ pub(crate) async fn closed_owner_is_dead_although_its_store_is_kept<P: Tables>(p
     let (store, other) = (place.open().await, place.open().await);
     store.close().await;
     assert!(!other.is_live(store.owner()).await.unwrap());
+}
+
+pub(crate) async fn one_of_sixteen_processes_that_begin_one_key_wins<P: Tables>(place: P) {
+    const ROUNDS: usize = 100;
+    let mut processes = place.processes(16);
+    for round in 0..ROUNDS {
+        for process in &mut processes {
+            process.send(&format!("begin round-{round}"));
+        }
+        let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
+        let winners = responses.iter().filter(|response| *response == "begun").count();
+        assert_eq!(winners, 1, "round {round}: {responses:?}");
+        assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
+    }
+    let intents = intents(&place.open().await).await;
+    assert_eq!(intents.len(), ROUNDS);
+    assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
 }
 
 /// What is searched by must be what the document says, and a document of a later version is not read either.

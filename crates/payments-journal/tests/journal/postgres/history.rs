@@ -62,7 +62,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
     let Some((first, store)) = opened().await else { return };
     assert!(begins(&store, "kept").await.unwrap());
     store.close().await;
-    let mut dumped = dump(&first);
+    let mut dumped = dump(&first, &[]);
     let mut numbers = Vec::new();
     for lost in ["lost-1", "lost-2"] {
         let server = Server::of_a_new_cluster().unwrap();
@@ -73,7 +73,7 @@ async fn dump_restored_into_another_server_begins_nothing_d49() {
         let synchronous = synchronous.connect(&server.url()).await.unwrap();
         assert_lost(&synchronous, lost, "restored").await;
         accept(store, SentSince::Nothing).await;
-        dumped = dump(&server);
+        dumped = dump(&server, &[]);
         let number = administrator(&server.url()).await;
         let number = number.query_one("SELECT intents FROM payments_journal.meta", &[]).await.unwrap();
         numbers.push(number.get::<_, u32>(0));
@@ -116,8 +116,8 @@ async fn recorded_timeline(server: &Server) -> String {
 }
 
 /// The statements of a dump by `pg_dump`.
-fn dump(server: &Server) -> String {
-    let dumped = Command::new("pg_dump").args(["--inserts", &server.url()]).output().unwrap();
+pub(crate) fn dump(server: &Server, options: &[&str]) -> String {
+    let dumped = Command::new("pg_dump").args(["--inserts", &server.url()]).args(options).output().unwrap();
     let dumped = String::from_utf8(dumped.stdout).unwrap();
     // Not comments, nor commands of psql.
     let is_statement = |line: &&str| !line.trim().is_empty() && !line.starts_with(['-', '\\']);

@@ -124,9 +124,9 @@ async fn pooler_that_changes_the_session_or_shares_its_statements_is_named_and_r
     for (session, code) in [(Session::Changes, "26000"), (Session::OfAnother, "42P05")] {
         let error = refusal(&pooler(&server, session).await).await;
         let text = format!("{error:#}");
-        assert!(error.is_refused(), "{text}");
+        assert!(error.is_refused(), "{code}: {text}");
         for part in [code, "pool_mode = session", "nothing was changed"] {
-            assert!(text.contains(part), "{text}");
+            assert!(text.contains(part), "{code}: {text}");
         }
     }
     respond("done");

@@ -11,42 +11,19 @@ use tokio::runtime::Builder;
 use tokio::time::timeout;
 
 use super::{connect, until};
-use crate::contract::{begin, intents, key};
+use crate::contract::{begin, key};
 use crate::process::{Process, respond};
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_sixteen_processes_that_begin_one_key_wins() {
-    const ROUNDS: usize = 50;
-    let Some(server) = Server::start() else { return };
-    let mut processes: Vec<_> = (0..16).map(|_| start(&server)).collect();
-    for round in 0..ROUNDS {
-        for process in &mut processes {
-            process.send(&format!("round-{round}"));
-        }
-        let responses: Vec<_> = processes.iter_mut().map(Process::response).collect();
-        let winners = responses.iter().filter(|response| *response == "begun").count();
-        assert_eq!(winners, 1, "round {round}: {responses:?}");
-        assert!(responses.iter().all(|response| response == "begun" || response == "kept"), "{responses:?}");
-    }
-    let store = connect(&server).await;
-    let intents = intents(&store).await;
-    assert_eq!(intents.len(), ROUNDS);
-    assert!(intents.iter().all(|intent| intent.revision == 1 && intent.attempts == 1));
-}
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn intent_of_a_killed_process_is_unknown() {
     let Some(server) = Server::start() else { return };
-    let begun = |name: &str| {
-        let mut process = start(&server);
-        assert_eq!(process.ask(name), "begun");
-        process
-    };
-    let (_living, dead) = (begun("of-the-living"), begun("of-the-dead"));
+    let mut processes = start(2, &server);
+    assert_eq!(processes[0].ask("begin of-the-living"), "begun");
+    assert_eq!(processes[1].ask("begin of-the-dead"), "begun");
     let journal = Journal::open(connect(&server).await).await.unwrap();
     let state_of = async |name: &str| journal.find(&key(name)).await.unwrap().unwrap().state;
     assert_eq!(state_of("of-the-dead").await, IntentState::Sending);
-    drop(dead);
+    drop(processes.pop());
     until("it counts as dead", async || journal.mark_crashed().await.unwrap() == 1).await;
     assert_eq!(state_of("of-the-dead").await, IntentState::Unknown(Failure::of_kind(FailureKind::CRASH)));
     assert_eq!(state_of("of-the-living").await, IntentState::Sending);
@@ -73,21 +50,26 @@ fn closing_does_not_wait_for_a_runtime_that_does_not_run() {
 
 const DATABASE: &str = "PAYMENTS_TEST_DATABASE";
 
-fn start(server: &Server) -> Process {
-    let url = server.url();
-    let mut process = Process::of_test(&[], "postgres::processes::a_process", (DATABASE, url.as_ref()));
-    assert_eq!(process.response(), "opened");
-    process
+pub(super) fn start(count: usize, server: &Server) -> Vec<Process> {
+    let (test, url) = ("postgres::processes::a_process", server.url());
+    let start = |_| Process::of_test(&[], test, (DATABASE, url.as_ref()));
+    let mut processes: Vec<_> = (0..count).map(start).collect();
+    for process in &mut processes {
+        assert_eq!(process.response(), "opened");
+    }
+    processes
 }
 
-/// The process that is started above: it begins each key that it reads. In an ordinary test run it does nothing.
+/// The process that is started above: `begin KEY` begins this key. In an ordinary test run it does nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_process() {
     let Ok(database) = env::var(DATABASE) else { return };
     let store = PostgresStore::connect(&database).await.unwrap();
     respond("opened");
-    for key in stdin().lines() {
-        let applied = store.apply(begin(&key.unwrap(), &store, 0)).await.unwrap();
+    for line in stdin().lines() {
+        let line = line.unwrap();
+        let key = line.strip_prefix("begin ").unwrap();
+        let applied = store.apply(begin(key, &store, 0)).await.unwrap();
         respond(if applied.written().is_some() { "begun" } else { "kept" });
     }
 }
