@@ -74,3 +74,29 @@ pub(crate) fn refused(status: u16) -> Failure {
 pub(crate) fn timeout() -> Failure {
     Failure::of_kind("timeout")
 }
+
+pub(crate) fn processed(text: &str) -> Ending {
+    Ending::Processed(id(text))
+}
+
+pub(crate) fn rejected(status: u16) -> Ending {
+    Ending::Rejected(refused(status))
+}
+
+pub(crate) fn not_processed() -> Ending {
+    Ending::NotProcessed(Failure::of_kind("connect"))
+}
+
+pub(crate) fn unknown() -> Ending {
+    Ending::Unknown(timeout())
+}
+
+/// A person has found it.
+pub(crate) fn paid_as(text: &str) -> Resolution {
+    Resolution::processed(id(text), "ada")
+}
+
+/// A person has found no payment.
+pub(crate) fn none_found() -> Resolution {
+    Resolution::not_processed("ada")
+}

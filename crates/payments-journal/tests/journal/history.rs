@@ -10,7 +10,9 @@ use payments_journal::{
 };
 use proptest::prelude::*;
 
-use crate::decisions::{at, attempt, begin_as, crashed, end, id, key, owner, refused};
+use crate::decisions::{
+    at, attempt, begin_as, crashed, end, id, key, none_found, not_processed, owner, processed, rejected,
+};
 
 fn request(token: &str) -> IntentRequest {
     let payment = TokenTransaction::builder(token, Amount::from_cents(10_50), ConvenienceFee::Inactive);
@@ -29,10 +31,6 @@ fn begun(number: u32, name: &str, second: u64) -> HistoryEvent {
 
 fn ended(number: u32, ending: Ending, second: u64) -> HistoryEvent {
     HistoryEvent::Ended { at: at(second), attempt: number, ending }
-}
-
-fn rejected() -> Ending {
-    Ending::Rejected(refused(429))
 }
 
 fn unknown(kind: impl Into<Cow<'static, str>>) -> Ending {
@@ -55,9 +53,9 @@ fn after(changes: impl IntoIterator<Item = Change>) -> Intent {
 fn only_attempt_is_in_the_history_and_not_stored_twice_d48() {
     for (ending, state) in [
         (None, "sending"),
-        (Some(Ending::Processed(id("txn_1"))), "processed"),
-        (Some(rejected()), "rejected"),
-        (Some(Ending::NotProcessed(Failure::of_kind("connect"))), "not_processed"),
+        (Some(processed("txn_1")), "processed"),
+        (Some(rejected(429)), "rejected"),
+        (Some(not_processed()), "not_processed"),
         (Some(unknown("timeout")), "unknown"),
     ] {
         let ends = ending.iter().map(|ending| end("a", ending.clone(), 2));
@@ -75,19 +73,19 @@ fn history_has_every_event_in_order_d48() {
     let resolve = |row: &Intent, resolution: Resolution, second| {
         step(row, Change::resolve(row, resolution, at(second)))
     };
-    let not_processed = Resolution::not_processed("ada").note("not in the report");
+    let not_processed = none_found().note("not in the report");
     let declined = Resolution::rejected(id("txn_1"), "grace").note("declined on 21 November");
     let row = resolve(&crashed, not_processed.clone(), 3);
     let row = resolve(&row, declined.clone(), 4);
     let row = step(&row, begin("b", 5));
-    let row = step(&row, end("b", rejected(), 6));
+    let row = step(&row, end("b", rejected(429), 6));
     let reopen =
         Change::reopen(key(), Some(&[429]), "ada 4111111111111111", Some("the limit was raised"), at(7));
     let row = step(&row, reopen);
     let row = step(&row, Change::reopen(key(), None, "grace", None, at(8)));
     let row = step(&row, begin("c", 9));
     // Attempt 1 was sent after all, and its process is alive.
-    let row = step(&row, end("a", Ending::Processed(id("txn_a")), 10));
+    let row = step(&row, end("a", processed("txn_a"), 10));
     let row = step(&row, end("c", unknown("timeout"), 11));
     let history = row.history();
     let [a, crash, said, replaced, b, refused, by_status, by_name, c, late, lost] = &*history else {
@@ -99,7 +97,7 @@ fn history_has_every_event_in_order_d48() {
         assert_eq!((&said.resolution, said.attempt, said.at), (&resolution, 1, at(second)));
         assert_eq!(said.before, Some(Failure::of_kind(FailureKind::CRASH)));
     }
-    assert_eq!((b, refused), (&begun(2, "b", 5), &ended(2, rejected(), 6)));
+    assert_eq!((b, refused), (&begun(2, "b", 5), &ended(2, rejected(429), 6)));
     let note = Some("the limit was raised".to_owned());
     let masked = "ada ************1111".to_owned();
     assert_eq!(*by_status, HistoryEvent::Reopened { at: at(7), by: masked, note });
@@ -114,12 +112,9 @@ fn history_has_every_event_in_order_d48() {
 #[test]
 fn real_end_after_a_crash_was_marked_is_added_d48() {
     let orphan = crashed("a", 2);
-    let row = after([begin("a", 1), orphan, end("a", Ending::Processed(id("txn_1")), 3)]);
-    let events = [
-        begun(1, "a", 1),
-        ended(1, unknown(FailureKind::CRASH), 2),
-        ended(1, Ending::Processed(id("txn_1")), 3),
-    ];
+    let row = after([begin("a", 1), orphan, end("a", processed("txn_1"), 3)]);
+    let events =
+        [begun(1, "a", 1), ended(1, unknown(FailureKind::CRASH), 2), ended(1, processed("txn_1"), 3)];
     assert_eq!(*row.history(), events);
 }
 
@@ -139,22 +134,26 @@ fn history_says_who_named_a_key_of_the_lost_time_d49() {
         matches!(&*history, [HistoryEvent::Begun { attempt: 1, .. }, said] if *said == lost(1, Some("ada")))
     );
     // One that a call could send.
-    let row = after([begin("a", 1), end("a", rejected(), 2), named(6)]);
-    assert_eq!(*row.history(), [begun(1, "a", 1), ended(1, rejected(), 2), lost(1, Some("ada"))]);
+    let row = after([begin("a", 1), end("a", rejected(429), 2), named(6)]);
+    assert_eq!(*row.history(), [begun(1, "a", 1), ended(1, rejected(429), 2), lost(1, Some("ada"))]);
     // One that became unknown instead of being sent again.
-    let unsent =
-        after([begin("a", 1), end("a", rejected(), 2), Change::may_lack(key(), at(4), at(5)), begin("b", 6)]);
-    assert_eq!(*unsent.history(), [begun(1, "a", 1), ended(1, rejected(), 2), lost(1, None)]);
+    let unsent = after([
+        begin("a", 1),
+        end("a", rejected(429), 2),
+        Change::may_lack(key(), at(4), at(5)),
+        begin("b", 6),
+    ]);
+    assert_eq!(*unsent.history(), [begun(1, "a", 1), ended(1, rejected(429), 2), lost(1, None)]);
     assert!(matches!(unsent.state, IntentState::Unknown(_)));
 }
 
 #[test]
 fn note_of_a_person_is_refused_and_not_lost_if_there_are_too_many_d48() {
-    let mut row = after([begin("a", 1), end("a", rejected(), 2)]);
+    let mut row = after([begin("a", 1), end("a", rejected(429), 2)]);
     let reopen = |note: Option<&str>| Change::reopen(key(), Some(&[429]), "ada", note, at(3));
     let again = |row: &Intent, name: &str| {
         let row = begin(name, 4).decide(Some(row)).unwrap();
-        end(name, rejected(), 5).decide(Some(&row)).unwrap()
+        end(name, rejected(429), 5).decide(Some(&row)).unwrap()
     };
     for number in 0..100 {
         row =
@@ -182,11 +181,11 @@ fn step(row: &Intent, what: u8, number: u64) -> Option<Intent> {
     let end = |ending| Change::end_of(row.clone(), ending, now);
     let change = match what {
         0..=3 => begin(&name, 10 + number),
-        4 | 5 => end(rejected()),
-        6 => end(Ending::NotProcessed(Failure::of_kind("connect"))),
+        4 | 5 => end(rejected(429)),
+        6 => end(not_processed()),
         7 => end(unknown("timeout")),
         8 => Change::orphan(key(), row.attempt_id.clone(), now),
-        9 => Change::resolve(row, Resolution::not_processed("ada").note(note), now),
+        9 => Change::resolve(row, none_found().note(note), now),
         10 => Change::reopen(key(), Some(&[429]), "ada", Some(&note), now),
         11 => Change::reopen(key(), None, "ada", None, now),
         _ => Change::lost(key(), at(1), owner(), "ada", now),

@@ -10,7 +10,8 @@ use payments_journal::{
 use proptest::prelude::*;
 
 use crate::decisions::{
-    SERVICE, at, attempt, begin_at, crashed, id, key, owner, refused, request, resolve_at, timeout,
+    SERVICE, at, attempt, begin_at, crashed, id, key, none_found, not_processed, owner, paid_as, processed,
+    rejected, request, resolve_at, timeout, unknown,
 };
 
 fn begin_as(begin: Begin, name: &str) -> Change {
@@ -39,26 +40,10 @@ fn named(found: Option<&Intent>) -> Intent {
     Change::lost(key(), at(4), owner(), "ada", at(6)).decide(found).unwrap()
 }
 
-fn rejected() -> Ending {
-    Ending::Rejected(Failure::of_kind("rejected"))
-}
-
-fn not_processed() -> Ending {
-    Ending::NotProcessed(Failure::of_kind("connect"))
-}
-
-fn unknown() -> Ending {
-    Ending::Unknown(timeout())
-}
-
-fn processed(text: &str) -> Ending {
-    Ending::Processed(id(text))
-}
-
 fn endings() -> [(Ending, StateName); 4] {
     [
         (processed("txn_n"), StateName::Processed),
-        (rejected(), StateName::Rejected),
+        (rejected(429), StateName::Rejected),
         (not_processed(), StateName::NotProcessed),
         (unknown(), StateName::Unknown),
     ]
@@ -95,7 +80,7 @@ fn end_of_a_later_attempt_than_the_older_row_is_written_whole_d49() {
     let first = begin(None, "first");
     let is_unknown = ended(&first, unknown());
     let crashed = crashed("first", 3).decide(Some(&first)).unwrap();
-    let said = resolve(&is_unknown, Resolution::not_processed("ada").note("not in the report"));
+    let said = resolve(&is_unknown, none_found().note("not in the report"));
     let begun = begin(Some(&said), "n");
     for older in [&first, &crashed, &is_unknown, &said, &named(Some(&said))] {
         for (ending, state) in endings() {
@@ -125,7 +110,7 @@ fn unknown_key_that_is_named_changes_so_that_no_earlier_finding_fits_d49() {
         assert_eq!((named.revision, named.attempts), (found.revision + 1, 1));
         assert_eq!(named.begun_at, at(4).min(found.begun_at), "it may still be the known attempt");
         assert!(found.history().iter().all(|event| named.history().contains(event)));
-        for said in [Resolution::not_processed("ada"), Resolution::processed(id("txn_1"), "ada")] {
+        for said in [none_found(), paid_as("txn_1")] {
             let old = Change::resolve(&found, said.clone().note("found"), at(7));
             assert!(old.decide(Some(&named)).is_err(), "it was about what the person saw");
             assert!(resolve_at(&named, said.note("found"), 7).is_some());
@@ -136,7 +121,7 @@ fn unknown_key_that_is_named_changes_so_that_no_earlier_finding_fits_d49() {
 
 #[test]
 fn rejection_stays_one_if_the_attempt_after_it_was_not_processed_d49() {
-    let refused = ended(&begin(None, "first"), rejected());
+    let refused = ended(&begin(None, "first"), rejected(429));
     let begun = begin(Some(&refused), "n");
     for older in [refused.clone(), named(Some(&refused))] {
         let written = end(&begun, not_processed()).decide(Some(&older)).unwrap();
@@ -151,7 +136,7 @@ fn rejection_stays_one_if_the_attempt_after_it_was_not_processed_d49() {
 #[test]
 fn what_was_found_out_since_the_restore_is_kept_d49() {
     let first = ended(&begin(None, "first"), unknown());
-    let said = resolve(&first, Resolution::not_processed("ada").note("lost"));
+    let said = resolve(&first, none_found().note("lost"));
     let begun = begin(Some(&said), "n");
     let found = resolve(&first, Resolution::processed(id("txn_1"), "grace").note("on the statement"));
     let reported = end(&begin(None, "first"), processed("txn_1")).decide(Some(&begin(None, "first")));
@@ -160,7 +145,7 @@ fn what_was_found_out_since_the_restore_is_kept_d49() {
             (processed("txn_n"), StateName::Processed, 1),
             (processed("txn_1"), StateName::Processed, 0),
             (unknown(), StateName::Unknown, 1),
-            (rejected(), StateName::Resolved, 0),
+            (rejected(429), StateName::Resolved, 0),
             (not_processed(), StateName::Resolved, 0),
         ] {
             let written = end(&begun, ending).decide(Some(&restored)).unwrap();
@@ -180,20 +165,16 @@ fn end_of_an_attempt_before_the_recorded_one_is_a_late_finding_d49() {
         (later.clone(), StateName::Sending, 1),
         (ended(&later, unknown()), StateName::Unknown, 1),
         (ended(&later, processed("txn_later")), StateName::Processed, 1),
-        (
-            resolve(&ended(&later, unknown()), Resolution::processed(id("txn_later"), "ada")),
-            StateName::Resolved,
-            1,
-        ),
+        (resolve(&ended(&later, unknown()), paid_as("txn_later")), StateName::Resolved, 1),
         // The same transaction is one charge.
         (ended(&later, processed("txn_n")), StateName::Processed, 0),
         // Nothing later can have moved money.
-        (ended(&later, rejected()), StateName::Processed, 0),
+        (ended(&later, rejected(429)), StateName::Processed, 0),
         (ended(&later, not_processed()), StateName::Processed, 0),
-        (resolve(&ended(&later, unknown()), Resolution::not_processed("ada")), StateName::Processed, 0),
+        (resolve(&ended(&later, unknown()), none_found()), StateName::Processed, 0),
         // A person has found the named key as a transaction.
-        (resolve(&named(None), Resolution::processed(id("txn_later"), "ada")), StateName::Resolved, 1),
-        (resolve(&named(None), Resolution::processed(id("txn_n"), "ada")), StateName::Resolved, 0),
+        (resolve(&named(None), paid_as("txn_later")), StateName::Resolved, 1),
+        (resolve(&named(None), paid_as("txn_n")), StateName::Resolved, 0),
     ] {
         let written = end(&begun, processed("txn_n")).decide(Some(&recorded)).unwrap();
         assert_eq!((written.state.name(), written.attempts), (state, 2), "{written:?}");
@@ -209,7 +190,7 @@ fn end_of_an_attempt_before_the_recorded_one_is_a_late_finding_d49() {
             assert_never_sent(&both);
             assert_never_sent(&one);
         }
-        for ending in [rejected(), not_processed(), unknown()] {
+        for ending in [rejected(429), not_processed(), unknown()] {
             let written = end(&begun, ending).decide(Some(&recorded)).ok();
             // Never less than what is recorded.
             let may_be_sent = |intent: &Intent| begin_as(Begin::First, "again").decide(Some(intent)).is_ok();
@@ -221,25 +202,25 @@ fn end_of_an_attempt_before_the_recorded_one_is_a_late_finding_d49() {
 #[test]
 fn late_success_of_the_attempt_that_a_person_named_as_lost_is_recorded_d49() {
     let begun = begin(None, "n");
-    let said = resolve(&ended(&begun, unknown()), Resolution::not_processed("ada"));
+    let said = resolve(&ended(&begun, unknown()), none_found());
     let named = named(Some(&said));
     let written = end(&begun, processed("txn_n")).decide(Some(&named)).unwrap();
     assert_eq!(written.state, IntentState::Processed { transaction_id: id("txn_n") });
     // What may have been sent since then is not settled by what is known of this attempt.
-    for ending in [rejected(), not_processed(), unknown()] {
+    for ending in [rejected(429), not_processed(), unknown()] {
         assert!(end(&begun, ending).decide(Some(&named)).is_err());
     }
 }
 
 #[test]
 fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
-    let refused = ended(&begin(None, "first"), Ending::Rejected(refused(429)));
+    let refused = ended(&begin(None, "first"), rejected(429));
     let by_status = Change::reopen(key(), Some(&[429]), "ada", None, at(8));
     let by_name = Change::reopen(key(), None, "ada", None, at(8));
     let may_lack = |since| Change::may_lack(key(), since, at(7));
     let reopened = by_status.decide(Some(&refused)).unwrap();
     let unreached = ended(&begin(None, "first"), not_processed());
-    let written_off = resolve(&ended(&begin(None, "first"), unknown()), Resolution::not_processed("ada"));
+    let written_off = resolve(&ended(&begin(None, "first"), unknown()), none_found());
     for (found, change) in [
         (&refused, begin_as(Begin::AfterRejection, "again")),
         (&refused, by_status),
@@ -284,22 +265,21 @@ fn rejected_key_becomes_unknown_and_not_sent_if_later_entries_are_lost_d49() {
 /// A person names a wrong transaction and takes it back. Neither is about the lost time.
 #[test]
 fn found_transaction_does_not_hide_that_later_entries_are_lost_d49() {
-    let found = |text: &str| Resolution::processed(id(text), "ada");
-    let refused = ended(&begin(None, "first"), rejected());
+    let refused = ended(&begin(None, "first"), rejected(429));
     let declined = resolve(&ended(&begin(None, "first"), unknown()), Resolution::rejected(None, "grace"));
     let reopened = Change::reopen(key(), None, "ada", None, at(5)).decide(Some(&refused)).unwrap();
     for row in [&refused, &declined, &reopened] {
-        for decision in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
+        for decision in [none_found(), Resolution::rejected(None, "ada")] {
             let mut row = Change::may_lack(key(), at(4), at(6)).decide(Some(row)).unwrap();
             for text in ["txn_1", "txn_2"] {
-                row = resolve(&row, found(text));
+                row = resolve(&row, paid_as(text));
                 assert_eq!(row.processed_as(), Some(&id(text)));
             }
             row = resolve(&row, decision.clone());
             assert_eq!(row.state, IntentState::Unknown(Failure::of_kind(FailureKind::LOST_HISTORY)));
             assert_never_sent(&row);
             // Now the person knows of the loss, and may be wrong again.
-            row = resolve(&resolve(&row, found("txn_wrong")), decision);
+            row = resolve(&resolve(&row, paid_as("txn_wrong")), decision);
             assert_eq!(begin(Some(&row), "again").state, IntentState::Sending);
             let says_so =
                 |it: &HistoryEvent| matches!(it, HistoryEvent::Lost { since, .. } if *since == at(4));
@@ -307,9 +287,9 @@ fn found_transaction_does_not_hide_that_later_entries_are_lost_d49() {
         }
     }
     // What was found before the loss is no rejection that may hide one.
-    let before = resolve(&refused, found("txn_before"));
+    let before = resolve(&refused, paid_as("txn_before"));
     assert!(Change::may_lack(key(), at(4), at(6)).decide(Some(&before)).is_err());
-    assert_eq!(resolve(&before, Resolution::not_processed("ada")).state.name(), StateName::Resolved);
+    assert_eq!(resolve(&before, none_found()).state.name(), StateName::Resolved);
 }
 
 /// The attempt that the journal lacked and the one that began since do not know of each other.
@@ -319,19 +299,18 @@ fn lost_attempt_that_may_have_moved_money_stays_to_be_resolved_d49() {
     let since = begin(None, "since");
     let both = end(&lost, unknown()).decide(Some(&since)).unwrap();
     assert_eq!((both.state.name(), both.attempts), (StateName::Sending, 2));
-    for ending in [rejected(), not_processed(), unknown()] {
+    for ending in [rejected(429), not_processed(), unknown()] {
         let ended = Change::end_of(since.clone(), ending, at(9)).decide(Some(&both)).unwrap();
         assert_eq!(ended.state.name(), StateName::Unknown, "{ended:?}");
         assert_never_sent(&ended);
-        let resolved = resolve(&ended, Resolution::not_processed("ada").note("neither is in the report"));
+        let resolved = resolve(&ended, none_found().note("neither is in the report"));
         assert!(begin_as(Begin::First, "again").decide(Some(&resolved)).is_ok(), "a person has decided");
         let again = begin(Some(&resolved), "again");
         assert_eq!(self::ended(&again, not_processed()).state.name(), StateName::NotProcessed);
     }
-    for processed_since in [
-        ended(&since, processed("txn_since")),
-        resolve(&ended(&since, unknown()), Resolution::processed(id("txn_since"), "ada")),
-    ] {
+    for processed_since in
+        [ended(&since, processed("txn_since")), resolve(&ended(&since, unknown()), paid_as("txn_since"))]
+    {
         let ended = end(&lost, unknown()).decide(Some(&processed_since)).unwrap();
         assert!(ended.is_unresolved(), "{ended:?}");
         assert!(ended.second_charges().eq([&id("txn_since")]), "{ended:?}");
@@ -397,11 +376,11 @@ fn step(row: Option<Intent>, what: u8, name: &str) -> Option<Intent> {
             begin_as(begin, name).decide(found.as_ref()).ok()
         }
         (_, None) => None,
-        (4, Some(row)) => end(row, rejected()),
+        (4, Some(row)) => end(row, rejected(429)),
         (5, Some(row)) => end(row, not_processed()),
         (6, Some(row)) => end(row, unknown()),
         (7, Some(row)) => end(row, processed(&format!("txn_{name}"))),
-        (8 | 9, Some(row)) => resolve(row, Resolution::not_processed("ada")),
+        (8 | 9, Some(row)) => resolve(row, none_found()),
         (10, Some(row)) => resolve(row, Resolution::rejected(None, "ada")),
         (11, Some(row)) => resolve(row, Resolution::processed(id(&format!("txn_{name}")), "ada")),
         (_, Some(row)) => {

@@ -10,7 +10,8 @@ use payments_journal::{
 
 use crate::contract::PAYER;
 use crate::decisions::{
-    SERVICE, at, attempt, begin_as, crashed, id, key, owner, refused, request, resolve_at, timeout,
+    SERVICE, at, attempt, begin_as, crashed, id, key, none_found, not_processed, owner, paid_as, processed,
+    refused, rejected, request, resolve_at, unknown,
 };
 
 fn begin(name: &str, cents: i64) -> Change {
@@ -40,18 +41,18 @@ fn row(name: &str) -> Intent {
 /// A row in each state, with the name that the tests below use.
 fn rows() -> Vec<(&'static str, Intent)> {
     let after = |change: Change| change.decide(Some(&sending())).unwrap();
-    let unknown = || after(end("first", Ending::Unknown(Failure::of_kind("timeout"))));
+    let unknown = || after(end("first", unknown()));
     let resolved = |resolution| resolve(&unknown(), resolution).unwrap();
     vec![
         ("sending", sending()),
-        ("processed", after(end("first", Ending::Processed(id("txn_1"))))),
-        ("rejected 400", after(end("first", Ending::Rejected(refused(400))))),
-        ("rejected 429", after(end("first", Ending::Rejected(refused(429))))),
-        ("not processed", after(end("first", Ending::NotProcessed(Failure::of_kind("connect"))))),
+        ("processed", after(end("first", processed("txn_1")))),
+        ("rejected 400", after(end("first", rejected(400)))),
+        ("rejected 429", after(end("first", rejected(429)))),
+        ("not processed", after(end("first", not_processed()))),
         ("unknown", unknown()),
         ("crashed", after(crashed("first", 2))),
-        ("resolved: processed", resolved(Resolution::processed(id("txn_2"), "ada"))),
-        ("resolved: not processed", resolved(Resolution::not_processed("ada"))),
+        ("resolved: processed", resolved(paid_as("txn_2"))),
+        ("resolved: not processed", resolved(none_found())),
         ("resolved: rejected", resolved(Resolution::rejected(id("txn_2"), "ada"))),
     ]
 }
@@ -111,9 +112,9 @@ fn new_attempt_after_a_rejection_begins_if_nothing_moved_with_any_request_d44() 
 #[test]
 fn only_the_newest_attempt_records_its_end_and_only_once() {
     for (ending, state) in [
-        (Ending::Processed(id("txn_3")), StateName::Processed),
-        (Ending::Rejected(refused(400)), StateName::Rejected),
-        (Ending::NotProcessed(Failure::of_kind("connect")), StateName::NotProcessed),
+        (processed("txn_3"), StateName::Processed),
+        (rejected(400), StateName::Rejected),
+        (not_processed(), StateName::NotProcessed),
         (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
     ] {
         let mut expected = vec![("sending", state), ("crashed", state)];
@@ -129,28 +130,28 @@ fn only_the_newest_attempt_records_its_end_and_only_once() {
 
 #[test]
 fn late_success_replaces_what_a_person_said_meanwhile_d48() {
-    let success = end("first", Ending::Processed(id("txn_3")));
+    let success = end("first", processed("txn_3"));
     for said in ["resolved: processed", "resolved: not processed", "resolved: rejected"] {
         let processed = success.decide(Some(&row(said))).unwrap();
         assert_eq!(processed.state, IntentState::Processed { transaction_id: id("txn_3") });
         assert_eq!((processed.second_charges().count(), processed.resolutions().count()), (0, 1));
         // A repeated end changes nothing, and neither does a person now.
         assert!(success.decide(Some(&processed)).is_err());
-        assert_eq!(resolve(&processed, Resolution::not_processed("ada")), None);
+        assert_eq!(resolve(&processed, none_found()), None);
     }
 }
 
 #[test]
 fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() {
-    let success = end("first", Ending::Processed(id("txn_first")));
-    let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
+    let success = end("first", processed("txn_first"));
+    let declined = resolve(&second(Some(unknown())), Resolution::rejected(None, "ada"));
     for (later, state, second_charges) in [
         (second(None), StateName::Sending, 1),
-        (second(Some(Ending::Unknown(timeout()))), StateName::Unknown, 1),
-        (second(Some(Ending::Rejected(refused(400)))), StateName::Resolved, 0),
-        (second(Some(Ending::NotProcessed(timeout()))), StateName::Resolved, 0),
+        (second(Some(unknown())), StateName::Unknown, 1),
+        (second(Some(rejected(400))), StateName::Resolved, 0),
+        (second(Some(not_processed())), StateName::Resolved, 0),
         (declined.unwrap(), StateName::Resolved, 0),
-        (second(Some(Ending::Processed(id("txn_2nd")))), StateName::Processed, 1),
+        (second(Some(processed("txn_2nd"))), StateName::Processed, 1),
     ] {
         let found = success.decide(Some(&later)).unwrap();
         assert_eq!((found.state.name(), found.revision), (state, later.revision + 1));
@@ -159,7 +160,7 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
         assert_eq!((last.attempt, &*last.resolution.by), (1, "the service"));
         assert!(last.resolution.is_reported);
         assert_never_sent(&found);
-        let other = Resolution::processed(id("txn_other"), "ada").of_attempt(1);
+        let other = paid_as("txn_other").of_attempt(1);
         assert_eq!(resolve(&found, other), None);
         let repeated = success.decide(Some(&found)).unwrap();
         assert!(repeated.resolutions().eq(found.resolutions()));
@@ -167,18 +168,16 @@ fn late_success_of_an_earlier_attempt_is_a_finding_that_no_person_changes_d48() 
     // It also replaces what a person has found, and is recorded however much persons have said.
     let mut said = row("unknown");
     for number in 0..100 {
-        said = resolve(&said, Resolution::not_processed("ada").note(number.to_string())).unwrap();
+        said = resolve(&said, none_found().note(number.to_string())).unwrap();
     }
     let later = begin("second", 10).decide(Some(&said)).unwrap();
     let found = success.decide(Some(&resolve(&later, found_first()).unwrap_or(later))).unwrap();
     assert!(found.second_charges().eq([&id("txn_first")]));
     // Nothing else that an earlier attempt reports changes the row, and no attempt that it does not know.
-    for ending in
-        [Ending::Rejected(refused(400)), Ending::NotProcessed(timeout()), Ending::Unknown(timeout())]
-    {
+    for ending in [rejected(400), not_processed(), unknown()] {
         assert!(end("first", ending).decide(Some(&second(None))).is_err());
     }
-    assert!(end("other", Ending::Processed(id("txn_1"))).decide(Some(&second(None))).is_err());
+    assert!(end("other", processed("txn_1")).decide(Some(&second(None))).is_err());
 }
 
 #[test]
@@ -263,11 +262,11 @@ fn row_marked_as_a_crash_is_still_the_one_that_was_read_d48() {
 #[test]
 fn no_resolution_is_lost_d48() {
     let said = [
-        Resolution::not_processed("ada").note("not in the report"),
+        none_found().note("not in the report"),
         Resolution::rejected(id("txn_2"), "grace").note("the portal says declined"),
-        Resolution::processed(id("txn_3"), "ada").note("on the statement"),
+        paid_as("txn_3").note("on the statement"),
         Resolution::rejected(None, "grace").note("that was another order"),
-        Resolution::not_processed("ada").note("support says so"),
+        none_found().note("support says so"),
     ];
     let mut intent = row("unknown");
     for resolution in &said {
@@ -289,16 +288,16 @@ fn no_resolution_is_lost_d48() {
 fn texts_and_number_of_resolutions_are_bounded_d48() {
     let long = "n".repeat(Resolution::MAX_TEXT_BYTES + 1);
     let unknown = row("unknown");
-    assert_eq!(resolve(&unknown, Resolution::not_processed("ada").note(&*long)), None);
+    assert_eq!(resolve(&unknown, none_found().note(&*long)), None);
     assert_eq!(resolve(&unknown, Resolution::not_processed(&*long)), None);
-    assert!(resolve(&unknown, Resolution::not_processed("ada").note(&long[1..])).is_some());
+    assert!(resolve(&unknown, none_found().note(&long[1..])).is_some());
     let mut intent = unknown;
     let mut count = 0;
-    while let Some(resolved) = resolve(&intent, Resolution::not_processed("ada").note(count.to_string())) {
+    while let Some(resolved) = resolve(&intent, none_found().note(count.to_string())) {
         (intent, count) = (resolved, count + 1);
     }
     assert_eq!((count, intent.resolutions().count()), (100, 100));
-    let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada")).unwrap();
+    let found = resolve(&intent, paid_as("txn_1")).unwrap();
     assert_eq!(found.processed_as(), Some(&id("txn_1")), "a found transaction is always recorded");
 }
 
@@ -317,17 +316,15 @@ fn found_first() -> Resolution {
 
 #[test]
 fn late_finding_of_an_earlier_attempt_is_what_the_key_is_processed_as_if_nothing_moved_later_d48() {
-    let not_processed = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::not_processed("ada"));
-    let declined = resolve(&second(Some(Ending::Unknown(timeout()))), Resolution::rejected(None, "ada"));
+    let written_off = resolve(&second(Some(unknown())), none_found());
+    let declined = resolve(&second(Some(unknown())), Resolution::rejected(None, "ada"));
     let after_declined =
         begin_after_rejection("second", 20).decide(Some(&row("resolved: rejected"))).unwrap();
     for later in [
-        end("second", Ending::NotProcessed(Failure::of_kind("connect")))
-            .decide(Some(&after_declined))
-            .unwrap(),
-        second(Some(Ending::Rejected(refused(400)))),
-        second(Some(Ending::NotProcessed(Failure::of_kind("connect")))),
-        not_processed.unwrap(),
+        end("second", not_processed()).decide(Some(&after_declined)).unwrap(),
+        second(Some(rejected(400))),
+        second(Some(not_processed())),
+        written_off.unwrap(),
         declined.unwrap(),
     ] {
         let found = resolve(&later, found_first()).unwrap();
@@ -351,7 +348,7 @@ fn assert_never_sent(intent: &Intent) {
 
 #[test]
 fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_has_ended_d48() {
-    for later in [second(None), second(Some(Ending::Unknown(timeout())))] {
+    for later in [second(None), second(Some(unknown()))] {
         let found = resolve(&later, found_first()).unwrap();
         assert_eq!((found.state.name(), found.processed_as()), (later.state.name(), None));
         assert!(found.second_charges().eq([&id("txn_first")]));
@@ -360,12 +357,12 @@ fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_ha
         assert_never_sent(&found);
         let ended = match found.state {
             IntentState::Sending => vec![
-                end("second", Ending::Rejected(refused(429))).decide(Some(&found)).unwrap(),
-                end("second", Ending::NotProcessed(timeout())).decide(Some(&found)).unwrap(),
+                end("second", rejected(429)).decide(Some(&found)).unwrap(),
+                end("second", not_processed()).decide(Some(&found)).unwrap(),
             ],
             _ => vec![
                 resolve(&found, Resolution::rejected(None, "ada").of_attempt(2)).unwrap(),
-                resolve(&found, Resolution::not_processed("ada")).unwrap(),
+                resolve(&found, none_found()).unwrap(),
             ],
         };
         for ended in ended {
@@ -381,37 +378,37 @@ fn key_found_processed_is_never_sent_again_and_settles_when_the_later_attempt_ha
 
 #[test]
 fn two_attempts_found_processed_are_a_possible_second_charge_d48() {
-    let by_the_service = resolve(&second(Some(Ending::Processed(id("txn_2nd")))), found_first()).unwrap();
+    let by_the_service = resolve(&second(Some(processed("txn_2nd"))), found_first()).unwrap();
     assert_eq!(by_the_service.state, IntentState::Processed { transaction_id: id("txn_2nd") });
-    let unknown = resolve(&second(Some(Ending::Unknown(timeout()))), found_first()).unwrap();
-    let by_a_person = resolve(&unknown, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
+    let unknown = resolve(&second(Some(unknown())), found_first()).unwrap();
+    let by_a_person = resolve(&unknown, paid_as("txn_2nd")).unwrap();
     // The first finding has settled the key before the second one comes.
-    let settled = resolve(&second(Some(Ending::Rejected(refused(400)))), found_first()).unwrap();
-    let after_all = resolve(&settled, Resolution::processed(id("txn_2nd"), "ada")).unwrap();
+    let settled = resolve(&second(Some(rejected(400))), found_first()).unwrap();
+    let after_all = resolve(&settled, paid_as("txn_2nd")).unwrap();
     for twice in [by_the_service, by_a_person.clone(), after_all] {
         assert_eq!(twice.processed_as(), Some(&id("txn_2nd")));
         assert!(twice.second_charges().eq([&id("txn_first")]), "{twice:?}");
         assert_eq!((&twice.request, twice.begun_at), (&request(20), at(9)), "of the newest attempt");
         assert_never_sent(&twice);
         // A correction of the first finding.
-        let corrected = resolve(&twice, Resolution::processed(id("txn_1st"), "ada").of_attempt(1)).unwrap();
+        let corrected = resolve(&twice, paid_as("txn_1st").of_attempt(1)).unwrap();
         assert!(corrected.second_charges().eq([&id("txn_1st")]));
         // The same transaction twice is a mistake.
-        assert_eq!(resolve(&twice, Resolution::processed(id("txn_2nd"), "ada").of_attempt(1)), None);
+        assert_eq!(resolve(&twice, paid_as("txn_2nd").of_attempt(1)), None);
     }
-    let taken_back = resolve(&by_a_person, Resolution::not_processed("ada").note("wrong order")).unwrap();
+    let taken_back = resolve(&by_a_person, none_found().note("wrong order")).unwrap();
     assert_eq!(taken_back.processed_as(), Some(&id("txn_first")));
     assert_never_sent(&taken_back);
 }
 
 #[test]
 fn rejected_and_not_processed_are_accepted_for_the_last_attempt_only_d48() {
-    for later in [second(None), second(Some(Ending::Unknown(timeout())))] {
-        for resolution in [Resolution::not_processed("ada"), Resolution::rejected(None, "ada")] {
+    for later in [second(None), second(Some(unknown()))] {
+        for resolution in [none_found(), Resolution::rejected(None, "ada")] {
             assert_eq!(resolve(&later, resolution.of_attempt(1)), None);
         }
         for number in [0, 3] {
-            assert_eq!(resolve(&later, Resolution::processed(id("t"), "ada").of_attempt(number)), None);
+            assert_eq!(resolve(&later, paid_as("t").of_attempt(number)), None);
         }
     }
 }
@@ -431,14 +428,13 @@ fn many_attempts_do_not_grow_the_row_without_bound_d48() {
     for number in 2..150 {
         let name = format!("{number}");
         let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
-        intent =
-            end(&name, Ending::NotProcessed(Failure::of_kind("connect"))).decide(Some(&sending)).unwrap();
+        intent = end(&name, not_processed()).decide(Some(&sending)).unwrap();
     }
     assert_eq!(intent.attempts, 149);
     assert_eq!(numbers_of(&intent), (125..150).collect::<Vec<_>>());
     assert_eq!((intent.history().len(), intent.dropped_events), (50, 2 * 124));
     // A dropped attempt moved no money, and if a person finds out that it did, the key is not sent again.
-    let found = resolve(&intent, Resolution::processed(id("txn_1"), "ada").of_attempt(1)).unwrap();
+    let found = resolve(&intent, paid_as("txn_1").of_attempt(1)).unwrap();
     assert_eq!(found.processed_as(), Some(&id("txn_1")));
     assert_never_sent(&found);
 }
@@ -449,12 +445,12 @@ fn attempt_that_a_person_has_written_off_is_never_dropped_d48() {
     for number in 2..150 {
         let name = number.to_string();
         let sending = begin(&name, 10).decide(Some(&intent)).unwrap();
-        intent = end(&name, Ending::NotProcessed(timeout())).decide(Some(&sending)).unwrap();
+        intent = end(&name, not_processed()).decide(Some(&sending)).unwrap();
     }
     // Its begin, its end and what was said about it.
     assert_eq!(numbers_of(&intent), [1].into_iter().chain(127..150).collect::<Vec<_>>());
     assert_eq!(intent.history().len(), 50);
-    let late = end("first", Ending::Processed(id("txn_1"))).decide(Some(&intent)).unwrap();
+    let late = end("first", processed("txn_1")).decide(Some(&intent)).unwrap();
     assert_eq!((late.processed_as(), late.request.clone()), (Some(&id("txn_1")), request(10)));
     assert_never_sent(&late);
 }
@@ -547,7 +543,7 @@ impl Parts {
     /// As rejected with HTTP 400.
     fn rejected(self) -> Intent {
         let sending = begin_as(Begin::First, "first", self.request(), 1).decide(None).unwrap();
-        end("first", Ending::Rejected(refused(400))).decide(Some(&sending)).unwrap()
+        end("first", rejected(400)).decide(Some(&sending)).unwrap()
     }
 
     /// As rejected with HTTP 400, then reopened by a person.
@@ -614,7 +610,7 @@ fn only_a_reopened_key_takes_a_corrected_request_and_only_once_d44() {
     }
     let reopened = parts.reopened(&Change::reopen(key(), None, "ada", None, at(2)));
     let begun = corrected.begin().decide(Some(&reopened)).unwrap();
-    let not_processed = Ending::NotProcessed(Failure::of_kind("connect"));
+    let not_processed = not_processed();
     let used_up = end("second", not_processed).decide(Some(&begun)).unwrap();
     assert!(parts.begin().decide(Some(&used_up)).is_err(), "the corrected request is the key's");
     assert!(corrected.begin().decide(Some(&used_up)).is_ok());
@@ -652,9 +648,9 @@ fn missing_row_can_only_be_begun_by_a_plain_call_d44() {
     assert!(begin("first", 10).decide(None).is_ok());
     for change in [
         begin_after_rejection("first", 10),
-        end("first", Ending::Processed(id("txn_1"))),
+        end("first", processed("txn_1")),
         crashed("first", 9),
-        Change::resolve(&row("unknown"), Resolution::not_processed("ada"), at(9)),
+        Change::resolve(&row("unknown"), none_found(), at(9)),
         Change::reopen(key(), Some(&[429]), "ada", None, at(9)),
         Change::reopen(key(), None, "ada", None, at(9)),
     ] {
@@ -690,8 +686,8 @@ fn rejection_returns_if_the_attempt_that_follows_it_was_not_processed_d44() {
             assert_eq!((restored.state, restored.follows), (IntentState::Rejected(refused(400)), None));
         }
         for (ending, state) in [
-            (Ending::Processed(id("txn_3")), StateName::Processed),
-            (Ending::Rejected(refused(422)), StateName::Rejected),
+            (processed("txn_3"), StateName::Processed),
+            (rejected(422), StateName::Rejected),
             (Ending::Unknown(Failure::of_kind("closed")), StateName::Unknown),
         ] {
             let ended = ended(ending);
