@@ -64,21 +64,28 @@ struct World {
     _directory: TempDir,
     path: PathBuf,
     disk: Disk,
+    clock: TestClock,
 }
 
 impl World {
     fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("journal.db");
-        Self { _directory: directory, path, disk: Disk::new() }
+        Self { _directory: directory, path, disk: Disk::new(), clock: TestClock::new() }
     }
 
+    fn settings(&self) -> Settings {
+        let clock = self.clock.clone();
+        Settings { clock: Arc::new(move || clock.now()), ..self.disk.settings() }
+    }
+
+    /// Opens the journal as another process does.
     fn open(&self) -> SqliteStore {
-        self.open_with(self.disk.settings().commit)
+        open(&self.path, self.settings())
     }
 
     fn open_with(&self, commit: Commit) -> SqliteStore {
-        open(&self.path, Settings { commit, ..Settings::default() })
+        open(&self.path, Settings { commit, ..self.settings() })
     }
 
     fn log(&self) -> PathBuf {
@@ -89,6 +96,31 @@ impl World {
         std::fs::metadata(self.log()).unwrap().len()
     }
 }
+
+/// A machine's clock that the test sets.
+#[derive(Clone)]
+struct TestClock(Arc<Mutex<SystemTime>>);
+
+impl TestClock {
+    /// Noon of day 10 000 after 1970.
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + 10_000 * DAY + DAY / 2)))
+    }
+
+    fn advance(&self, by: Duration) {
+        *self.0.lock().unwrap() += by;
+    }
+
+    fn now(&self) -> SystemTime {
+        *self.0.lock().unwrap()
+    }
+
+    fn set(&self, to: SystemTime) {
+        *self.0.lock().unwrap() = to;
+    }
+}
+
+const DAY: Duration = Duration::from_hours(24);
 
 fn key(text: &str) -> IntentKey {
     IntentKey::new(text).unwrap()
@@ -234,40 +266,6 @@ async fn panic_of_the_writer_leaves_the_change_in_doubt_and_stops_the_store() {
     assert_eq!(world.open().list(StateName::ALL, None, 9).await.unwrap(), []);
 }
 
-const DAY: Duration = Duration::from_hours(24);
-
-/// A machine's clock that the test sets.
-#[derive(Clone)]
-struct TestClock(Arc<Mutex<SystemTime>>);
-
-impl TestClock {
-    /// Noon of day 10 000 after 1970.
-    fn new() -> Self {
-        Self(Arc::new(Mutex::new(SystemTime::UNIX_EPOCH + 10_000 * DAY + DAY / 2)))
-    }
-
-    fn advance(&self, by: Duration) {
-        *self.0.lock().unwrap() += by;
-    }
-
-    fn now(&self) -> SystemTime {
-        *self.0.lock().unwrap()
-    }
-
-    fn set(&self, to: SystemTime) {
-        *self.0.lock().unwrap() = to;
-    }
-}
-
-impl World {
-    /// Opens the journal as another process does.
-    fn open_at(&self, clock: &TestClock) -> SqliteStore {
-        let clock = clock.clone();
-        let settings = Settings { clock: Arc::new(move || clock.now()), ..self.disk.settings() };
-        open(&self.path, settings)
-    }
-}
-
 async fn charged(text: &str, store: &SqliteStore) {
     let attempt = begun(text, store).await;
     store.apply(processed(text, attempt)).await.unwrap();
@@ -280,38 +278,40 @@ async fn keys(store: &SqliteStore) -> Vec<String> {
 
 #[tokio::test]
 async fn clock_that_jumps_ahead_purges_nothing_d45() {
-    let (world, clock) = (World::new(), TestClock::new());
-    charged("yesterday", &world.open_at(&clock)).await;
+    let world = World::new();
+    let clock = &world.clock;
+    charged("yesterday", &world.open()).await;
     clock.advance(DAY);
-    charged("before", &world.open_at(&clock)).await;
+    charged("before", &world.open()).await;
     let right = clock.now();
 
-    let store = world.open_at(&clock);
+    let store = world.open();
     clock.set(right + 400 * DAY);
     charged("ahead", &store).await;
     clock.advance(400 * DAY);
     assert_eq!(store.purge(90 * DAY).await.unwrap(), Purged::default());
     drop(store);
     // A process that starts while the clock is ahead.
-    clock.set(right + 400 * DAY);
-    let world_without = World::new();
-    charged("before", &world_without.open_at(&TestClock::new())).await;
-    let store = world_without.open_at(&clock);
+    let world = World::new();
+    charged("before", &world.open()).await;
+    world.clock.set(right + 400 * DAY);
+    let store = world.open();
     assert_eq!(store.purge(90 * DAY).await.unwrap(), Purged::default());
     assert_eq!(keys(&store).await, ["before"]);
 }
 
 #[tokio::test]
 async fn clock_that_is_behind_purges_nothing_d45() {
-    let (world, clock) = (World::new(), TestClock::new());
+    let world = World::new();
+    let clock = &world.clock;
     let oldest = clock.now();
-    charged("old", &world.open_at(&clock)).await;
+    charged("old", &world.open()).await;
     clock.advance(100 * DAY);
-    charged("young", &world.open_at(&clock)).await;
+    charged("young", &world.open()).await;
     let right = clock.now();
 
     clock.set(right - Duration::from_millis(1));
-    let store = world.open_at(&clock);
+    let store = world.open();
     assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
     clock.set(right);
     let purged = store.purge(30 * DAY).await.unwrap();
@@ -322,11 +322,12 @@ async fn clock_that_is_behind_purges_nothing_d45() {
 /// Once the clock is right again, its rows would look decades old.
 #[tokio::test]
 async fn rows_written_while_the_clock_is_behind_are_not_old_d45() {
-    let (world, clock) = (World::new(), TestClock::new());
+    let world = World::new();
+    let clock = &world.clock;
     let right = clock.now();
-    let other = world.open_at(&clock);
+    let other = world.open();
     clock.set(SystemTime::UNIX_EPOCH);
-    let store = world.open_at(&clock);
+    let store = world.open();
     // The newest time counts even if another store has written it.
     clock.set(right);
     charged("before", &other).await;
@@ -335,23 +336,24 @@ async fn rows_written_while_the_clock_is_behind_are_not_old_d45() {
     drop((store, other));
 
     clock.set(right + 2 * DAY);
-    charged("after", &world.open_at(&clock)).await;
-    let store = world.open_at(&clock);
+    charged("after", &world.open()).await;
+    let store = world.open();
     assert_eq!(store.purge(30 * DAY).await.unwrap(), Purged::default());
     assert_eq!(store.purge(DAY).await.unwrap(), Purged { intents: 2, newest: Some(right) });
 }
 
 #[tokio::test]
 async fn failed_purge_removes_no_part_of_a_batch() {
-    let (world, clock) = (World::new(), TestClock::new());
-    let store = world.open_at(&clock);
+    let world = World::new();
+    let clock = &world.clock;
+    let store = world.open();
     for name in ["one", "two"] {
         charged(name, &store).await;
     }
     clock.advance(100 * DAY);
     charged("three", &store).await;
     drop(store);
-    let store = world.open_at(&clock);
+    let store = world.open();
     world.disk.set(LOSES);
     assert!(store.purge(DAY).await.unwrap_err().is_in_doubt());
     drop(store);
@@ -361,10 +363,11 @@ async fn failed_purge_removes_no_part_of_a_batch() {
 
 #[tokio::test]
 async fn position_is_never_reused() {
-    let (world, clock) = (World::new(), TestClock::new());
+    let world = World::new();
+    let clock = &world.clock;
     let mut last = 0;
     for name in ["one", "two", "three"] {
-        let store = world.open_at(&clock);
+        let store = world.open();
         charged(name, &store).await;
         assert_eq!(keys(&store).await.len(), 1);
         let reader = connection::to_read(&store.place).unwrap();
@@ -377,7 +380,7 @@ async fn position_is_never_reused() {
         let newest = milliseconds::of(clock.now());
         newer.execute("UPDATE meta SET newest_stored_at = ?1", [newest]).unwrap();
         drop(store);
-        assert_eq!(world.open_at(&clock).purge(DAY).await.unwrap().intents, 1);
+        assert_eq!(world.open().purge(DAY).await.unwrap().intents, 1);
     }
 }
 
@@ -423,7 +426,7 @@ async fn write_that_is_retried(
 async fn outcome_is_retried_while_another_process_has_the_file_or_the_disk_is_full() {
     for is_full in [false, true] {
         let world = World::new();
-        let settings = Settings { max_wait: Duration::from_millis(20), ..world.disk.settings() };
+        let settings = Settings { max_wait: Duration::from_millis(20), ..world.settings() };
         let store = Arc::new(open(&world.path, settings));
         let attempt = begun("invoice-17", &store).await;
         let other = Connection::open(&world.path).unwrap();
@@ -479,7 +482,7 @@ async fn closing_ends_the_retries_of_an_outcome() {
 #[tokio::test]
 async fn retries_of_an_outcome_end() {
     let world = World::new();
-    let settings = Settings { retry_time: Duration::from_millis(150), ..world.disk.settings() };
+    let settings = Settings { retry_time: Duration::from_millis(150), ..world.settings() };
     let store = open(&world.path, settings);
     let attempt = begun("invoice-17", &store).await;
     world.disk.set(FULL);

@@ -47,6 +47,11 @@ impl InAFile {
         Self { directory: directory.unwrap() }
     }
 
+    /// Runs statements that the store knows nothing of.
+    pub(crate) fn run(&self, statements: &str) {
+        Connection::open(self.path()).unwrap().execute_batch(statements).unwrap();
+    }
+
     pub(crate) fn path(&self) -> PathBuf {
         self.directory.path().join("journal.db")
     }
@@ -74,8 +79,7 @@ impl Place for InAFile {
     }
 
     async fn make_older(&self, by: Duration) {
-        let older = format!("UPDATE intent SET stored_at = stored_at - {}", by.as_millis());
-        Connection::open(self.path()).unwrap().execute_batch(&older).unwrap();
+        self.run(&format!("UPDATE intent SET stored_at = stored_at - {}", by.as_millis()));
     }
 }
 
@@ -86,7 +90,7 @@ impl contract::Tables for InAFile {
     const DAMAGE: &[&str] = &["document = CAST(X'FF' AS TEXT)"];
 
     async fn sql(&self, statement: &str) {
-        Connection::open(self.path()).unwrap().execute_batch(statement).unwrap();
+        self.run(statement);
     }
 
     fn processes(&self, count: usize) -> Vec<Process> {

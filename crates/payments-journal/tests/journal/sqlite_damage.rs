@@ -80,7 +80,7 @@ fn database_of_another_program_is_left_alone() {
     ];
     for sql in programs {
         let place = InAFile::new();
-        Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+        place.run(sql);
         let error = assert_left_alone(&place.path());
         assert!(error.is_damaged(), "{error:?}");
         assert!(error.to_string().contains("of another program"), "{error}");
@@ -125,7 +125,7 @@ fn journal_without_its_index_is_left_alone() {
         let (place, store) = InAFile::opened();
         block_on(charge(&store, 3));
         close(store);
-        Connection::open(place.path()).unwrap().execute_batch(sql).unwrap();
+        place.run(sql);
         let error = assert_left_alone(&place.path());
         assert!(error.is_damaged(), "{error:?}");
         assert!(error.to_string().contains("is missing or differs from this version"), "{error}");
@@ -144,6 +144,16 @@ pub(crate) fn replace(path: &Path, name: &str, sql: &str) {
          PRAGMA writable_schema = RESET"
     );
     connection.execute_batch(&swap).unwrap();
+}
+
+/// The table loses these rows, and the indexes still know them.
+fn lose(place: &InAFile, keys: &[&str]) {
+    let other = format!(
+        "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost);
+         INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('{}')",
+        keys.join("', '")
+    );
+    replace(&place.path(), "intent", &other);
 }
 
 /// A table `others` with rows like those of the journal, on which an index `other` has other rows or positions.
@@ -248,18 +258,12 @@ fn damaged_table_of_further_transactions_is_refused() {
         "UPDATE also_held SET position = position + 1",
     ] {
         let place = with_unresolved_rows();
-        let connection = Connection::open(place.path()).unwrap();
-        connection
-            .execute_batch(
-                "UPDATE intent SET also_held = '[\"txn_2\"]' WHERE key = 'key-3';
+        place.run(
+            "UPDATE intent SET also_held = '[\"txn_2\"]' WHERE key = 'key-3';
                  INSERT INTO also_held SELECT 'txn_2', position FROM intent WHERE key = 'key-3';",
-            )
-            .unwrap();
-        drop(connection);
+        );
         close(SqliteStore::open(place.path()).unwrap());
-        let connection = Connection::open(place.path()).unwrap();
-        connection.execute_batch(damage).unwrap();
-        drop(connection);
+        place.run(damage);
         let error = SqliteStore::open(place.path()).expect_err(damage);
         assert!(error.is_damaged() && error.to_string().contains("also_held"), "{damage}: {error}");
     }
@@ -306,25 +310,19 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
     replace(&place.path(), "intent_key", "CREATE INDEX other ON intent (key) WHERE key <> 'key-3'");
     assert_eq!(findings(&place.path()), ["only in the table: key-3"]);
     let rows = table(&place.path());
-    Connection::open(place.path()).unwrap().execute_batch("REINDEX").unwrap();
+    place.run("REINDEX");
     let store = SqliteStore::open(place.path()).unwrap();
     assert!(block_on(store.apply(begin("key-3", &store, 9))).unwrap().written().is_none());
     close(store);
     assert_eq!(table(&place.path()), rows);
 
     let place = with_unresolved_rows();
-    let lost = "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost);
-         INSERT INTO other SELECT * FROM intent WHERE key NOT IN ('key-3', 'open-1')";
-    replace(&place.path(), "intent", lost);
+    lose(&place, &["key-3", "open-1"]);
     let expected = ["only in the index: key-3", "only in the index: open-1", "lost: txn_3"];
     assert_eq!(findings(&place.path()), expected);
 
     let place = with_unresolved_rows();
-    let twice = "DROP INDEX intent_key; UPDATE intent SET key = 'key-3' WHERE key = 'key-4'";
-    let connection = Connection::open(place.path()).unwrap();
-    connection.execute_batch(twice).unwrap();
-    connection.execute_batch("CREATE INDEX intent_key ON intent (key)").unwrap();
-    drop(connection);
+    place.run(TWICE);
     assert_eq!(findings(&place.path()), ["twice: key-3"]);
 }
 
@@ -333,32 +331,27 @@ fn guide_to_a_damaged_index_tells_which_side_lost_rows() {
 fn table_that_lost_a_row_is_refused() {
     for key in ["key-3", "open-1"] {
         let place = with_unresolved_rows();
-        let sql = format!(
-            "CREATE TABLE other (position INTEGER PRIMARY KEY, key, state, processed_as, is_void, service, document, stored_at, also_held, was_lost);
-             INSERT INTO other SELECT * FROM intent WHERE key <> '{key}'"
-        );
-        replace(&place.path(), "intent", &sql);
+        lose(&place, &[key]);
         let error = SqliteStore::open(place.path()).unwrap_err();
         assert!(error.is_damaged() && error.to_string().contains("A damaged index"), "{error}");
     }
 }
 
+const TWICE: &str = "
+    DROP INDEX intent_key;
+    UPDATE intent SET key = 'key-3' WHERE key = 'key-4';
+    CREATE INDEX intent_key ON intent (key)";
+
 /// Of two rows with one key, only one would be found.
 #[test]
 fn key_that_is_twice_in_the_table_is_refused() {
     let place = with_unresolved_rows();
-    let connection = Connection::open(place.path()).unwrap();
-    connection
-        .execute_batch(
-            "DROP INDEX intent_key;
-             UPDATE intent SET key = 'key-3' WHERE key = 'key-4';
-             CREATE INDEX intent_key ON intent (key);
-             PRAGMA writable_schema = ON;
-             UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX intent_key ON intent (key)' WHERE name = 'intent_key';
-             PRAGMA writable_schema = RESET",
-        )
-        .unwrap();
-    drop(connection);
+    place.run(TWICE);
+    place.run(
+        "PRAGMA writable_schema = ON;
+         UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX intent_key ON intent (key)' WHERE name = 'intent_key';
+         PRAGMA writable_schema = RESET",
+    );
     let error = SqliteStore::open(place.path()).unwrap_err();
     assert!(error.is_damaged() && error.to_string().contains("intent_key"), "{error}");
 }
@@ -382,10 +375,7 @@ fn no_byte_of_the_key_index_is_believed() {
     for offset in (root..=gap.start).chain(gap.end - 1..root + 512) {
         let mut damaged = database.clone();
         damaged[offset] ^= 1;
-        for suffix in ["-wal", "-shm"] {
-            let _ = fs::remove_file(beside(&place.path(), suffix));
-        }
-        fs::write(place.path(), &damaged).unwrap();
+        put(&place, &damaged);
         match SqliteStore::open(place.path()) {
             Err(error) => {
                 assert!(error.is_damaged(), "{offset}: {error:?}");
@@ -408,9 +398,7 @@ fn no_byte_of_the_key_index_is_believed() {
 /// An empty database with this page size, in which a journal is created. With a short page every byte can be tested quickly.
 fn with_pages_of(length: usize) -> InAFile {
     let place = InAFile::in_memory();
-    let empty = Connection::open(place.path()).unwrap();
-    empty.execute_batch(&format!("PRAGMA page_size = {length}; PRAGMA journal_mode = WAL")).unwrap();
-    drop(empty);
+    place.run(&format!("PRAGMA page_size = {length}; PRAGMA journal_mode = WAL"));
     make_private(&place.path());
     place
 }
@@ -456,6 +444,14 @@ fn open_copy(place: &InAFile, database: &[u8], log: &[u8]) -> SqliteStore {
     SqliteStore::open(place.path()).unwrap()
 }
 
+/// Puts this database there, as after a close: a store that could not be closed keeps its log.
+fn put(place: &InAFile, database: &[u8]) {
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(beside(&place.path(), suffix));
+    }
+    fs::write(place.path(), database).unwrap();
+}
+
 /// A database without a log that uses every page, and its rows.
 fn closed_journal(page: usize) -> (InAFile, Vec<u8>, BTreeMap<IntentKey, Intent>) {
     let place = with_pages_of(page);
@@ -474,11 +470,11 @@ fn truncated_database_is_refused() {
     for (page, step) in PAGES {
         let (place, database, _) = closed_journal(page);
         for end in (database.len() - page..database.len()).step_by(step).chain([database.len() - 1]) {
-            fs::write(place.path(), &database[..end]).unwrap();
+            put(&place, &database[..end]);
             let error = SqliteStore::open(place.path()).unwrap_err();
             assert!(error.is_damaged(), "{end}: {error:?}");
         }
-        fs::write(place.path(), &database).unwrap();
+        put(&place, &database);
         close(SqliteStore::open(place.path()).unwrap());
     }
 }
@@ -493,11 +489,7 @@ fn lost_page_permits_nothing() {
     for (page, byte) in (0..pages).flat_map(|page| [(page, 0), (page, 0xA5)]) {
         let mut damaged = database.clone();
         damaged[page * 4096..(page + 1) * 4096].fill(byte);
-        // As after a close: a store that could not be closed keeps its log.
-        for suffix in ["-wal", "-shm"] {
-            let _ = fs::remove_file(beside(&place.path(), suffix));
-        }
-        fs::write(place.path(), &damaged).unwrap();
+        put(&place, &damaged);
         let store = match SqliteStore::open(place.path()) {
             Ok(store) => store,
             Err(error) => {

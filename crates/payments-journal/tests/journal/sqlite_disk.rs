@@ -71,11 +71,7 @@ async fn log_that_cannot_grow_loses_nothing() {
 #[tokio::test]
 async fn database_that_cannot_grow_loses_nothing() {
     let place = InAFile::closed();
-    let filler = Connection::open(place.path()).unwrap();
-    filler
-        .execute_batch("CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(16000000))")
-        .unwrap();
-    drop(filler);
+    place.run("CREATE TABLE filler (content BLOB); INSERT INTO filler VALUES (zeroblob(16000000))");
     let blocks = fs::metadata(place.path()).unwrap().len() / 1024 + 40;
     let mut process = Process::start_under(&["bash", "-c", &limit(blocks)], &place.path());
     let (charged, failure) = charge_until_it_fails(&mut process);

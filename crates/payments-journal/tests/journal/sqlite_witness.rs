@@ -350,10 +350,10 @@ async fn file_that_is_no_witness_is_left_as_it_is_d49() {
 #[tokio::test]
 async fn witness_that_was_not_recorded_notices_an_older_copy_and_is_created_again_if_it_is_not_whole_d49() {
     let place = InAFile::closed();
-    place.sql("UPDATE meta SET is_witnessed = 0").await;
+    place.run("UPDATE meta SET is_witnessed = 0");
     let copy = place.copy().await;
     let unfinished = InAFile::closed();
-    unfinished.sql("UPDATE meta SET is_witnessed = 0").await;
+    unfinished.run("UPDATE meta SET is_witnessed = 0");
     charge(open(&place), "lost").await;
     place.restore(&copy).await;
     for _ in 0..2 {
