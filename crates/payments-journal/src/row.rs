@@ -268,28 +268,6 @@ mod tests {
         assert_eq!(read("k", "resolved", &document, &resolved()).unwrap(), resolved());
     }
 
-    #[test]
-    fn document_that_contradicts_its_columns_is_damaged() {
-        let (document, service) = (document(&resolved()), "https://pay.example.com");
-        for (key, state, searched, is_good) in [
-            ("k", "resolved", (Some("txn\0_1"), false, service), true),
-            ("k", "resolved", (Some("txn\u{fffd}_1"), false, service), true),
-            ("l", "resolved", (Some("txn\0_1"), false, service), false),
-            ("k", "processed", (Some("txn\0_1"), false, service), false),
-            ("k", "resolved", (Some("txn_2"), false, service), false),
-            ("k", "resolved", (None, false, service), false),
-            ("k", "resolved", (Some("txn\0_1"), true, service), false),
-            ("k", "resolved", (Some("txn\0_1"), false, ""), false),
-        ] {
-            let read = intent(key, state, &document, searched);
-            assert_eq!(
-                read.map_err(|error| error.is_damaged()).err(),
-                (!is_good).then_some(true),
-                "{searched:?}"
-            );
-        }
-    }
-
     /// A later version may refuse more keys. It must still read existing rows.
     #[test]
     fn stored_key_that_would_be_refused_today_is_still_read() {
@@ -299,23 +277,14 @@ mod tests {
         assert_eq!(read(key, "resolved", &document, &resolved()).unwrap().key.as_str(), key);
     }
 
-    /// An older version of this crate must not drop members that a newer one has written.
+    /// An older version of this crate must not drop members that a newer one has written. `tests/journal/fixtures.rs` adds one to
+    /// every object.
     #[test]
     fn document_with_an_unknown_member_is_damaged_and_not_shown() {
-        for (member, with_another) in [
-            ("{\"key\"", "{\"4242424242424242\":1,\"key\""),
-            ("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\""),
-            ("{\"kind\"", "{\"4242424242424242\":1,\"kind\""),
-            ("{\"operation\"", "{\"4242424242424242\":1,\"operation\""),
-            ("{\"at\"", "{\"4242424242424242\":1,\"at\""),
-        ] {
-            let document = document(&resolved());
-            assert!(document.contains(member));
-            let document = document.replace(member, with_another);
-            let error = read("k", "resolved", &document, &resolved()).unwrap_err();
-            assert!(error.is_damaged(), "{error:?}");
-            let text = format!("{error:#} {error:?}");
-            assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");
-        }
+        let document = document(&resolved()).replace("{\"verdict\"", "{\"4242424242424242\":1,\"verdict\"");
+        let error = read("k", "resolved", &document, &resolved()).unwrap_err();
+        assert!(error.is_damaged(), "{error:?}");
+        let text = format!("{error:#} {error:?}");
+        assert!(text.contains("the intent k") && !text.contains("4242"), "{text}");
     }
 }

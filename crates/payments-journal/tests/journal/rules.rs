@@ -3,15 +3,15 @@
 use payments_core::model::{
     AchTransaction, Amount, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
 };
-use payments_journal::internals::{Begin, Change, Ending, NewAttempt};
+use payments_journal::internals::{Begin, Change, Ending};
 use payments_journal::{
     Failure, FailureKind, HistoryEvent, Intent, IntentRequest, IntentState, OwnerId, Resolution, StateName,
 };
 
 use crate::contract::PAYER;
 use crate::decisions::{
-    SERVICE, at, attempt, begin_as, crashed, id, key, none_found, not_processed, owner, paid_as, processed,
-    refused, rejected, request, resolve_at, unknown,
+    SERVICE, at, attempt, begin_as, begin_at, crashed, id, key, none_found, not_processed, owner, paid_as,
+    processed, refused, rejected, request, resolve_at, unknown,
 };
 
 fn begin(name: &str, cents: i64) -> Change {
@@ -471,17 +471,7 @@ fn person_reopens_rows_rejected_with_that_status() {
 fn no_call_for_another_service_begins_with_a_used_key_d47() {
     const OTHER: &str = "https://sandbox.example.com";
     for begin in [Begin::First, Begin::AfterRejection] {
-        let change = Change::begin(
-            key(),
-            NewAttempt {
-                begin,
-                service: OTHER.to_owned(),
-                request: request(10),
-                attempt_id: attempt("second"),
-                owner: owner(),
-            },
-            at(9),
-        );
+        let change = begin_at(OTHER, begin, "second", request(10), 9);
         assert_changes(&change, &[]);
         // Nor after a person has reopened it.
         for (name, row) in rows() {

@@ -6,20 +6,14 @@ mod threads;
 
 use std::time::Duration;
 
-use payments_core::model::{
-    AchTransaction, Card, CardTransaction, ConvenienceFee, TokenTransaction, TransactionType, Void,
-};
-use payments_core::{ApiKey, OperationName, Outcome};
-use payments_fake::{FakeGateway, Fault, test_values};
+use payments_core::model::{AchTransaction, Card, CardTransaction, ConvenienceFee, TransactionType, Void};
+use payments_core::{ApiKey, Outcome};
+use payments_fake::{FakeGateway, test_values};
 use payments_journal::blocking::{Journal, JournaledClient};
-use payments_journal::{Intent, IntentKey, MemoryStore, Resolution, StateName};
+use payments_journal::{Intent, MemoryStore, Resolution, StateName};
 
-use super::support::{TEN_FIFTY, payment_of, response_lost};
-use crate::contract::PAYER;
-
-fn key(name: &str) -> IntentKey {
-    IntentKey::new(name).unwrap()
-}
+use super::support::{TEN_FIFTY, answered, paid_with, payment_of, response_lost};
+use crate::contract::{PAYER, key};
 
 struct World {
     gateway: FakeGateway,
@@ -50,8 +44,7 @@ impl World {
 
     /// Makes a payment that is refused, which is not about the payment.
     fn refuse(&self, name: &str) {
-        let busy = http::StatusCode::TOO_MANY_REQUESTS;
-        self.gateway.arm(Fault::on(OperationName::TokenTransaction).before_commit().status(busy));
+        self.gateway.arm(answered(429));
         self.client.process_token(&key(name), &payment_of(TEN_FIFTY)).unwrap_err();
     }
 }
@@ -64,26 +57,24 @@ fn every_operation_is_sent_once_d43() {
     let auth = CardTransaction::builder(TEN_FIFTY, auth, fee, card, PAYER).build().unwrap();
     let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, fee, PAYER);
     let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
-    let authorized = client.process_card(&key("card"), &auth).unwrap();
-    let void = Void::new(authorized.transaction_id.clone());
-    client.process_ach(&key("ach"), &ach).unwrap();
-    client.process_token(&key("token"), &payment_of(TEN_FIFTY)).unwrap();
-    client.void(&key("void"), &void).unwrap();
-    assert!(client.process_card(&key("card"), &auth).unwrap().is_from_the_journal());
-    assert!(client.process_ach(&key("ach"), &ach).unwrap().is_from_the_journal());
-    assert!(client.process_token(&key("token"), &payment_of(TEN_FIFTY)).unwrap().is_from_the_journal());
-    assert!(client.void(&key("void"), &void).unwrap().is_from_the_journal());
-    assert_eq!(gateway.requests().len(), 4);
-    gateway.ledger().assert_voided(&authorized.transaction_id);
+    for is_repeated in [false, true] {
+        let card = client.process_card(&key("card"), &auth).unwrap();
+        let voided = card.transaction_id.clone();
+        let ach = client.process_ach(&key("ach"), &ach).unwrap().is_from_the_journal();
+        let token =
+            client.process_token(&key("token"), &payment_of(TEN_FIFTY)).unwrap().is_from_the_journal();
+        let void = client.void(&key("void"), &Void::new(voided.clone())).unwrap().is_from_the_journal();
+        assert_eq!([card.is_from_the_journal(), ach, token, void], [is_repeated; 4]);
+        assert_eq!(gateway.requests().len(), 4);
+        gateway.ledger().assert_voided(&voided);
+    }
 }
 
 #[test]
 fn rejection_is_followed_by_the_explicit_call_only_d44() {
     let World { gateway, client } = World::new();
-    let declined = TokenTransaction::builder(test_values::TOK_DECLINED, TEN_FIFTY, ConvenienceFee::Inactive);
-    let declined = declined.build().unwrap();
     for _ in 0..2 {
-        let error = client.process_token(&key("k"), &declined).unwrap_err();
+        let error = client.process_token(&key("k"), &paid_with(test_values::TOK_DECLINED)).unwrap_err();
         assert_eq!(error.outcome(), Outcome::Rejected);
     }
     assert_eq!(gateway.requests().len(), 1);

@@ -14,15 +14,9 @@ use crate::client::world::World;
 
 /// Yields to other tasks until the row has this state.
 async fn until(world: &World, state: StateName) {
+    let journal = world.client.journal();
     for _ in 0..10_000 {
-        if world
-            .client
-            .journal()
-            .find(&key())
-            .await
-            .unwrap()
-            .is_some_and(|intent| intent.state.name() == state)
-        {
+        if journal.find(&key()).await.unwrap().is_some_and(|intent| intent.state.name() == state) {
             return;
         }
         tokio::task::yield_now().await;
@@ -122,23 +116,18 @@ async fn panic_of_the_transport_is_unknown() {
 }
 
 #[test]
-fn nothing_is_sent_without_a_runtime_d43() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let world = runtime.block_on(World::new());
-    let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert_eq!(world.sent(), 0);
-}
-
-#[test]
-fn paid_key_without_a_runtime_is_unknown_d43() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    let world = runtime.block_on(World::new());
-    runtime.block_on(world.pay()).unwrap();
-    let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert!(matches!(error.cause(), Cause::NoRuntime));
-    assert_eq!(world.sent(), 1);
+fn nothing_is_sent_without_a_runtime_and_a_paid_key_is_unknown_d43() {
+    for is_paid in [false, true] {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let world = runtime.block_on(World::new());
+        if is_paid {
+            runtime.block_on(world.pay()).unwrap();
+        }
+        let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "{is_paid}");
+        assert!(matches!(error.cause(), Cause::NoRuntime), "{is_paid}: {error}");
+        assert_eq!(world.sent(), usize::from(is_paid));
+    }
 }
 
 #[test]

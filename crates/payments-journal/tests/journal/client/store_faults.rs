@@ -3,29 +3,20 @@ use payments_journal::{Failure, FailureKind, IntentState, Journal, JournaledClie
 
 use super::world::World;
 use crate::client::scripted_store::{ScriptedStore, Step};
-use crate::client::support::{TEN_FIFTY, unreached};
+use crate::client::support::{TEN_FIFTY, key, unreached};
 
 #[tokio::test]
-async fn no_row_no_charge_d43() {
-    let world = World::over(ScriptedStore::new([Step::Refused])).await;
-    let error = world.pay().await.unwrap_err();
-    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"));
-    assert_eq!(world.sent(), 0);
-    world.pay().await.unwrap();
-    world.gateway.ledger().assert_charged_once(TEN_FIFTY);
-}
-
-#[tokio::test]
-async fn intent_in_doubt_is_not_sent_and_its_key_is_free_again() {
-    for fault in [Step::ReplyLost, Step::RequestLost] {
+async fn no_row_no_charge_and_the_key_is_free_again_d43() {
+    let withdrawn = IntentState::NotProcessed(Failure::of_kind(FailureKind::WITHDRAWN));
+    for (fault, state) in
+        [(Step::Refused, None), (Step::ReplyLost, Some(withdrawn)), (Step::RequestLost, None)]
+    {
         let world = World::over(ScriptedStore::new([fault])).await;
         let error = world.pay().await.unwrap_err();
-        assert_eq!(error.outcome(), Outcome::Unknown);
-        assert_eq!(world.sent(), 0);
-        if fault == Step::ReplyLost {
-            let state = world.intent().await.state;
-            assert_eq!(state, IntentState::NotProcessed(Failure::of_kind(FailureKind::WITHDRAWN)));
-        }
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "{fault:?}");
+        assert_eq!(world.sent(), 0, "{fault:?}");
+        let found = world.client.journal().find(&key()).await.unwrap();
+        assert_eq!(found.map(|intent| intent.state), state, "{fault:?}");
         world.pay().await.unwrap();
         world.gateway.ledger().assert_charged_once(TEN_FIFTY);
     }
