@@ -124,9 +124,9 @@ fn nothing_is_sent_without_a_runtime_and_a_paid_key_is_unknown_d43() {
             runtime.block_on(world.pay()).unwrap();
         }
         let error = world.pay().now_or_never().expect("there is nothing to wait for").unwrap_err();
-        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "{is_paid}");
-        assert!(matches!(error.cause(), Cause::NoRuntime), "{is_paid}: {error}");
-        assert_eq!(world.sent(), usize::from(is_paid));
+        assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "journal"), "paid: {is_paid}");
+        assert!(matches!(error.cause(), Cause::NoRuntime), "paid: {is_paid}: {error}");
+        assert_eq!(world.sent(), usize::from(is_paid), "paid: {is_paid}");
     }
 }
 

@@ -71,7 +71,7 @@ async fn explicit_call_after_a_rejection_sends_nothing_if_later_entries_are_lost
         assert_eq!(world.client.journal().accept_history(lost, "ada").await.unwrap(), 0);
         let payment = payment_of(TEN_FIFTY);
         let called = world.client.after_rejection(&key()).process_token(&payment).await;
-        assert_eq!((called.is_ok(), world.sent()), (is_sent, 1 + usize::from(is_sent)));
+        assert_eq!((called.is_ok(), world.sent()), (is_sent, 1 + usize::from(is_sent)), "{called:?}");
         if !is_sent {
             assert_eq!(called.unwrap_err().outcome(), Outcome::Unknown);
             let state = world.intent().await.state;
