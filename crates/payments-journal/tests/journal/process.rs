@@ -92,6 +92,21 @@ impl Drop for Process {
     }
 }
 
+/// Whether only this test runs in this process. If not, it runs the test in a process of its own.
+#[allow(clippy::print_stderr, reason = "it says what was skipped")]
+pub(crate) fn is_alone(test: &str) -> bool {
+    const ALONE: &str = "PAYMENTS_TEST_ALONE";
+    if env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let mut command = Command::new(env::current_exe().unwrap());
+    let run = command.args(["--exact", test, "--nocapture"]).env(ALONE, "1").output().unwrap();
+    let [output, errors] = [run.stdout, run.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    eprint!("{errors}");
+    assert!(run.status.success() && output.contains("1 passed"), "{output}");
+    false
+}
+
 /// Words that run a program as the user nobody if this is root, who may write everywhere. `None` if nobody may not run this one.
 #[allow(clippy::print_stderr, reason = "it says what is not tested")]
 pub(crate) fn as_nobody(what: &str) -> Option<Vec<&'static str>> {

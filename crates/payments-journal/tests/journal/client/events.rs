@@ -46,7 +46,7 @@ fn logged(test: impl Future<Output = ()>) -> Vec<String> {
 }
 
 fn logged_with(test: impl FnOnce(Runtime)) -> Vec<String> {
-    // Without a subscriber that wants everything, tracing may remember of another test's thread that nobody wants an event.
+    // Else tracing may remember, from a thread of another test without a subscriber, that an event is not wanted.
     let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     let log = Log::default();
     let subscriber =

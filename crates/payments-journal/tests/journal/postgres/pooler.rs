@@ -1,7 +1,5 @@
 //! A connection pooler that gives each transaction another session.
 
-use std::env;
-
 use payments_journal::PostgresStore;
 use payments_journal::internals::IntentStore as _;
 use payments_postgres_for_tests::Server;
@@ -10,7 +8,7 @@ use tokio::net::{TcpListener, TcpStream, UnixStream};
 
 use super::{administrator, connect, refusal};
 use crate::contract;
-use crate::process::{Process, respond};
+use crate::process::is_alone;
 
 /// What PgBouncer can do with `pool_mode = transaction`.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,14 +111,13 @@ const IDLE: &[u8] = b"Z\0\0\0\x05I";
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn pooler_that_changes_the_session_or_shares_its_statements_is_named_and_refused() {
-    let Some(server) = Server::start() else { return };
-    // Other tests of this process may have prepared thousands of statements.
-    if env::var_os(ALONE).is_none() {
-        let test =
-            "postgres::pooler::pooler_that_changes_the_session_or_shares_its_statements_is_named_and_refused";
-        assert_eq!(Process::of_test(&[], test, (ALONE, "1".as_ref())).response(), "done");
+    // Other tests may have prepared thousands of statements in this process.
+    let name =
+        "postgres::pooler::pooler_that_changes_the_session_or_shares_its_statements_is_named_and_refused";
+    if !is_alone(name) {
         return;
     }
+    let Some(server) = Server::start() else { return };
     for (session, code) in [(Session::Changes, "26000"), (Session::OfAnother, "42P05")] {
         let error = refusal(&pooler(&server, session).await).await;
         let text = format!("{error:#}");
@@ -129,11 +126,7 @@ async fn pooler_that_changes_the_session_or_shares_its_statements_is_named_and_r
             assert!(text.contains(part), "{code}: {text}");
         }
     }
-    respond("done");
 }
-
-/// Set in a process that runs one test.
-const ALONE: &str = "PAYMENTS_TEST_POOLER_ALONE";
 
 /// A commit without the session's settings may not be durable.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
