@@ -60,9 +60,7 @@ impl<'a> Exchange<'a> {
         match (received.meaning(data.is_some()), data) {
             (Meaning::Processed, Some(mut data)) => {
                 data.redact_ids(&|id| self.secrets.redacted_id(id));
-                if received.repeats_secrets {
-                    self.secrets.redact_fields(data.other_fields());
-                }
+                received.redact_fields(data.other_fields());
                 let metadata = Metadata::new(&received, &data);
                 Ok(Success::new(data, metadata, self.call_id))
             }

@@ -29,7 +29,8 @@ pub(crate) struct Metadata {
 impl Metadata {
     /// What is kept of the response. `value` was read from it.
     pub(crate) fn new(received: &Received<'_>, value: &dyn fmt::Debug) -> Self {
-        let &Received { response, ref form, ref envelope, facts, secrets, repeats_secrets } = received;
+        let Received { response, form, envelope, facts, secrets, .. } = received;
+        let repeats_secrets = received.repeats_secrets;
         // A receipt repeats the id of its request.
         let may_show =
             repeats_secrets || facts.transaction_id.is_some_and(|id| secrets.are_masked_in(id.as_str()));

@@ -1,6 +1,6 @@
 use bytes::Bytes;
 use payments_model::unversioned::{Code, Envelope, Status, salvage_transaction_id, salvaged_transaction_ids};
-use payments_model::{TransactionId, TransactionRecord};
+use payments_model::{OtherFields, TransactionId, TransactionRecord};
 
 use super::body_form::{BodyForm, has_service_status};
 use super::meaning::{Meaning, RefusedBy, Summary, meaning_for_lookup, meaning_for_payment};
@@ -50,8 +50,8 @@ impl Received<'_> {
             return Found::default();
         }
         let mut record = self.envelope.as_ref().and_then(Envelope::transaction_record);
-        if let Some(record) = record.as_mut().filter(|_| self.repeats_secrets) {
-            secrets.redact_fields(&mut record.other);
+        if let Some(record) = &mut record {
+            self.redact_fields(&mut record.other);
         }
         let read = record.as_ref().map(|record| record.transaction_id.clone());
         let id = read.or_else(|| salvage_transaction_id(self.response.body()));
@@ -68,6 +68,13 @@ impl Received<'_> {
             transaction_id: id.filter(|id| !is_ambiguous && !secrets.are_in(id.as_str())),
             record_status: status.filter(|status| !secrets.are_in(status)),
             record: record.filter(|record| !secrets.are_in(record.transaction_id.as_str())),
+        }
+    }
+
+    /// Redacts the secrets that these fields of it repeat.
+    pub(crate) fn redact_fields(&self, fields: &mut OtherFields) {
+        if self.repeats_secrets {
+            self.secrets.redact_fields(fields);
         }
     }
 
