@@ -24,14 +24,14 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it, and waits for its ready line.
+    /// Starts it, and waits for its ready line. Its stderr is the caller's, or what the command says.
     ///
     /// # Errors
     ///
     /// If its first line is no ready line.
     pub fn start(mut command: Command) -> anyhow::Result<Self> {
         let started = Instant::now();
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::piped());
         let mut process = Process(command.spawn()?);
         let mut stdout = BufReader::new(process.0.stdout.take().context("stdout is piped")?);
         let mut line = String::new();

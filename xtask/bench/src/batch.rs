@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use xtask::Server;
 
 use crate::measure::Turns;
-use crate::process::{child, folder, memory_mib, payments, watch};
+use crate::process::{self, child, folder, memory_mib, payments, watch};
 use crate::report::{Goal, Report};
 
 const IN_FLIGHT: u32 = 64;
@@ -25,9 +25,7 @@ const IN_FLIGHT: u32 = 64;
 const TOKEN: &str = "tok_approved";
 
 pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
-    let mut command = Command::new(payments()?);
-    command.arg("sandbox");
-    let server = Server::start(command)?;
+    let server = Server::start(process::sandbox()?)?;
     rate(report, &server)?;
     commits(report, &server)?;
     length(report, &server)

@@ -36,6 +36,13 @@ pub(crate) fn payments() -> anyhow::Result<PathBuf> {
     Ok(command)
 }
 
+/// The command that starts a sandbox, whose log nobody reads.
+pub(crate) fn sandbox() -> anyhow::Result<Command> {
+    let mut command = Command::new(payments()?);
+    command.arg("sandbox").stderr(Stdio::null());
+    Ok(command)
+}
+
 /// A command that runs this program itself.
 pub(crate) fn child(arguments: &[&str]) -> anyhow::Result<Command> {
     let mut command = Command::new(this_program()?);

@@ -1,7 +1,6 @@
 //! What a payment costs in `payments sandbox`, with a real process, real sockets and HTTP.
 
 use std::path::Path;
-use std::process::Command;
 use std::time::Duration;
 
 use anyhow::ensure;
@@ -9,7 +8,7 @@ use xtask::Server;
 
 use crate::load::{Burst, Load};
 use crate::measure::{Turns, median};
-use crate::process::{child, folder, memory_mib, payments};
+use crate::process::{self, child, folder, memory_mib};
 use crate::report::{Goal, Report, short};
 use crate::responses::CARD_PAYMENT;
 
@@ -22,8 +21,7 @@ pub(crate) fn measure(report: &mut Report) -> anyhow::Result<()> {
 }
 
 fn sandbox(data: Option<&Path>) -> anyhow::Result<Server> {
-    let mut command = Command::new(payments()?);
-    command.arg("sandbox");
+    let mut command = process::sandbox()?;
     if let Some(file) = data {
         command.arg("--data").arg(file);
     }
