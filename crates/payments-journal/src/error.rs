@@ -77,7 +77,7 @@ pub enum Cause {
     /// same key.
     NoRuntime,
     /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. Show no
-    /// [`key`](Error::key) then.
+    /// [`key`](Error::key) then. With such a token or id, a key that may be paid is [`KeyReused`](Self::KeyReused).
     SecretInKey,
     /// The transport or the journal panicked. It may have been sent.
     Panicked(&'static str),
