@@ -41,9 +41,11 @@ impl From<&Intent> for Fate {
 /// What two charges under two keys have in common, besides token, card or account, and amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Likeness {
-    /// The key, in two spellings.
+    /// The key, in two spellings, and the reference, if both have one.
     Key,
-    /// The same, and one of them has lost digits.
+    /// The key, in two spellings, and each has a reference of its own.
+    KeyAlone,
+    /// As `Key`, and one of them has lost digits.
     RoundedKey,
     /// The key of one is the reference of the other: the column Key, without which the reference is the key, was added or removed.
     KeyIsReference,
@@ -72,7 +74,7 @@ pub(crate) enum Consequence {
 /// What follows for a payment that would be sent.
 pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -> Consequence {
     use Fate::{Charged, MovedNothing, Rejected, ToSend};
-    use Likeness::{KeyIsReference, Reference, RoundedKey};
+    use Likeness::{KeyAlone, KeyIsReference, Reference, RoundedKey};
     use Scope::{Call, File};
 
     match (likeness, other, scope) {
@@ -82,8 +84,10 @@ pub(crate) const fn consequence(likeness: Likeness, other: Fate, scope: Scope) -
         // new try, and so may another spelling of the key if a person gives it; a file is not that explicit.
         (_, MovedNothing, _)
         | (RoundedKey, _, File)
-        | (KeyIsReference | Reference, Rejected, _)
+        | (KeyAlone | KeyIsReference | Reference, Rejected, _)
         | (_, Rejected, Call) => Consequence::Send,
+        // It may be next month's payment.
+        (KeyAlone, ..) => Consequence::Warn,
         _ => Consequence::Refuse,
     }
 }
@@ -126,11 +130,15 @@ fn likenesses(payment: Keyed<'_>, other: Keyed<'_>) -> impl Iterator<Item = Like
     let [reference, other_reference] = [payment, other].map(|(_, request)| request.reference.as_deref());
     let is_key = |reference: Option<&str>, key| reference.is_some_and(|it| is_exact_variant(it, key));
     let has_same = is_lost || is_same_reference(reference, other_reference);
+    // The column of references was added or removed.
+    let may_have_same = has_same || reference.is_none() || other_reference.is_none();
+    let has_same_key = is_exact_variant(key, other_key);
     let found = [
         (Likeness::Reference, other_reference.is_some_and(|it| is_key(reference, it))),
-        (Likeness::Key, has_same && is_exact_variant(key, other_key)),
+        (Likeness::Key, may_have_same && has_same_key),
+        (Likeness::KeyAlone, !may_have_same && has_same_key),
         // Only the key of a lost charge is known, so keys that may be rounded are no evidence.
-        (Likeness::RoundedKey, has_same && !is_lost && is_variant(key, other_key)),
+        (Likeness::RoundedKey, may_have_same && !is_lost && is_variant(key, other_key)),
         (
             Likeness::KeyIsReference,
             has_same && (is_key(reference, other_key) || is_key(other_reference, key)),
@@ -181,8 +189,12 @@ pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &
     }
     let what = match (&intent.request.subject, &payment.reference) {
         (Subject::Lost, _) => "which may have been sent in a lost time,",
-        (Subject::Token(_), Some(_)) => "with this ReferenceNo, token and amount",
-        (Subject::Token(_), None) => "with this token and amount",
+        (Subject::Token(_), Some(reference))
+            if is_same_reference(Some(reference), intent.request.reference.as_deref()) =>
+        {
+            "with this ReferenceNo, token and amount"
+        }
+        (Subject::Token(_), _) => "with this token and amount",
         (Subject::Card { .. }, _) => "with these last four digits and this amount",
         _ => "with this amount",
     };
@@ -192,7 +204,7 @@ pub(crate) fn why_refused(payment: &IntentRequest, likeness: Likeness, intent: &
         ("", "charged again")
     };
     let otherwise = match likeness {
-        Likeness::Key | Likeness::RoundedKey => "use a key that is clearly another",
+        Likeness::Key | Likeness::KeyAlone | Likeness::RoundedKey => "use a key that is clearly another",
         _ => "give it another ReferenceNo",
     };
     [
@@ -211,26 +223,35 @@ pub(crate) enum Form {
     Key,
     RoundedKey,
     Reference,
+    /// The key of a charge that has a reference too.
+    KeyBesideReference,
 }
 
-/// The charge, and whether it has a reference; `None` if the journal has lost it.
-pub(crate) type Charge = Option<(TokenId, Option<Amount>, bool)>;
+/// What is charged; `None` if the journal has lost it.
+pub(crate) type Charge = Option<(TokenId, Option<Amount>)>;
 
 /// Which form of another charge is also a form of the payment, and what the two have in common then.
 const LINKS: [(Form, Form, Likeness); 6] = [
     (Form::Key, Form::Key, Likeness::Key),
     (Form::Key, Form::RoundedKey, Likeness::RoundedKey),
     (Form::RoundedKey, Form::Key, Likeness::RoundedKey),
-    (Form::Key, Form::Reference, Likeness::KeyIsReference),
-    (Form::Reference, Form::Key, Likeness::KeyIsReference),
+    (Form::KeyBesideReference, Form::Reference, Likeness::KeyIsReference),
+    (Form::Reference, Form::KeyBesideReference, Likeness::KeyIsReference),
     (Form::Reference, Form::Reference, Likeness::Reference),
 ];
 
 /// Those of each [`Form`].
-fn forms((key, request): Keyed<'_>) -> [(Form, Vec<String>); 3] {
+fn forms((key, request): Keyed<'_>) -> Vec<(Form, Vec<String>)> {
     let Forms { exact, rounded, .. } = Forms::of(key.as_str());
-    let reference = request.reference.as_deref().map(|it| Forms::of(it).exact).unwrap_or_default();
-    [(Form::Key, exact), (Form::RoundedKey, rounded), (Form::Reference, reference)]
+    let mut forms = vec![(Form::Key, exact.clone()), (Form::RoundedKey, rounded)];
+    // A lost charge may have had one.
+    if let Some(reference) = &request.reference {
+        forms.push((Form::Reference, Forms::of(reference).exact));
+    }
+    if request.reference.is_some() || request.subject == Subject::Lost {
+        forms.push((Form::KeyBesideReference, exact));
+    }
+    forms
 }
 
 /// Of a payment by token. The journal may have lost what was charged.
@@ -264,7 +285,7 @@ pub(crate) fn links(other: Keyed<'_>) -> Vec<(Likeness, Mark)> {
 
 fn charge_of(request: &IntentRequest) -> Charge {
     match &request.subject {
-        Subject::Token(token) => Some((token.clone(), request.amount, request.reference.is_some())),
+        Subject::Token(token) => Some((token.clone(), request.amount)),
         _ => None,
     }
 }
@@ -272,8 +293,8 @@ fn charge_of(request: &IntentRequest) -> Charge {
 /// What charges of the journal mean for a payment.
 pub(crate) enum Compared<'a> {
     Send,
-    /// The charge with this key may be the same.
-    Warn(&'a IntentKey),
+    /// The charge with this key may be the same, because of what they have in common.
+    Warn(&'a IntentKey, Likeness),
     /// Why it is not sent, and what to do about it.
     Refuse([String; 2]),
 }
@@ -321,11 +342,11 @@ impl EarlierCharges {
                 Some((Consequence::Refuse, likeness)) => {
                     return Compared::Refuse(why_refused(payment.1, likeness, intent));
                 }
-                Some(_) => warning = warning.or(Some(key)),
+                Some((_, likeness)) => warning = warning.or(Some((key, likeness))),
                 None => {}
             }
         }
-        warning.map_or(Compared::Send, Compared::Warn)
+        warning.map_or(Compared::Send, |(key, likeness)| Compared::Warn(key, likeness))
     }
 
     /// The keys that may be charged later, or whose charge may turn out to have moved no money.
@@ -394,9 +415,19 @@ mod tests {
             (("'17", card("4242")), ("17", card("4242")), ["RRRSS", "RRRRS", "RRRRS"]),
             (("inv5", lost()), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
             (("inv5", token("rent")), ("Inv-5", lost()), ["RRSSS", "RRRRS", "RRRRS"]),
+            (("ABC-1", token("rent")), ("abc_1", token("")), ["RRRSS", "RRRRS", "RRRRS"]),
+            // The column of references was added or removed, or read in another encoding.
+            (("0017", token("rent")), ("17", token("")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("0017", token("")), ("17", token("Invoice 17")), ["RRRSS", "RRRRS", "RRRRS"]),
+            (("0017", token("M\u{fc}ller")), ("17", token("M\u{c3}\u{bc}ller")), ["RRRSS", "RRRRS", "RRRRS"]),
+            // Unless each has its own.
+            (("0017", token("rent")), ("17", token("water")), ["WWWSS"; 3]),
+            (("0017", token("M\u{fc}ller")), ("17", token("Mueller")), ["WWWSS"; 3]),
             // One that has lost digits.
             ((whole, token("")), (rounded, token("")), ["RRSSS", "RRRRS", "SSSSS"]),
             ((rounded, token("rent")), (whole, token("rent")), ["RRRSS", "RRRRS", "WRWWS"]),
+            ((rounded, token("rent")), (whole, token("")), ["RRSSS", "RRRRS", "SSSSS"]),
+            ((rounded, token("rent")), (whole, token("water")), ["SSSSS"; 3]),
             ((rounded, token("rent")), (whole, lost()), ["SSSSS"; 3]),
             // The key of one is the reference of the other.
             (("order-1", token("0017")), ("17", token("17")), ["RRRSS", "RRRSS", "RRRWS"]),
@@ -412,8 +443,6 @@ mod tests {
             // Others.
             (("a", token("")), ("b", token("")), ["SSSSS"; 3]),
             (("17", token("rent")), ("17", token("rent")), ["SSSSS"; 3]),
-            (("0017", token("rent")), ("17", token("water")), ["SSSSS"; 3]),
-            (("0017", token("rent")), ("17", token("")), ["SSSSS"; 3]),
             (("0017", of_101_cents), ("17", token("rent")), ["SSSSS"; 3]),
             (("0017", by_token_2), ("17", token("rent")), ["SSSSS"; 3]),
             (("'17", card("4242")), ("17", card("1881")), ["SSSSS"; 3]),

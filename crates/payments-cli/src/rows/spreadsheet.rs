@@ -18,7 +18,9 @@ pub(crate) fn is_exact_variant(one: &str, other: &str) -> bool {
 /// What a key can be read as. Two keys are variants if they share an exact form, unless both are dates that are written alike,
 /// or if one is a rounded form of the other.
 ///
-/// - The letters and digits of a text: `Inv-5`, `'inv 5` and `INV5`. Between two digits a sign counts, whichever it is.
+/// - The letters and digits of a text: `Inv-5`, `'inv 5` and `INV005`. Between two digits a sign counts, whichever it is.
+/// - Of a text with some other letters, its ASCII letters and digits: they are left if it is read in another encoding, as
+///   `M\u{c3}\u{bc}ller`, `M?ller` or with a combining mark.
 /// - The value of a number: `0017`, `17.0` and `+17`; `1843`, `$1,843.00` and `1.843`; `12e3` and `12000`.
 /// - A date without the order of its parts, the century or what a spreadsheet adds, and its number of days: `2043-2`, `Feb-43` and
 ///   `2043-02-01`; `1-2`, `02-Jan` and `2026-01-02`; `2026-11-27` and `46353`.
@@ -45,6 +47,7 @@ impl Forms {
         let is_plain_number = numbers.len() == 1 && words.len() == 1;
         if !is_plain_number {
             forms.exact.push(skeleton(&words));
+            forms.exact.extend(ascii_letters(key));
         }
         forms.exact.extend(numbers);
         if let Some(time) = time(&words) {
@@ -71,7 +74,7 @@ fn share(some: &[String], others: &[String]) -> bool {
 }
 
 /// The most likely other spellings of a key, which can be looked up: without an apostrophe or white space, or with an apostrophe,
-/// and of digits, with other zeros before them.
+/// of digits, with other zeros before them, and of words, in another case and with another sign between them.
 pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
     /// Chosen by this command: numbers are padded to at most so many digits, or with at most so many zeros.
     const WIDTH: usize = 10;
@@ -80,20 +83,32 @@ pub(crate) fn likely_spellings(key: &str) -> Vec<String> {
     let bare = key.trim_start_matches(['\'', '"']).trim_end_matches('"');
     let bare: String = bare.chars().filter(|sign| !sign.is_whitespace() && !is_invisible(*sign)).collect();
     let mut found = vec![key.to_owned(), format!("'{bare}")];
-    if is_number(&bare) {
-        let number = decimal(&bare, "");
+    let (word, digits) = bare.split_at(bare.trim_end_matches(|sign: char| sign.is_ascii_digit()).len());
+    let is_first_number =
+        word.is_empty() || word.ends_with(|sign: char| sign.is_alphabetic() || "-_".contains(sign));
+    if !digits.is_empty() && is_first_number && !word.contains(|sign: char| sign.is_ascii_digit()) {
+        let number = decimal(digits, "");
         let most = ZEROS.max(WIDTH.saturating_sub(number.len()));
-        found.extend((0..=most).map(|zeros| format!("{}{number}", "0".repeat(zeros))));
+        found.extend((0..=most).map(|zeros| format!("{word}{}{number}", "0".repeat(zeros))));
+    }
+    if bare.contains(char::is_alphabetic) {
+        let signs = ["-", "_", ""].map(|sign| bare.replace(['-', '_'], sign));
+        for spelled in signs.iter().chain([&bare]) {
+            let (upper, lower) = (spelled.to_uppercase(), spelled.to_lowercase());
+            let mut rest = lower.chars();
+            let capitalized = rest.next().map(|first| first.to_uppercase().chain(rest).collect());
+            found.extend([spelled.clone(), upper, lower]);
+            found.extend(capitalized);
+        }
     }
     found.push(bare);
     found
 }
 
-/// These, and more that can be looked up: those of a number in another format, and another case.
+/// These, and more that can be looked up: those of a number in another format.
 pub(crate) fn more_spellings(key: &str) -> Vec<String> {
     let mut found = likely_spellings(key);
     let Forms { exact, rounded, .. } = Forms::of(key);
-    found.extend([key.to_lowercase(), key.to_uppercase()]);
     for number in [exact, rounded].concat().into_iter().filter(|form| is_number(&form.replacen('.', "", 1))) {
         let (whole, decimals) = number.split_once('.').unwrap_or((&number, ""));
         found.extend([decimals.len() + 1, 2].map(|digits| format!("{whole}.{decimals:0<digits$}")));
@@ -144,7 +159,8 @@ fn words(text: &str) -> Vec<Word<'_>> {
     words
 }
 
-/// The words, apart only where two numbers meet.
+/// The words, apart only where two numbers meet. Zeros before the first number after a letter mean nothing: `invoice-0017` is
+/// `invoice-17`, but `12.01` is not `12.1`.
 fn skeleton(words: &[Word<'_>]) -> String {
     if let [Word { before, text: "", .. }] = words {
         return (*before).to_owned();
@@ -154,11 +170,32 @@ fn skeleton(words: &[Word<'_>]) -> String {
     for word in words {
         if is_after_number && word.is_number {
             skeleton.push(' ');
+            skeleton += word.text;
+        } else if word.is_number {
+            skeleton += &decimal(word.text, "");
+        } else {
+            skeleton += word.text;
         }
-        skeleton += word.text;
         is_after_number = word.is_number;
     }
     skeleton
+}
+
+/// The ASCII letters and digits, if the other letters are few and may be one in another encoding.
+fn ascii_letters(text: &str) -> Option<String> {
+    let is_mark = |sign: char| ('\u{300}'..='\u{36f}').contains(&sign);
+    let mut letters = String::new();
+    let mut others = 0;
+    for sign in text.chars() {
+        match sign {
+            _ if sign.is_ascii_alphanumeric() => letters.push(sign.to_ascii_lowercase()),
+            // The letter and its mark are one letter in another form.
+            _ if is_mark(sign) && letters.pop().is_some() => others += 1,
+            '?' => others += 1,
+            _ => others += usize::from(!sign.is_ascii() && !sign.is_whitespace()),
+        }
+    }
+    (others > 0 && letters.len() >= 2 * others).then(|| format!("ascii {letters}"))
 }
 
 /// The values that the text can have as a number, without zeros that mean nothing. A point or comma before three digits may group
@@ -259,6 +296,19 @@ fn roundings(number: &str) -> Vec<String> {
     }
     found.retain(|form| form != number);
     found
+}
+
+/// Whether a program that keeps numbers as 64-bit floats writes this one, and loses digits of others: `9007199254740993` becomes
+/// `9007199254740992`, and `12345678901234567890` becomes `12345678901234567168`, or `12345678901234567000` with as few digits as possible.
+fn is_binary_fraction(number: &str) -> bool {
+    /// Below it, floats keep every whole number.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+
+    let number = decimal(number, "");
+    let float = number.parse().unwrap_or(0.0_f64);
+    float >= EXACT
+        && (format!("{float:.0}") == number
+            || with_exponent(&format!("{float:e}")).is_some_and(|it| it == number))
 }
 
 fn is_number(text: &str) -> bool {
@@ -417,8 +467,8 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "december", "dez", "dezember", "d\u{e9}c", "dic", "des", "gru", "ara"],
 ];
 
-/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the zero in its
-/// place.
+/// How a spreadsheet or a program seems to have changed a key. A lost digit cannot be seen in each of them, only the number that was
+/// written in its place.
 pub(crate) fn apparent_change(key: &str) -> Option<&'static str> {
     const QUOTES: [char; 3] = ['\'', '"', '`'];
     if key.starts_with(QUOTES) {
@@ -427,8 +477,11 @@ pub(crate) fn apparent_change(key: &str) -> Option<&'static str> {
     let plain = key.strip_prefix(['+', '-']).unwrap_or(key);
     if is_number(plain) {
         let lost = plain.trim_start_matches('0').get(DIGITS..).unwrap_or_default();
-        let is_rounded = !lost.is_empty() && lost.bytes().all(|digit| digit == b'0');
-        return is_rounded.then_some("is a number of which a spreadsheet keeps only 15 digits");
+        if !lost.is_empty() && lost.bytes().all(|digit| digit == b'0') {
+            return Some("is a number of which a spreadsheet keeps only 15 digits");
+        }
+        return is_binary_fraction(plain)
+            .then_some("is a number as a program writes it that has kept it as a 64-bit float");
     }
     if let Some((mantissa, exponent)) = plain.split_once(['e', 'E']) {
         let exponent = exponent.strip_prefix(['+', '-']).unwrap_or(exponent);
@@ -459,8 +512,9 @@ mod tests {
 
     /// No two of them are variants.
     #[rustfmt::skip]
-    const OTHERS: [&str; 53] = [
-        "17", "170", "1.7", "17a", "a17", "a017", "12.1", "12.01", "1.2.10", "1.2.1", "sub7-2026.1", "sub7-2026.10",
+    const OTHERS: [&str; 58] = [
+        "M\u{fc}ller 1", "M\u{fc}ller 2", "\u{623f}\u{79df} a", "\u{6c34}\u{8d39} a", "M\u{f6}ll",
+        "17", "170", "1.7", "17a", "a17", "a107", "12.1", "12.01", "1.2.10", "1.2.1", "sub7-2026.1", "sub7-2026.10",
         "sub 1 11", "sub 11 1", "123456789012345", "12345678901234560", "1234567890123456", "1234567890123457",
         "ord-1234567890123456", "ord-1234567890123450", "inv-5", "inv-50", "inv-5-0", "", "2-1", "1-3", "7-1-2",
         "2026-11", "2026-12", "2026-11-27", "2026-27-11", "abc-1", "may", "mayor 5", "1899-2", "123-4", "4512-1",
@@ -490,11 +544,15 @@ mod tests {
             ("12E3", "12000 | 12,000"),
             (
                 "Inv-5",
-                "inv-5 | INV-5 | inv5 | inv_5 | inv 5 | 'inv-5 | Inv\u{2011}5 | Inv-\u{200b}5 | inv\u{2212}5 | inv-5,",
+                "inv-5 | INV-5 | INV-0005 | inv05 | inv5 | inv_5 | inv 5 | 'inv-5 | Inv\u{2011}5 | Inv-\u{200b}5 | inv\u{2212}5 | inv-5,",
             ),
             ("@order-9", "'@order-9 | order-9"),
             ("order 2026-01-07", "Order 2026-01-07 | order2026-01-07 | order\u{a0}2026\u{2013}01-07"),
             ("0", "00 | 0.0"),
+            (
+                "M\u{fc}ller Stra\u{df}e 5",
+                "M\u{c3}\u{bc}ller Stra\u{c3}\u{178}e 5 | M?ller Stra?e 5 | Mu\u{308}ller Stra\u{df}e 5 | m\u{fffd}ller stra\u{fffd}e 5",
+            ),
             ("1-2", "02-Jan | 2-Jan | 01. Feb | 1-Feb | 01-02 | 1/2 | 2026-01-02 | 2027-02-01 | 01.lut"),
             ("3-4", "46085 | 46115"),
             ("2026.10", "2026.1 | 02026.10"),
@@ -531,12 +589,14 @@ mod tests {
 
     #[test]
     fn changed_keys_are_seen() {
-        let changed = "'inv-5 | \"inv-5\" | `a | 1234567890123450 | 12345678901234500000 | -1234567890123450 | 1e5 | 1.23E+15 | \
+        let changed = "'inv-5 | \"inv-5\" | `a | 1234567890123450 | 12345678901234500000 | -1234567890123450 | \
+                       9007199254740992 | 012345678901234567168 | 12345678901234567000 | 1e5 | 1.23E+15 | \
                        1,5e3 | 1843.0 | 1,843.00 | 1.843,0 | 1,843 | 1.843 | 1'843'000 | 12,345,678";
         for key in changed.split(" | ") {
             assert!(apparent_change(key).is_some(), "{key}");
         }
-        let others = "inv-5 | inv'5 | 0017 | 1234567890123456 | 123456789012345 | 0000001234567890 | 100 | 1e | e5 | 0x1e5a | \
+        let others = "inv-5 | inv'5 | 0017 | 1234567890123456 | 123456789012345 | 9007199254740991 | \
+                      9007199254740993 | 12345678901234567 | 12345678901234567890 | 0000001234567890 | 100 | 1e | e5 | 0x1e5a | \
                       1e5a | 1.84 | 2026.10 | 2026.001 | 1,84 | 1-843 | 12345678901234567a | ";
         for key in others.split(" | ") {
             assert!(apparent_change(key).is_none(), "{key}");

@@ -272,9 +272,16 @@ fn call_whose_key_is_only_like_that_of_a_charge_is_sent() {
         workspace.charging(&format!("9{key}"), &request(&format!("9{key}"))).end().processed();
     }
     assert_eq!(workspace.requests(), 2 * keys.len());
-    for [charged, key] in
-        [["17", "0017"], ["a-1", "'a-1"], ["'b", "b"], ["00042", "42"], ["0000000143", "0143"]]
-    {
+    for [charged, key] in [
+        ["17", "0017"],
+        ["a-1", "'a-1"],
+        ["'b", "b"],
+        ["00042", "42"],
+        ["0000000143", "0143"],
+        ["INV-5X", "inv-5x"],
+        ["ABC-1", "abc_1"],
+        ["invoice-0007", "invoice-7"],
+    ] {
         workspace.charging(charged, &without).end().processed();
         let error = workspace.charging(key, &without).end().failed_as(2, "same_payment");
         has(message(&error), [format!("is in the journal under the key {charged};")]);
@@ -363,7 +370,11 @@ fn same_payment_is_judged_alike_in_every_place() {
         ("a17", "rent", "A17", "rent", false, REFUSED, REFUSED),
         ("b17", "rent", "B17", "rent", true, REFUSED, REFUSED),
         ("c17", "rent", "C17", "water", false, SENT, SENT),
-        ("d17", "rent", "D17", "", false, SENT, SENT),
+        // The column of references was added or removed, or read in another encoding.
+        ("d17", "rent", "D17", "", false, REFUSED, REFUSED),
+        ("k17", "", "K17", "Invoice k17", false, REFUSED, REFUSED),
+        ("invoice-0017", "invoice-0017", "invoice-17", "invoice-17", false, REFUSED, REFUSED),
+        ("l17", "M\u{fc}ller", "L17", "M\u{c3}\u{bc}ller", false, REFUSED, REFUSED),
         ("e17", "", "'e17", "", true, REFUSED, REFUSED),
         // A column of keys that was added or removed.
         ("f17", "f17", "order-f", "f 17", false, REFUSED, REFUSED),

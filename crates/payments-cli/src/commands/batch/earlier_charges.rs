@@ -82,7 +82,7 @@ pub(super) async fn charged_before<I: Iterator<Item = BillingRow>>(
     for row in again() {
         match charged.compare((&row.key, &IntentRequest::from(&row.payment))) {
             Compared::Send => {}
-            Compared::Warn(key) => repeats.add(&row, &format!("{key} of an earlier run")),
+            Compared::Warn(key, likeness) => repeats.add(&row, &format!("{key} of an earlier run"), likeness),
             Compared::Refuse([what, advice]) => {
                 problems.push(Problem::new(row.line, "Key", format!("would be sent, and {what}: {advice}")));
             }
@@ -151,25 +151,27 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
         }
         if let Some((other, likeness)) = problem {
             let line = other.line;
-            let (what, otherwise) = match likeness {
+            let (what, same, otherwise) = match likeness {
                 Likeness::KeyIsReference => (
                     format!("or that of line {line} is the ReferenceNo of both"),
+                    "token, amount and ReferenceNo",
                     "give one of them another ReferenceNo",
                 ),
                 _ => (
                     format!("is that of line {line} in another spelling"),
+                    "token and amount",
                     "give them keys that are clearly different",
                 ),
             };
             let rule = format!(
-                "{what}, and the rows have the same token, amount and ReferenceNo: if they are one payment, remove one row, because \
-                 both would be charged; else {otherwise}"
+                "{what}, and the rows have the same {same}: if they are one payment, remove one row, because both would be charged; \
+                 else {otherwise}"
             );
             problems.push(Problem::new(row.line, "Key", rule));
         } else {
             for (repeats, found) in [(&mut repeats, repeated), (&mut charged_twice, charged)] {
-                if let Some((other, _)) = found {
-                    repeats.add(row, &format!("{} of line {}", other.key, other.line));
+                if let Some((other, likeness)) = found {
+                    repeats.add(row, &format!("{} of line {}", other.key, other.line), likeness);
                 }
             }
         }
@@ -184,49 +186,74 @@ pub(super) fn compare_in_file<I: Iterator<Item = (BillingRow, Fate)>>(
     (problems, repeats, charged_twice)
 }
 
-/// Rows to send, each with the other charge.
+/// Rows, each with the other charge.
 #[derive(Debug, Default)]
 pub(super) struct Repeats {
-    count: u64,
-    /// The first of them, for people.
-    first: Vec<String>,
+    /// Those that have the other's reference.
+    of_reference: Examples,
+    /// Those that have the other's key, in another spelling.
+    of_key: Examples,
     /// Whether there may be more, because not all charges were compared.
     is_cut: bool,
 }
 
 impl Repeats {
-    /// Chosen by this command: enough to see what they are.
-    const MOST_SHOWN: usize = 3;
-
     /// Adds a row, of which the other charge is described.
-    pub(super) fn add(&mut self, row: &BillingRow, other: &str) {
-        self.count += 1;
-        if self.first.len() < Self::MOST_SHOWN {
-            self.first.push(format!("line {}: {} and {other}", row.line, row.key));
-        }
+    pub(super) fn add(&mut self, row: &BillingRow, other: &str, likeness: Likeness) {
+        let examples = match likeness {
+            Likeness::Reference | Likeness::KeyIsReference => &mut self.of_reference,
+            Likeness::Key | Likeness::KeyAlone | Likeness::RoundedKey => &mut self.of_key,
+        };
+        examples.add(format!("line {}: {} and {other}", row.line, row.key));
     }
 
-    /// The warning about rows to send, if there are any.
-    pub(super) fn warning(&self, what: &str) -> Option<String> {
-        self.warning_of(
-            &format!("rows with the token, amount and ReferenceNo of {what}, under another key"),
-            "unless they are payments of their own, such as instalments, somebody is charged twice: remove them",
-        )
+    /// The warnings about rows to send, if there are any.
+    pub(super) fn warnings(&self, what: &str) -> impl Iterator<Item = String> {
+        let advice = "unless they are payments of their own, such as instalments, somebody is charged twice: remove them";
+        let of_reference =
+            format!("rows with the token, amount and ReferenceNo of {what}, under another key");
+        let of_key =
+            format!("rows with the token and amount of {what}, whose key is its key in another spelling");
+        [
+            self.of_reference.warning(&of_reference, advice, self.is_cut),
+            self.of_key.warning(&of_key, advice, false),
+        ]
+        .into_iter()
+        .flatten()
     }
 
     /// The warning about rows that were charged, as an earlier row was.
     pub(super) fn warning_of_charged(&self) -> Option<String> {
-        self.warning_of(
-            "rows whose keys are one key in two spellings, and which were both charged, or may have been, with the same token, amount \
-             and ReferenceNo",
+        self.of_key.warning(
+            "rows whose keys are one key in two spellings, and which were both charged, or may have been, with the same token and amount",
             "unless they are payments of their own, somebody was charged twice: undo one of the two",
+            false,
         )
     }
+}
 
-    fn warning_of(&self, rows: &str, advice: &str) -> Option<String> {
-        let Self { count, first, is_cut } = self;
+/// How many there are, and the first of them for people.
+#[derive(Debug, Default)]
+struct Examples {
+    count: u64,
+    first: Vec<String>,
+}
+
+impl Examples {
+    /// Chosen by this command: enough to see what they are.
+    const MOST_SHOWN: usize = 3;
+
+    fn add(&mut self, example: String) {
+        self.count += 1;
+        if self.first.len() < Self::MOST_SHOWN {
+            self.first.push(example);
+        }
+    }
+
+    fn warning(&self, rows: &str, advice: &str, is_cut: bool) -> Option<String> {
+        let Self { count, first } = self;
         let more = if *count > first.len() as u64 { "; …" } else { "" };
-        let or_more = if *is_cut { " or more" } else { "" };
+        let or_more = if is_cut { " or more" } else { "" };
         (*count > 0).then(|| format!("{rows}: {count}{or_more}; {advice} ({}{more})", first.join("; ")))
     }
 }

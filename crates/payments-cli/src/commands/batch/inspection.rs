@@ -239,7 +239,7 @@ impl Inspection<'_> {
             let found = charged_before(pages, &self.rules.service, hashes, watched, to_send).await;
             let (refused, repeats) = found.map_err(|error| cannot_read_journal(&error))?;
             self.problems.extend(refused);
-            warnings.extend(repeats.warning("a processed charge"));
+            warnings.extend(repeats.warnings("a processed charge"));
         }
         if let [first, ..] = &self.charged_twice[..] {
             warnings.push(format!(
@@ -282,7 +282,7 @@ impl Inspection<'_> {
                 self.without_reference
             ));
         }
-        warnings.extend(repeats.warning("an earlier row"));
+        warnings.extend(repeats.warnings("an earlier row"));
         Ok(Inspected { keys: all_keys, newer: pages, ..self.inspected })
     }
 

@@ -22,7 +22,7 @@ use super::row_queue::{Next, RowQueue};
 use super::stop_rules::{RowGoesOn, StopRules};
 use super::throttle::{Start, Throttle};
 use crate::call::journaled::LAST_WRITES;
-use crate::call::same_payment::Compared;
+use crate::call::same_payment::{Compared, Likeness};
 use crate::format::counted;
 use crate::process::run_to_report::catch_panic;
 use crate::report::run::{Stop, Summary};
@@ -183,10 +183,14 @@ impl<'a> Run<'a> {
                         let why = format!("line {line}: {key} was not sent, because {what}: {advice}");
                         self.stop_if(Some(Stop::NotSent { kind: "same_payment", why }));
                     }
-                    Some(Compared::Warn(other)) => {
+                    Some(Compared::Warn(other, likeness)) => {
+                        let same = match likeness {
+                            Likeness::KeyAlone => "in another spelling the key, and the token and amount",
+                            _ => "the token, amount and ReferenceNo",
+                        };
                         self.progress.print_line(&format!(
-                            "WARNING: line {}: {} has the token, amount and ReferenceNo of {other}, which another process has just \
-                             charged: unless it is a payment of its own, such as an instalment, somebody is charged twice",
+                            "WARNING: line {}: {} has {same} of {other}, which another process has just charged: unless it is a \
+                             payment of its own, such as an instalment, somebody is charged twice",
                             row.line, row.key
                         ));
                         self.start(row);
