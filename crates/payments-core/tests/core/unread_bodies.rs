@@ -118,6 +118,8 @@ fn a_4xx_that_claims_success_but_cannot_be_read_is_unknown_d09() {
         br#"{"result":{"status_code":"100"}}"#,
         br#"<pre>{"status": "success"}</pre>"#,
         br#"answer({"status":"success"});"#,
+        br#"{"title":"Bad Request","status":400,"detail":"{\u0022status\u0022:\u0022success\u0022}"}"#,
+        br#"{"title":"Bad Request","status":400,"detail":"{\u0022data\u0022:{\u0022TransactionId\u0022:\u0022t\u0022},\u0022status_code\u0022:100}"}"#,
     ] {
         let shown = String::from_utf8_lossy(body);
         for status in (400..=499).filter(|status| !matches!(status, 408 | 409 | 425)) {

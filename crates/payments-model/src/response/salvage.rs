@@ -1,6 +1,6 @@
 use std::borrow::Cow;
-use std::iter;
 
+use memchr::memmem;
 use serde_json::value::RawValue;
 
 use crate::TransactionId;
@@ -17,7 +17,7 @@ pub fn salvage_transaction_id(bytes: &[u8]) -> Option<TransactionId> {
 }
 
 /// Every complete transaction identifier that follows the name `"TransactionId"`, in any bytes, including repeated ones.
-/// Quotes may be escaped as in a JSON string (`\"`) or in HTML (`&quot;`, `&#34;`).
+/// Quotes may be escaped as in a JSON string (`\"`, `\u0022`), also twice, or in HTML (`&quot;`, `&#34;`).
 pub fn salvaged_transaction_ids(bytes: &[u8]) -> impl Iterator<Item = TransactionId> {
     salvaged_values(bytes, "TransactionId").into_iter().filter_map(TransactionId::from_response)
 }
@@ -31,22 +31,19 @@ pub fn claims_success(bytes: &[u8]) -> bool {
 /// Every complete text and whole number that follows this name.
 fn salvaged_values(bytes: &[u8], name: &str) -> Vec<String> {
     let bytes = &*with_plain_names(bytes);
-    let values = QUOTES.into_iter().flat_map(|quote| {
-        let name = [quote, name, quote].concat();
-        let mut rest = bytes;
-        iter::from_fn(move || {
-            let at = find(rest, name.as_bytes())?;
-            rest = &rest[at + name.len()..];
-            Some(complete_value(rest, quote))
-        })
-        .flatten()
+    let values = memmem::find_iter(bytes, name).filter_map(|at| {
+        let (before, after) = (&bytes[..at], &bytes[at + name.len()..]);
+        let quotes = QUOTES.into_iter().map(str::as_bytes);
+        quotes
+            .filter(|quote| before.ends_with(quote))
+            .find_map(|quote| complete_value(after.strip_prefix(quote)?, quote))
     });
     values.map(Cow::into_owned).collect()
 }
 
 /// The bytes with each letter, digit and underscore unescaped where JSON has an escape for it: `Transaction\u0049d` is the name too.
 fn with_plain_names(bytes: &[u8]) -> Cow<'_, [u8]> {
-    if find(bytes, b"\\u").is_none() {
+    if memmem::find(bytes, b"\\u").is_none() {
         return Cow::Borrowed(bytes);
     }
     let (mut plain, mut rest) = (Vec::with_capacity(bytes.len()), bytes);
@@ -72,17 +69,29 @@ fn plain_letter(escape: [u8; 5]) -> Option<u8> {
     (letter.is_ascii_alphanumeric() || letter == b'_').then_some(letter)
 }
 
-const QUOTES: [&str; 6] = ["\"", "'", "\\\"", "&quot;", "&#34;", "&#x22;"];
-
-fn find(haystack: &[u8], needle: &[u8]) -> Option<usize> {
-    haystack.windows(needle.len()).position(|window| window == needle)
-}
+/// As they are, and as they are escaped in a text of another document, in JSON also in a text of such a text.
+const QUOTES: [&str; 14] = [
+    "\"",
+    "'",
+    r#"\""#,
+    r#"\\\""#,
+    r"\u0022",
+    r"\\u0022",
+    r"\u0027",
+    "&quot;",
+    "&#34;",
+    "&#x22;",
+    "&apos;",
+    "&#39;",
+    "&#x27;",
+    "&amp;quot;",
+];
 
 /// The value in `: "…"` or `: 123`, if the next byte shows that it is complete.
-fn complete_value<'a>(after_name: &'a [u8], quote: &str) -> Option<Cow<'a, str>> {
+fn complete_value<'a>(after_name: &'a [u8], quote: &[u8]) -> Option<Cow<'a, str>> {
     let value = after_name.trim_ascii_start().strip_prefix(b":")?.trim_ascii_start();
-    if let Some(text) = value.strip_prefix(quote.as_bytes()).filter(|_| quote != "\"") {
-        let text = &text[..find(text, quote.as_bytes())?];
+    if let Some(text) = value.strip_prefix(quote).filter(|_| quote != b"\"") {
+        let text = &text[..memmem::find(text, quote)?];
         return str::from_utf8(text).ok().map(Cow::Borrowed);
     }
     let length = if value.starts_with(b"\"") {
@@ -96,7 +105,7 @@ fn complete_value<'a>(after_name: &'a [u8], quote: &str) -> Option<Cow<'a, str>>
     } else {
         let length = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
         // A number at the end of the body may have lost digits.
-        value.get(length).filter(|next| b",} \t\r\n".contains(next)).map(|_| length)?
+        value.get(length).filter(|next| !b".eE+-".contains(next)).map(|_| length)?
     };
     let value: &RawValue = serde_json::from_slice(&value[..length]).ok()?;
     Json::from(value).text_or_integer()
