@@ -19,13 +19,16 @@ pub fn causes<'a>(error: &'a (dyn StdError + 'static)) -> impl Iterator<Item = &
 }
 
 /// Whether two readers could see the end of a response with these headers in different places: it gives its length more than once,
-/// or is chunked as well. It may belong to another request, or be an attack, so the outcome of its request is unknown.
+/// not in digits (`+2`), or is chunked as well. It may belong to another request, or be an attack, so the outcome of its request is
+/// unknown.
 pub fn has_ambiguous_length(headers: &HeaderMap) -> bool {
     let mut lengths = headers.get_all(CONTENT_LENGTH).iter();
     let Some(first) = lengths.next() else {
         return false;
     };
-    lengths.next().is_some() || first.as_bytes().contains(&b',') || headers.contains_key(TRANSFER_ENCODING)
+    let length = first.as_bytes().trim_ascii();
+    let is_number = !length.is_empty() && length.iter().all(u8::is_ascii_digit);
+    lengths.next().is_some() || !is_number || headers.contains_key(TRANSFER_ENCODING)
 }
 
 /// What a server's TLS alert says about the client's certificate.
@@ -59,7 +62,27 @@ impl ClientCertificateAlert {
 
 #[cfg(test)]
 mod tests {
+    use http::{HeaderName, HeaderValue};
+
     use super::*;
+
+    #[test]
+    fn length_that_readers_can_read_differently_is_ambiguous() {
+        let of = |headers: &[(HeaderName, &'static str)]| {
+            let headers = headers.iter().cloned();
+            has_ambiguous_length(
+                &headers.map(|(name, value)| (name, HeaderValue::from_static(value))).collect(),
+            )
+        };
+        for length in ["0", "27", " 27", "0027"] {
+            assert!(!of(&[(CONTENT_LENGTH, length)]), "{length:?}");
+            assert!(of(&[(CONTENT_LENGTH, length), (TRANSFER_ENCODING, "chunked")]), "{length:?}");
+        }
+        for length in ["", "+2", "-2", "0x2", "2.0", "2, 2", "2;2", "two", "1e3"] {
+            assert!(of(&[(CONTENT_LENGTH, length)]), "{length:?}");
+        }
+        assert!(!of(&[]) && !of(&[(TRANSFER_ENCODING, "chunked")]));
+    }
 
     #[test]
     fn causes_include_what_an_io_error_contains() {
