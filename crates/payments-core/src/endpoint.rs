@@ -91,7 +91,8 @@ impl Endpoint {
     /// default port. For a client of [one of several merchants](crate::Client::for_merchant), `#` and the merchant's label follow.
     /// Two endpoints are of the same service exactly if these texts are equal. A new API key is no new service.
     ///
-    /// An API key in the wrong place is replaced, so that the text can be stored and shown.
+    /// An API key of at least 8 characters in the wrong place is replaced, so that the text can be stored and shown. Such a base URL does
+    /// not tell two services apart that differ only in it.
     ///
     /// ```
     /// use payments_core::{ApiKey, Endpoint};

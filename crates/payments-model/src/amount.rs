@@ -18,7 +18,7 @@ use crate::violation::Rule;
 /// only if you know that they have the same currency.
 ///
 /// The value is a whole number times a power of ten, never a binary fraction. Nothing is ever rounded: a number that cannot
-/// be kept exactly is an error. Every number of up to 18 significant digits can be kept.
+/// be kept exactly is an error. Every number of up to 18 digits can be kept.
 ///
 /// `Eq`, `Ord` and `Hash` compare the value, so `45` equals `45.00`. `Display` keeps the decimal places that were read
 /// (`45.00` stays `45.00`) and never writes an exponent (`1e2` becomes `100`).

@@ -54,12 +54,14 @@
 //! - **A request is invalid.** `build` and `from_json` return a [`ValidationError`] that lists every violation. Each one names
 //!   the field and says what the field must be. Nothing was sent.
 //! - **A field of a record is missing or has the wrong type.** The other fields are still read: see [Records](#records). Only a
-//!   transaction without an identifier is an error, a [`RecordError`].
+//!   document that is no object, and a transaction without an identifier or with two, are errors, a [`RecordError`].
 //! - **An amount cannot be kept exactly.** Parsing returns an [`AmountError`]. Nothing is ever rounded.
 //! - **An identifier from a response cannot be looked up,** because it has a part such as `..`, which no URL path can hold:
 //!   [`TransactionId::path_segment`] returns a [`ValidationError`].
 //!
-//! [`ValidationError`] and [`AmountError`] never contain input, so they are safe to log:
+//! [`ValidationError`] and [`AmountError`] never contain a value of the input. A member that no request has is named, and a caller who
+//! swaps names and values puts a secret there: names with as many digits as a card or account number are masked. So both are safe to
+//! log:
 //!
 //! ```
 //! use payments_model::{Amount, ConvenienceFee, TokenTransaction};

@@ -105,7 +105,7 @@ impl FailedCall {
         self.metadata().map(|metadata| metadata.http_status)
     }
 
-    /// The body's `status_code`, unchanged.
+    /// The body's `status_code`, masked as every text of a response.
     pub fn status_code(&self) -> Option<&str> {
         self.metadata()?.status_code.as_deref()
     }

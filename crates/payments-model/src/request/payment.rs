@@ -204,7 +204,7 @@ macro_rules! payment_accessors {
         /// not set. Account fields are in the place of the card fields.
         ///
         /// **It holds the secrets of the request**, the security code included. [`from_json`](Self::from_json) reads it, so
-        /// that a request can wait in a queue in memory. Do not log it, and do not store it: a security code must never be
+        /// that a request can wait in a queue in memory, unless its card number does not pass Luhn. Do not log it, and do not store it: a security code must never be
         /// stored, not even encrypted.
         pub fn to_json(&self) -> SecretBytes {
             self.body.bytes(|| self.object())
