@@ -24,7 +24,7 @@ use crate::{
     Applied, Change, Intent, IntentKey, IntentStore, Journal, OwnerId, Purged, Rows, StateName, StoreError,
 };
 use address::Address;
-use connection::{Access, Connection, MAX_WAIT, execute};
+use connection::{Access, Connection, MAX_WAIT, MAX_WAIT_FOR_TABLE, execute};
 use owners::OwnerLock;
 use session::{History, Session, read};
 
@@ -98,12 +98,15 @@ use session::{History, Session, read};
 ///
 /// # Runtimes
 ///
-/// The store needs a tokio runtime with I/O and time. It can be used in a different runtime from the one that opened it. When the
-/// runtime that opened it ends, the store counts as dead: other processes then show what it is sending as unknown until the
-/// attempt has ended.
+/// The store needs a tokio runtime with I/O and time. Several runtimes can use it. Each uses only the connections that it has
+/// opened, because its own tasks drive them. A connection that is closed while its runtime is not running stays open until that
+/// runtime runs again or ends.
 ///
-/// Keep the runtime that opened the store running until [`Journal::close`] has returned. If it does not run, `close` returns
-/// after 2 seconds, and the store counts as alive until that runtime runs again or ends.
+/// When the runtime that opened the store ends, the store counts as dead: other processes then show what it is sending as unknown
+/// until the attempt has ended. Keep that runtime running until [`Journal::close`] has returned. If it does not run, `close` does
+/// not wait for it for longer than 2 seconds, and the store counts as alive until that runtime runs again or ends.
+///
+/// `close` waits until no call uses the store, for at most 11 minutes. A call of a runtime that is not running does not end.
 ///
 /// # Lists during writes
 ///
@@ -115,7 +118,8 @@ pub struct PostgresStore(Arc<Shared>);
 struct Shared {
     owner: OwnerId,
     address: Address,
-    /// Connections are opened when needed. The server makes commits of several connections durable together.
+    /// Connections are opened when needed. The server makes commits of several connections durable together. The one that was used
+    /// last is at the end.
     idle: Mutex<Vec<Session>>,
     permits: Semaphore,
     /// `None` if the journal is only read.
@@ -256,13 +260,7 @@ impl Shared {
             return Err(StoreError::unavailable("every connection to the journal's database is busy"));
         };
         let _permit = permit.map_err(|_| closed())?;
-        let idle = {
-            let mut idle = self.idle();
-            // The server may have closed them.
-            idle.retain(|session| !session.connection.client.is_closed());
-            idle.pop()
-        };
-        let session = if let Some(session) = idle {
+        let session = if let Some(session) = self.idle_session() {
             session
         } else {
             let access = if self.lock.is_some() { Access::Write } else { Access::Read };
@@ -271,12 +269,27 @@ impl Shared {
             Session::new(connection).await?
         };
         let result = work(&session).await;
-        if result.is_ok() {
+        if result.is_ok() && !self.permits.is_closed() {
             self.idle().push(session);
         } else {
             self.idle().clear();
         }
         result
+    }
+
+    /// An idle session that the current runtime drives. If there is none, a new one will be opened, so the oldest ones of other
+    /// runtimes are closed if there would be too many.
+    fn idle_session(&self) -> Option<Session> {
+        let mut idle = self.idle();
+        // By the server, or by the end of their runtime.
+        idle.retain(|session| !session.connection.client.is_closed());
+        let own = idle.iter().rposition(|session| session.connection.is_driven_here());
+        let own = own.map(|index| idle.remove(index));
+        if own.is_none() {
+            let surplus = idle.len().saturating_sub(self.permits.available_permits());
+            idle.drain(..surplus);
+        }
+        own
     }
 
     /// Writes an outcome, which cannot be obtained again. So everything but damage is retried for a while, over new connections:
@@ -406,8 +419,8 @@ impl IntentStore for PostgresStore {
     }
 
     async fn close(&self) {
-        // Wait until no connection is in use.
-        let all = self.0.permits.acquire_many(CONNECTIONS).await;
+        // Wait until no connection is in use. A runtime that is not running keeps those of its calls.
+        let all = timeout(MAX_WAIT_FOR_TABLE, self.0.permits.acquire_many(CONNECTIONS)).await;
         self.0.permits.close();
         drop(all);
         self.0.idle().clear();

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use std::{io, iter};
 
+use tokio::runtime::{self, Handle};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 use tokio_postgres::error::{DbError, Severity, SqlState};
@@ -20,6 +21,8 @@ pub(super) struct Connection {
     session: OwnerId,
     /// The task that drives the connection. A pending response would keep it open, so it is aborted when this is dropped.
     driver: JoinSet<()>,
+    /// The runtime of that task.
+    runtime: runtime::Id,
     warning: Warning,
 }
 
@@ -81,7 +84,8 @@ impl Connection {
         let (client, connection) = connected.map_err(|error| connect_failure(&address.place(), &error))?;
         let (mut driver, warning) = (JoinSet::new(), Warning::default());
         driver.spawn(drive(connection, warning.clone()));
-        let this = Self { client, session: OwnerId::new(), driver, warning };
+        let runtime = Handle::current().id();
+        let this = Self { client, session: OwnerId::new(), driver, runtime, warning };
         let settings =
             format!("{SETTINGS}; SELECT set_config('payments_journal.session', '{}', false)", this.session);
         execute(this.client.batch_execute(&settings)).await?;
@@ -118,6 +122,11 @@ impl Connection {
     /// too, and then only this shows that the settings are missing.
     pub(super) fn check_session(&self, found: Option<&str>) -> Result<(), StoreError> {
         if found == Some(self.session.as_str()) { Ok(()) } else { Err(behind_a_pooler()) }
+    }
+
+    /// Whether the current runtime drives it. Another one may not be running, and then a statement waits for it.
+    pub(super) fn is_driven_here(&self) -> bool {
+        self.runtime == Handle::current().id()
     }
 
     /// Waits until the connection is closed, by either side.
@@ -274,7 +283,7 @@ fn text_of(reported: &DbError) -> String {
 pub(super) const MAX_WAIT: Duration = Duration::from_secs(10);
 
 /// Of the responses of [`execute_long`]. It is longer than [`LONG_TIMEOUT`].
-const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(11);
+pub(super) const MAX_WAIT_FOR_TABLE: Duration = Duration::from_mins(11);
 
 /// - `synchronous_commit`: `remote_apply` is stronger than `on` and stays.
 /// - `statement_timeout`: shorter than this program waits, so that a statement that waits for a lock is certainly rolled back.

@@ -15,6 +15,7 @@ mod purges;
 mod reading;
 mod refusals;
 mod resolving;
+mod runtimes;
 mod services;
 mod speed;
 mod standby;
