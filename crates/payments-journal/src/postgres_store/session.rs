@@ -280,13 +280,14 @@ impl RowTransaction for ChangedRow<'_> {
         let Some(id) = change.transaction_to_search().map(stored) else { return Ok(None) };
         let Session { connection, other_holder, .. } = self.session;
         let (key, is_void) = (row.key.as_str(), row.is_void());
-        // Two changes with the same transaction search one after the other.
+        // Two changes with the same transaction search one after the other, and from here to the commit no service is renamed.
         let searching = async {
             let values: [&(dyn ToSql + Sync); 4] = [&id, &key, &is_void, &base_url(row.stored_service())];
+            let keep_services = connection.client.batch_execute(tables::KEEP_SERVICES);
             let holder = connection.client.query_opt_scalar::<String, _>(other_holder, &values);
-            try_join!(biased; self.session.lock(&id, TRANSACTIONS), holder)
+            try_join!(biased; keep_services, self.session.lock(&id, TRANSACTIONS), holder)
         };
-        let (_, holder) = execute(searching).await?;
+        let (.., holder) = execute(searching).await?;
         Ok(holder.map(IntentKey::from_kept))
     }
 

@@ -227,6 +227,9 @@ pub(super) const RECORD_ACCEPTED: &str = "
 /// Nothing else is written until the transaction ends. Rows can be read.
 pub(super) const LOCK_TABLE: &str = "LOCK TABLE payments_journal.intents IN SHARE ROW EXCLUSIVE MODE";
 
+/// Waits for [`LOCK_TABLE`], and keeps it away until the transaction ends. A row that is written does that too, but only then.
+pub(super) const KEEP_SERVICES: &str = "LOCK TABLE payments_journal.intents IN ROW EXCLUSIVE MODE";
+
 /// Adds up the intents of the service `$1`, or all. The server cannot read an escaped NUL in JSON.
 pub(super) const SUMMARIZE: &str = r"
     SELECT state, CASE WHEN state = 'sending' THEN read->>'owner' END, count(*),

@@ -122,7 +122,7 @@ fn begin_again(name: &str, store: &impl IntentStore, cents: i64) -> Change {
     begin_at(SERVICE, Begin::AfterRejection, name, token_request(cents), store, at(3))
 }
 
-const SERVICE: &str = "https://pay.example.com";
+pub(crate) const SERVICE: &str = "https://pay.example.com";
 
 /// Checks that a journal could not be opened because its store only reads.
 pub(crate) fn is_only_read<T: Debug>(opened: Result<T, StoreError>) {

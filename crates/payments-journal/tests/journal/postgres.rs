@@ -172,12 +172,12 @@ async fn until<F: Future<Output = bool>>(what: &str, mut condition: impl FnMut()
     }
 }
 
-/// Polls until one session waits for a lock.
-async fn until_locked_out(what: &str, url: &str) {
+/// Polls until this many sessions wait for locks.
+async fn until_locked_out(sessions: i64, what: &str, url: &str) {
     let administrator = administrator(url).await;
     until(what, async || {
         let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
-        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == 1
+        administrator.query_one(waiting, &[]).await.unwrap().get::<_, i64>(0) == sessions
     })
     .await;
 }

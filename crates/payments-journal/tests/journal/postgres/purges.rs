@@ -25,7 +25,7 @@ async fn row_begun_again_during_a_purge_stays() {
         let store = store.clone();
         async move { store.purge(Duration::from_hours(24)).await.unwrap() }
     });
-    until_locked_out("the purge waits for the row", &server.url()).await;
+    until_locked_out(1, "the purge waits for the row", &server.url()).await;
     beginning.commit().await.unwrap();
     assert_eq!(purging.await.unwrap(), Purged::default());
     assert_eq!(store.find(&key("k")).await.unwrap().unwrap().state.name(), StateName::Sending);
@@ -45,7 +45,7 @@ async fn row_purged_during_a_begin_is_inserted_again() {
         let store = store.clone();
         async move { store.apply(begin("k", &*store, 3)).await.unwrap() }
     });
-    until_locked_out("the beginning waits for the row", &server.url()).await;
+    until_locked_out(1, "the beginning waits for the row", &server.url()).await;
     purging.commit().await.unwrap();
     let written = beginning.await.unwrap().written().unwrap();
     assert_eq!((written.state.name(), written.attempts), (StateName::Sending, 2));

@@ -33,7 +33,7 @@ async fn resolution_waits_for_an_earlier_one_with_the_same_transaction() {
         let store = store.clone();
         async move { resolve(&store, "two").await }
     });
-    until_locked_out("the second waits", &server.url()).await;
+    until_locked_out(1, "the second waits", &server.url()).await;
     first.commit().await.unwrap();
     let second = second.await.unwrap();
     assert!(matches!(second, Applied::Taken { by, .. } if by == key("one")));
