@@ -100,6 +100,17 @@ pub(crate) fn timeline_not_observed() {
     );
 }
 
+/// The user who created the journal could not ask for it.
+#[cfg(feature = "postgres")]
+pub(crate) fn timeline_not_recorded() {
+    log!(
+        warn,
+        "not observed: this user may not record the timeline and the identifier of the journal's database, which the journal does \
+         not know, so a failover or a restored dump that loses entries may not be noticed: GRANT UPDATE (timeline) ON \
+         payments_journal.meta to it"
+    );
+}
+
 #[cfg(all(test, feature = "tracing"))]
 mod tests {
     use tracing::{Span, info_span};

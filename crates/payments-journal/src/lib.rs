@@ -101,7 +101,7 @@
 //! | warn | processed after the caller left | yes, as `transaction_id`; the next call with the key returns it |
 //! | warn | the caller left before it was sent | no; the next call with the key sends it |
 //! | warn | the journal's database has a new timeline | if it has lost commits after all, they are charged again |
-//! | warn | not observed: this user may not ask for the timeline | after a failover that loses commits, they are charged again |
+//! | warn | not observed: this user may not ask for the timeline, or not record it | after a failover that loses commits, they are charged again |
 //!
 //! A key that holds a secret is refused before anything is logged.
 //!

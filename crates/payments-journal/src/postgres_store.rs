@@ -68,8 +68,10 @@ use session::{History, Session, read};
 /// [accepts](Journal::accept_history) it. If the server only fails over to synchronous standbys,
 /// [say so in advance](PostgresOptions::fails_over_without_loss). A user who may not execute `pg_walfile_name` and
 /// `pg_current_wal_lsn` observes no timeline, and the log has a warning; one who may not execute `pg_control_system` observes no
-/// identifier. Such a user begins nothing if the journal knows what it may not observe. A snapshot of the server's disk that is
-/// restored is not noticed.
+/// identifier. Such a user begins nothing if the journal knows what it may not observe. If the journal does not know something,
+/// because the user who created it could not ask for it, the first begin of a user who may ask for it, and may update the column
+/// `timeline` of `payments_journal.meta`, records it. It is compared from then on. A snapshot of the server's disk that is restored
+/// is not noticed.
 ///
 /// A connection pooler must give each connection its own session and reset it afterwards, as PgBouncer does in session mode. A
 /// pooler that changes the session, as in transaction mode, is refused before anything is written: each transaction checks that it

@@ -114,20 +114,20 @@ impl Session {
         if only_reads && execute(client.query_one(tables::IS_STANDBY, &[])).await?.get(0) {
             return Ok(());
         }
-        let observed = self.observed().await?;
-        let (accepted, now): (Option<&str>, Option<&str>) = (observed.get(0), observed.get(1));
-        let may_not_ask = now.is_none() || now == parts(accepted).0;
-        if only_reads && may_not_ask && observed.get(2) {
+        let row = self.observed().await?;
+        let observed = Observed::from(&row);
+        let may_not_ask = observed.now.is_none() || observed.now == parts(observed.known).0;
+        if only_reads && may_not_ask && observed.is_same_table {
             return Ok(());
         }
-        history.loss(&observed).map_or(Ok(()), |loss| Err(lost(&loss)))
+        history.loss(observed).map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
     /// Since when entries are lost, or were lost if a person has accepted that already.
     pub(super) async fn lost_since(&self, history: &History) -> Result<SystemTime, StoreError> {
         let client = &self.connection.client;
         let observed = self.observed().await?;
-        if history.loss(&observed).is_none()
+        if history.loss(Observed::from(&observed)).is_none()
             && let Some(row) = execute(client.query_opt(tables::ACCEPTED_SINCE, &[])).await?
         {
             return Ok(row.get(0));
@@ -268,11 +268,31 @@ struct ChangedRow<'a> {
     unconfirmed: &'a mut Option<Intent>,
 }
 
+impl ChangedRow<'_> {
+    /// Records what the journal does not know yet. Before that, nobody could notice a loss.
+    async fn record_history(&self) -> Result<(), StoreError> {
+        let Some(observed) = self.observed.as_ref().map(Observed::from) else { return Ok(()) };
+        let client = &self.session.connection.client;
+        match observed.unknown() {
+            Some(now) if observed.may_record => {
+                execute(client.execute(tables::RECORD_TIMELINE, &[&observed.known, &now])).await?;
+            }
+            Some(_) if self.history.is_first_to_log() => events::timeline_not_recorded(),
+            None if observed.now.is_none() && self.history.is_first_to_log() => {
+                events::timeline_not_observed();
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
 impl RowTransaction for ChangedRow<'_> {
     type Error = StoreError;
 
     async fn check_history(&mut self) -> Result<(), StoreError> {
-        let loss = self.observed.as_ref().and_then(|observed| self.history.loss(observed));
+        let observed = self.observed.as_ref().map(Observed::from);
+        let loss = observed.and_then(|observed| self.history.loss(observed));
         loss.map_or(Ok(()), |loss| Err(lost(&loss)))
     }
 
@@ -293,6 +313,7 @@ impl RowTransaction for ChangedRow<'_> {
 
     async fn write(&mut self, found: Option<&Intent>, row: &Intent) -> Result<(), StoreError> {
         self.check_history().await?;
+        self.record_history().await?;
         let Session { connection, write, .. } = self.session;
         let mut also_held: Vec<_> = row.held_transactions().map(stored).collect();
         let processed_as = (!also_held.is_empty()).then(|| also_held.remove(0));
@@ -334,20 +355,21 @@ pub(super) struct History {
 }
 
 impl History {
-    /// Why the server may lack commits, from the row that [`tables::timeline`] says how to read.
-    fn loss(&self, observed: &Row) -> Option<String> {
-        let (accepted, now, is_same_table): (Option<&str>, Option<&str>, bool) =
-            (observed.get(0), observed.get(1), observed.get(2));
-        let is_first = || !self.is_logged.swap(true, Ordering::Relaxed);
-        let ((was, was_in), (is, is_in)) = (parts(accepted), parts(now));
+    fn is_first_to_log(&self) -> bool {
+        !self.is_logged.swap(true, Ordering::Relaxed)
+    }
+
+    /// Why the server may lack commits.
+    fn loss(&self, observed: Observed<'_>) -> Option<String> {
+        let ((was, was_in), (is, is_in)) = (parts(observed.known), parts(observed.now));
         let is_another = was_in.zip(is_in).is_some_and(|(was_in, is_in)| was_in != is_in);
         let is_hidden = was_in.is_some() && is_in.is_none();
         match (was, is) {
-            _ if !is_same_table => Some("its table was restored from a dump".to_owned()),
+            _ if !observed.is_same_table => Some("its table was restored from a dump".to_owned()),
             _ if is_another => Some("it was restored into another server or database".to_owned()),
             (Some(was), Some(is)) if was == is && !is_hidden => None,
             (Some(was), is) if self.accepts_timelines && !is_hidden => {
-                if is_first() {
+                if self.is_first_to_log() {
                     events::new_timeline(was, is);
                 }
                 None
@@ -361,13 +383,33 @@ impl History {
                     .to_owned(),
             ),
             (Some(_), None) => Some("this user may no longer ask for the server's timeline".to_owned()),
-            (None, _) => {
-                if is_first() {
-                    events::timeline_not_observed();
-                }
-                None
-            }
+            (None, _) => None,
         }
+    }
+}
+
+/// The timeline and the cluster that the journal knows and those of now, as far as this user may ask, as the statement of
+/// [`tables::timeline`] reads them.
+#[derive(Clone, Copy)]
+struct Observed<'a> {
+    known: Option<&'a str>,
+    now: Option<&'a str>,
+    is_same_table: bool,
+    may_record: bool,
+}
+
+impl<'a> From<&'a Row> for Observed<'a> {
+    fn from(row: &'a Row) -> Self {
+        Self { known: row.get(0), now: row.get(1), is_same_table: row.get(2), may_record: row.get(3) }
+    }
+}
+
+impl<'a> Observed<'a> {
+    /// What is observed now, if the journal does not know all of it and nothing contradicts it.
+    fn unknown(self) -> Option<&'a str> {
+        let ((was, was_in), (is, is_in)) = (parts(self.known), parts(self.now));
+        let is_more = was.is_none() || was == is && was_in.is_none() && is_in.is_some();
+        self.now.filter(|_| is_more)
     }
 }
 

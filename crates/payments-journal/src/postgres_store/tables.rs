@@ -206,10 +206,16 @@ const MAY_ASK_FOR_CLUSTER: &str = "SELECT has_function_privilege('pg_control_sys
 
 pub(super) const IS_STANDBY: &str = "SELECT pg_is_in_recovery()";
 
-/// The timeline and the table that the journal has accepted, and those of now. A table that was restored from a dump is another
-/// one; after VACUUM FULL it is the same.
-const OBSERVE: &str =
-    "SELECT timeline, $now, intents = 'payments_journal.intents'::regclass::oid FROM payments_journal.meta";
+/// The timeline and the table that the journal knows, and those of now, and whether this user may record the timeline. A table that
+/// was restored from a dump is another one; after VACUUM FULL it is the same.
+const OBSERVE: &str = "
+    SELECT timeline, $now, intents = 'payments_journal.intents'::regclass::oid,
+        has_column_privilege('payments_journal.meta', 'timeline', 'UPDATE')
+    FROM payments_journal.meta";
+
+/// Records the timeline `$2` if the journal still knows `$1`.
+pub(super) const RECORD_TIMELINE: &str =
+    "UPDATE payments_journal.meta SET timeline = $2 WHERE timeline IS NOT DISTINCT FROM $1";
 
 /// A person accepts the server's timeline, if it may be asked for, and the table. Who may not ask for the cluster keeps the one
 /// that is known for this timeline: without it, nobody would notice a dump any more.

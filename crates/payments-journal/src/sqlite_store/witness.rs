@@ -9,7 +9,7 @@
 //! for the journal if it is put back later, however many changes it has. The first half of the id stays: it tells another time of
 //! the journal from another journal.
 //!
-//! The database records in `meta.is_witnessed` that its witness was created, and in `meta.is_lost` that entries are missing, so
+//! The database records in `meta.is_witnessed` how many witnesses were created, and in `meta.is_lost` that entries are missing, so
 //! that later changes, which are still made, cannot catch up with the witness and hide the loss. While a witness cannot be read,
 //! nobody knows, and changes are not counted: once it can be read again, it has seen more if the database was an older copy.
 

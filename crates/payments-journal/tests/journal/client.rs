@@ -4,7 +4,7 @@ mod after_rejection;
 mod blocking;
 mod cancelled;
 #[cfg(feature = "tracing")]
-mod events;
+pub(crate) mod events;
 #[cfg(feature = "opentelemetry")]
 mod gauges;
 mod intent_outcomes;

@@ -41,7 +41,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 /// The lines of warnings and errors while this runs.
-fn logged(test: impl Future<Output = ()>) -> Vec<String> {
+pub(crate) fn logged(test: impl Future<Output = ()>) -> Vec<String> {
     logged_with(|runtime| runtime.block_on(test))
 }
 
@@ -51,7 +51,9 @@ fn logged_with(test: impl FnOnce(Runtime)) -> Vec<String> {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).with_ansi(false).without_time().finish();
-    tracing::subscriber::with_default(subscriber, || test(Builder::new_current_thread().build().unwrap()));
+    tracing::subscriber::with_default(subscriber, || {
+        test(Builder::new_current_thread().enable_all().build().unwrap());
+    });
     let written = String::from_utf8(log.0.lock().unwrap().clone()).unwrap();
     let is_alert = |line: &&str| ["WARN", "ERROR"].contains(&line.split_whitespace().next().unwrap());
     written.lines().filter(is_alert).map(|line| line.trim().to_owned()).collect()

@@ -7,6 +7,8 @@ use payments_journal::{Journal, PostgresStore, SentSince, StateName};
 use payments_postgres_for_tests::Server;
 
 use super::{BILLING, administrator, connect, make_standby, opened, place, sql, until};
+#[cfg(feature = "tracing")]
+use crate::client::events::logged;
 use crate::contract::{Place as _, Tables as _, accept, assert_lost, begins, key};
 
 async fn reader(server: &Server) -> PostgresStore {
@@ -110,7 +112,7 @@ async fn database_made_from_another_as_its_template_begins_nothing_d49() {
 }
 
 /// What the journal knows of its server.
-async fn recorded_timeline(server: &Server) -> String {
+async fn recorded_timeline(server: &Server) -> Option<String> {
     let administrator = administrator(&server.url()).await;
     administrator.query_one("SELECT timeline FROM payments_journal.meta", &[]).await.unwrap().get(0)
 }
@@ -141,7 +143,7 @@ async fn server_whose_id_may_not_be_asked_for_is_known_by_its_timeline_d49() {
     synchronous.close().await;
     // Accepting that does not make the journal forget the id.
     let known = recorded_timeline(&server).await;
-    assert!(known.contains(' '), "{known}");
+    assert!(known.as_ref().is_some_and(|known| known.contains(' ')), "{known:?}");
     accept(PostgresStore::connect(&url).await.unwrap(), SentSince::Nothing).await;
     assert_eq!(recorded_timeline(&server).await, known);
     let store = PostgresStore::connect(&url).await.unwrap();
@@ -181,6 +183,117 @@ async fn timeline_that_may_no_longer_be_asked_for_counts_as_changed_d49() {
     sql(&server.url(), "UPDATE payments_journal.meta SET timeline = NULL").await;
     let store = PostgresStore::connect(&url).await.unwrap();
     assert!(begins(&store, "third").await.unwrap());
+}
+
+/// A server in which the role `owner` has created the tables without the right to ask for the timeline and the identifier.
+async fn of_an_owner_without_rights() -> Option<(Server, String)> {
+    let server = Server::start()?;
+    let rights = "
+        REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM PUBLIC;
+        REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC;
+        CREATE ROLE owner LOGIN;
+        GRANT CREATE ON DATABASE postgres TO owner";
+    sql(&server.url(), rights).await;
+    let owner = server.url().replace("postgres@", "owner@");
+    PostgresStore::connect(&owner).await.unwrap().close().await;
+    assert_eq!(recorded_timeline(&server).await, None);
+    Some((server, owner))
+}
+
+/// Whether this key begins in a store of its own, which asks anew what its user may ask.
+async fn begins_as(url: &str, key: &str) -> bool {
+    let store = PostgresStore::connect(url).await.unwrap();
+    let begun = begins(&store, key).await.unwrap();
+    store.close().await;
+    begun
+}
+
+const MAY_ASK_FOR_TIMELINE: &str = "GRANT EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) TO owner";
+const MAY_ASK_FOR_CLUSTER: &str = "GRANT EXECUTE ON FUNCTION pg_control_system() TO owner";
+
+/// Before that, nobody could notice a loss.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn first_begin_that_can_records_what_the_journal_does_not_know_d49() {
+    let Some((mut server, owner)) = of_an_owner_without_rights().await else { return };
+    assert!(begins_as(&owner, "hidden").await);
+    assert_eq!(recorded_timeline(&server).await, None);
+    sql(&server.url(), MAY_ASK_FOR_TIMELINE).await;
+    let store = PostgresStore::connect(&owner).await.unwrap();
+    store.check_history().await.unwrap();
+    assert_eq!(recorded_timeline(&server).await, None, "nothing began");
+    assert!(begins(&store, "timeline").await.unwrap());
+    store.close().await;
+    let timeline = recorded_timeline(&server).await.unwrap();
+    assert_eq!(timeline, "00000001");
+    sql(&server.url(), MAY_ASK_FOR_CLUSTER).await;
+    assert!(begins_as(&owner, "cluster").await);
+    let known = recorded_timeline(&server).await.unwrap();
+    assert!(known.starts_with(&format!("{timeline} ")), "{known}");
+    // It is compared from now on.
+    promote(&mut server).await;
+    let store = PostgresStore::connect(&owner).await.unwrap();
+    assert_lost(&store, "lost", "its timeline is").await;
+    store.close().await;
+    assert_eq!(recorded_timeline(&server).await.unwrap(), known);
+    sql(&server.url(), "REVOKE EXECUTE ON FUNCTION pg_walfile_name(pg_lsn) FROM owner").await;
+    let store = PostgresStore::connect(&owner).await.unwrap();
+    assert_lost(&store, "refused", "may no longer ask for the server's timeline").await;
+}
+
+/// A loss that can be noticed is not hidden by what is learned with it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn identifier_of_a_server_that_may_lack_entries_is_not_recorded_d49() {
+    let Some((mut server, owner)) = of_an_owner_without_rights().await else { return };
+    sql(&server.url(), MAY_ASK_FOR_TIMELINE).await;
+    assert!(begins_as(&owner, "first").await);
+    sql(&server.url(), MAY_ASK_FOR_CLUSTER).await;
+    promote(&mut server).await;
+    let store = PostgresStore::connect(&owner).await.unwrap();
+    assert_lost(&store, "lost", "its timeline is").await;
+    store.close().await;
+    let synchronous = PostgresStore::options().fails_over_without_loss().connect(&owner).await.unwrap();
+    assert!(begins(&synchronous, "synchronous").await.unwrap());
+    synchronous.close().await;
+    assert_eq!(recorded_timeline(&server).await.unwrap(), "00000001");
+}
+
+/// A user needs no more rights than before.
+#[cfg(feature = "tracing")]
+#[test]
+fn log_says_why_the_timeline_is_not_observed_d49() {
+    let mut opened = None;
+    let begin_as_billing = async |url: &str, key: &str| {
+        assert!(begins_as(&url.replace("postgres@", "billing@"), key).await);
+    };
+    let may_not_ask = logged(async {
+        let Some((server, _)) = of_an_owner_without_rights().await else { return };
+        sql(&server.url(), BILLING).await;
+        begin_as_billing(&server.url(), "first").await;
+        opened = Some(server);
+    });
+    let Some(server) = opened else { return };
+    let may_not_record = logged(async {
+        for right in [MAY_ASK_FOR_TIMELINE, MAY_ASK_FOR_CLUSTER] {
+            sql(&server.url(), &right.replace("TO owner", "TO billing")).await;
+        }
+        begin_as_billing(&server.url(), "second").await;
+        assert_eq!(recorded_timeline(&server).await, None);
+    });
+    let is_recorded = logged(async {
+        sql(&server.url(), "GRANT UPDATE (timeline) ON payments_journal.meta TO billing").await;
+        begin_as_billing(&server.url(), "third").await;
+        assert!(recorded_timeline(&server).await.is_some());
+    });
+    for (lines, text) in [
+        (may_not_ask, "not observed: this user may not ask for the timeline"),
+        (may_not_record, "not observed: this user may not record the timeline"),
+    ] {
+        assert!(
+            matches!(&lines[..], [line] if line.starts_with("WARN") && line.contains(text)),
+            "{lines:#?}"
+        );
+    }
+    assert_eq!(is_recorded, [""; 0]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
