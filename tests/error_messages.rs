@@ -338,6 +338,13 @@ async fn journaled_calls() {
     ));
     let secret = IntentKey::new(FakeGateway::API_KEY).unwrap();
     messages.push(intent("the key is a secret", new.process_token(&secret, &payment).await.unwrap_err()));
+    let before = FakeGateway::builder().api_key("key_before_this_one").build().client();
+    let before = JournaledClient::new(before, new.journal().clone());
+    before.process_token(&secret, &payment).await.unwrap();
+    messages.push(intent(
+        "the key is a secret, and an earlier call has paid",
+        new.process_token(&secret, &payment).await.unwrap_err(),
+    ));
 
     for (what, error) in [
         (

@@ -19,44 +19,47 @@ pub(crate) type CallResult<T> = Result<Journaled<T>, Error>;
 
 /// A call with a key, through either client.
 pub(crate) struct Call {
-    pub(crate) client: Client,
-    pub(crate) journal: Journal,
-    pub(crate) key: IntentKey,
+    client: Client,
+    journal: Journal,
+    key: IntentKey,
+    /// Shown in place of a key that contains a secret.
+    redacted_key: Option<IntentKey>,
 }
 
 impl Call {
-    /// What is recorded when it begins. A key with a secret is refused, before anything is logged.
-    pub(crate) fn new_attempt<P: MovesMoney>(&self, payment: &P, begin: Begin) -> Result<NewAttempt, Error> {
+    pub(crate) fn new<P: MovesMoney>(
+        client: &Client,
+        journal: &Journal,
+        key: &IntentKey,
+        payment: &P,
+    ) -> Self {
+        let (client, journal, key) = (client.clone(), journal.clone(), key.clone());
         // Whatever stands between the digits of its card or account. A security code occurs in many harmless keys by chance.
-        if self.client.is_secret_in(self.key.as_str(), payment) {
-            return Err(Error::new(self.key.clone(), Cause::SecretInKey));
-        }
-        let mut request = IntentRequest::from(payment);
-        // A reference filled from the wrong field can be the API key.
-        request.reference.take_if(|reference| self.client.is_secret_in(reference, payment));
-        let (service, owner) = (self.client.service().to_owned(), self.journal.store().owner().clone());
-        Ok(NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner })
+        let has_secret = client.is_secret_in(key.as_str(), payment);
+        Self { client, journal, key, redacted_key: has_secret.then(IntentKey::redacted) }
+    }
+
+    pub(crate) fn failed(&self, cause: Cause) -> Error {
+        Error::new(self.shown_key().clone(), cause)
     }
 
     pub(crate) async fn attempt<P: MovesMoney>(
         &self,
         payment: &P,
-        new: NewAttempt,
+        begin: Begin,
         has_caller: impl Fn() -> bool,
     ) -> CallResult<P::Data> {
-        let Self { client, journal, key } = self;
-        let failed = |cause| Error::new(key.clone(), cause);
+        let Self { client, journal, key, .. } = self;
+        let mut request = IntentRequest::from(payment);
+        // A reference filled from the wrong field can be the API key.
+        request.reference.take_if(|reference| client.is_secret_in(reference, payment));
+        let (service, owner) = (client.service().to_owned(), journal.store().owner().clone());
+        let new = NewAttempt { begin, service, request, attempt_id: AttemptId::new(), owner };
         let facts = payment.facts();
         let stored_id =
             facts.token_id.map(TokenId::as_str).or_else(|| facts.transaction_id.map(TransactionId::as_str));
-        if stored_id.is_some_and(|id| client.is_secret_in(id, payment)) {
-            // Nothing of this request is written, but an earlier one may have paid.
-            let found = journal.find(key).await.map_err(|error| failed(Cause::Store(error)))?;
-            if let Some(row) = found.filter(|row| !row.moved_nothing()) {
-                return answer_of(new.refused_by(&row), row, new.service);
-            }
-            let checked = journal.check_history().await;
-            return Err(failed(checked.map_or_else(Cause::Store, |()| Cause::SecretInKey)));
+        if self.redacted_key.is_some() || stored_id.is_some_and(|id| client.is_secret_in(id, payment)) {
+            return self.refused(new).await;
         }
         // As long as nothing is sent, the attempt ends as withdrawn.
         let ending = Ending::withdrawn();
@@ -74,7 +77,7 @@ impl Call {
             end.ending = Ending::NotProcessed(Failure::of_kind(FailureKind::ABANDONED));
             // No caller receives this error.
             let (.., write_error) = end.write().await;
-            return Err(failed(write_error.map_or(Cause::Lost, Cause::Store)));
+            return Err(self.failed(write_error.map_or(Cause::Lost, Cause::Store)));
         }
         end.ending = Ending::Unknown(Failure::of_kind(FailureKind::LOST));
         let result = AssertUnwindSafe(client.call(payment)).catch_unwind().await;
@@ -101,6 +104,26 @@ impl Call {
             }
             (Ok(Err(error)), _) => Err(Error::unrecorded(key.clone(), Cause::Call(error), write_error)),
             (Err(_), _) => Err(Error::unrecorded(key.clone(), Cause::Panicked("the transport"), write_error)),
+        }
+    }
+
+    /// What errors, spans and events show of the key.
+    pub(crate) fn shown_key(&self) -> &IntentKey {
+        self.redacted_key.as_ref().unwrap_or(&self.key)
+    }
+
+    /// The answer to a call whose key, token or id contains a secret. Nothing of it is written, but an earlier call may have paid.
+    async fn refused<T>(&self, new: NewAttempt) -> CallResult<T> {
+        let has_secret_key = self.redacted_key.is_some();
+        match self.journal.may_be_paid(&self.key, has_secret_key).await {
+            Ok(None) => Err(self.failed(Cause::SecretInKey)),
+            // The row contains the key.
+            Ok(Some(_)) if has_secret_key => Err(self.failed(Cause::SecretInKey).of_a_key_that_may_be_paid()),
+            Ok(Some(row)) => answer_of(new.refused_by(&row), row, new.service),
+            Err(error) => {
+                let is_shown = has_secret_key && format!("{error:#} {error:?}").contains(self.key.as_str());
+                Err(self.failed(Cause::Store(if is_shown { error.without_text() } else { error })))
+            }
         }
     }
 }

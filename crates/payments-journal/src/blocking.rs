@@ -71,7 +71,7 @@ use crate::error::Cause;
 use crate::store_error::forked;
 use crate::unwritten::Background;
 use crate::{
-    Begin, Error, FlushError, Intent, IntentKey, LateEnd, MemoryStore, MovesMoney, Purged, ReconcileOptions,
+    Begin, FlushError, Intent, IntentKey, LateEnd, MemoryStore, MovesMoney, Purged, ReconcileOptions,
     Reconciliation, ReportRow, Resolution, ResolveError, SentSince, ServiceError, ServiceIntents, StateName,
     StoreError, Summary, events,
 };
@@ -212,11 +212,9 @@ impl JournaledClient {
     }
 
     fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
-        let (client, journal) = (self.client.polled().clone(), self.journal.journal.clone());
-        let call = Call { client, journal, key: key.clone() };
-        let new = call.new_attempt(payment, begin)?;
-        self.journal.check_process().map_err(|error| Error::new(key.clone(), Cause::Store(error)))?;
-        block_on(events::in_span(key, call.attempt(payment, new, || true)))
+        let call = Call::new(self.client.polled(), &self.journal.journal, key, payment);
+        self.journal.check_process().map_err(|error| call.failed(Cause::Store(error)))?;
+        block_on(events::in_span(call.shown_key(), call.attempt(payment, begin, || true)))
     }
 }
 

@@ -120,21 +120,21 @@ impl JournaledClient {
 
     /// Runs one call in a task that outlives its caller.
     async fn begin<P: MovesMoney>(&self, key: &IntentKey, payment: &P, begin: Begin) -> CallResult<P::Data> {
+        let call = Call::new(&self.client, &self.journal, key, payment);
+        let key = call.shown_key().clone();
         let failed = |cause| Err(Error::new(key.clone(), cause));
-        let call = Call { client: self.client.clone(), journal: self.journal.clone(), key: key.clone() };
-        let new = call.new_attempt(payment, begin)?;
         let Ok(runtime) = Handle::try_current() else { return failed(Cause::NoRuntime) };
         let (sender, receiver) = oneshot::channel();
         let (in_flight, payment) = (self.in_flight.subscribe(), payment.clone());
         let task = async move {
-            let result = call.attempt(&payment, new, || !sender.is_closed()).await;
+            let result = call.attempt(&payment, begin, || !sender.is_closed()).await;
             // A caller that has left finds the outcome in the journal.
             if let Err(Ok(processed)) = sender.send(result) {
-                events::processed_after_caller_left(&call.key, &processed.transaction_id);
+                events::processed_after_caller_left(call.shown_key(), &processed.transaction_id);
             }
             drop(in_flight);
         };
-        let task = runtime.spawn(events::in_span(key, task));
+        let task = runtime.spawn(events::in_span(&key, task));
         if let Ok(result) = receiver.await {
             return result;
         }

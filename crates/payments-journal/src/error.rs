@@ -10,7 +10,8 @@ use crate::{Failure, FailureKind, Intent, IntentKey, IntentState, StoreError};
 ///
 /// Check [`outcome`](Self::outcome) first, and match the [`cause`](Self::cause) once. `{}` shows what happened, whether money can
 /// have moved and what to do; `{:#}` adds the causes. Neither these nor `Debug` show the card number, security code or account of the
-/// payment, or the API key. A key and a reference are shown as they were written, because they are searched by.
+/// payment, or the API key. A key and a reference are shown as they were written, because they are searched by, except for a key that
+/// contains a secret.
 pub struct Error(Box<Inner>);
 
 struct Inner {
@@ -20,6 +21,8 @@ struct Inner {
     write_error: Option<StoreError>,
     /// How this call failed, if it was sent and moved no money, and the cause is what another attempt has left meanwhile.
     own: Option<payments_core::Error>,
+    /// Whether an earlier call may have paid, of a key that contains a secret.
+    may_be_paid: bool,
 }
 
 /// What a call with a key has met. No two of these are true at once.
@@ -76,8 +79,9 @@ pub enum Cause {
     /// Nothing was sent, because the call was polled outside a tokio runtime. As for [`Store`](Self::Store), call again with the
     /// same key.
     NoRuntime,
-    /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. Show no
-    /// [`key`](Error::key) then. With such a token or id, a key that may be paid is [`KeyReused`](Self::KeyReused).
+    /// Nothing was sent: the key, or the token or id of the request, contains the API key, card data or account data. If an earlier
+    /// call may have paid, with other data, the [outcome](Error::outcome) is unknown: do not pay it under another key. With such a
+    /// token or id the cause is then [`KeyReused`](Self::KeyReused).
     SecretInKey,
     /// The transport or the journal panicked. It may have been sent.
     Panicked(&'static str),
@@ -91,7 +95,13 @@ impl Error {
     }
 
     pub(crate) fn unrecorded(key: IntentKey, cause: Cause, write_error: Option<StoreError>) -> Self {
-        Self(Box::new(Inner { key, cause, write_error, own: None }))
+        Self(Box::new(Inner { key, cause, write_error, own: None, may_be_paid: false }))
+    }
+
+    /// The same of a key that an earlier call may have paid.
+    pub(crate) fn of_a_key_that_may_be_paid(mut self) -> Self {
+        self.0.may_be_paid = true;
+        self
     }
 
     /// The answer of another attempt with the key, to a call that was sent and failed like this.
@@ -110,15 +120,16 @@ impl Error {
     /// | [`Unknown`](Outcome::Unknown) | it may have been paid: never pay it another way or under another key before a person has looked |
     ///
     /// A call that sent nothing is also `Unknown` if an earlier one may have paid: if the journal cannot be read or written, if the
-    /// key names another request that may be processed, or if it belongs to another service: see [`Cause`]. So is a call that was
+    /// key names another request that may be processed, if it contains a secret, or if it belongs to another service: see [`Cause`]. So is a call that was
     /// refused, if the journal learned meanwhile that an earlier attempt, which a person had written off, may have paid.
     pub fn outcome(&self) -> Outcome {
         match &self.0.cause {
             Cause::Call(error) => error.outcome(),
             Cause::Recorded(Intent { state: IntentState::Rejected(_), .. }) => Outcome::Rejected,
-            Cause::Recorded(Intent { state: IntentState::NotProcessed(_), .. })
-            | Cause::NoSuchIntent
-            | Cause::SecretInKey => Outcome::NotProcessed,
+            Cause::Recorded(Intent { state: IntentState::NotProcessed(_), .. }) | Cause::NoSuchIntent => {
+                Outcome::NotProcessed
+            }
+            Cause::SecretInKey if !self.0.may_be_paid => Outcome::NotProcessed,
             Cause::KeyReused { intent, .. } if intent.moved_nothing() => Outcome::NotProcessed,
             // An earlier call with the key may have paid: paying another way now may pay twice.
             _ => Outcome::Unknown,
@@ -163,7 +174,7 @@ impl Error {
         }
     }
 
-    /// The key of the call.
+    /// The key of the call; `[redacted]` if it contains the API key, card data or account data.
     pub fn key(&self) -> &IntentKey {
         &self.0.key
     }
@@ -243,21 +254,22 @@ impl Error {
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, write_error, own } = &*self.0;
-        let mut debug = f.debug_struct("Error");
-        debug.field("message", &format_args!("{self}")).field("outcome", &self.outcome());
-        // A key that contains a secret is not shown.
-        if !matches!(cause, Cause::SecretInKey) {
-            debug.field("key", key);
-        }
-        debug.field("cause", cause).field("write_error", write_error).field("own", own).finish()
+        let Inner { key, cause, write_error, own, may_be_paid: _ } = &*self.0;
+        f.debug_struct("Error")
+            .field("message", &format_args!("{self}"))
+            .field("outcome", &self.outcome())
+            .field("key", key)
+            .field("cause", cause)
+            .field("write_error", write_error)
+            .field("own", own)
+            .finish()
     }
 }
 
 /// In three parts: what happened, whether money can have moved, what to do.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner { key, cause, write_error, own } = &*self.0;
+        let Inner { key, cause, write_error, own, may_be_paid } = &*self.0;
         let now = if own.is_some() { "this call moved no money" } else { "nothing was sent now" };
         match cause {
             Cause::Call(error) => {
@@ -324,6 +336,11 @@ impl fmt::Display for Error {
                 };
                 write!(f, "; {MAY_HAVE_PAID} {what_to_do}")
             }
+            Cause::SecretInKey if *may_be_paid => write!(
+                f,
+                "the intent key contains the API key, card data or account data; \
+                 {MAY_HAVE_PAID} do not pay it under another key before a person has looked"
+            ),
             Cause::SecretInKey => f.write_str(
                 "the intent key, or the token or id of the request, contains the API key, card data or account data; \
                  nothing was sent: use a value without secrets",

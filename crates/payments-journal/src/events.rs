@@ -1,6 +1,6 @@
 //! Log events of an intent, with the feature `tracing`. Every event has the key and the target `payments`.
 //!
-//! A call whose key contains a secret is refused before any of these.
+//! A call whose key contains a secret is refused before any of these, in a span with another key.
 
 #![cfg_attr(not(feature = "tracing"), allow(unused_variables, reason = "nothing is logged then"))]
 

@@ -58,6 +58,11 @@ impl IntentKey {
         Self(text.into())
     }
 
+    /// Shown in place of a key that contains a secret.
+    pub(crate) fn redacted() -> Self {
+        Self("[redacted]".into())
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0

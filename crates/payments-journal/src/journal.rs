@@ -421,6 +421,21 @@ impl Journal {
         Ok(Begun::Refused(why, found))
     }
 
+    /// The row of this key, if it may have moved money, for a call that does not begin. `is_secret` says that no text may show the key.
+    pub(crate) async fn may_be_paid(
+        &self,
+        key: &IntentKey,
+        is_secret: bool,
+    ) -> Result<Option<Intent>, StoreError> {
+        self.unwritten.write_before(key, &*self.store).await?;
+        let found = if is_secret { self.store.find_secret(key) } else { self.store.find(key) };
+        let paid = found.await?.filter(|row| !row.moved_nothing());
+        if paid.is_none() {
+            self.check_history().await?;
+        }
+        Ok(paid)
+    }
+
     /// Marks an attempt as unknown, because its owner is dead.
     async fn mark_one_crashed(&self, sending: &Intent) -> Result<Applied, StoreError> {
         let change = Change::orphan(sending.key.clone(), sending.attempt_id.clone(), SystemTime::now());

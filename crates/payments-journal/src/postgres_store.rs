@@ -359,6 +359,10 @@ impl IntentStore for PostgresStore {
         self.0.with(async |session| session.find(key).await).await
     }
 
+    async fn find_secret(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.0.with(async |session| session.find_secret(key).await).await
+    }
+
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         if states.is_empty() {
             return Ok(Vec::new());

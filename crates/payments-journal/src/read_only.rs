@@ -45,6 +45,10 @@ impl<S: IntentStore> IntentStore for ReadOnly<S> {
         }
     }
 
+    async fn find_secret(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.0.find_secret(key).await
+    }
+
     /// A row that is asked for as sending may be shown as unknown: [`Pages`](crate::Pages) leave it out.
     async fn list(&self, states: &[StateName], after: Option<i64>, limit: usize) -> Result<Rows, StoreError> {
         let mut stored = states.to_vec();

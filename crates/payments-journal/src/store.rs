@@ -64,6 +64,11 @@ pub trait IntentStore: Send + Sync + 'static {
     /// If it cannot be read.
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError>;
 
+    /// As [`find`](Self::find), with a key that contains a secret: it is not sent to a server, which may log what it is asked.
+    async fn find_secret(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        self.find(key).await
+    }
+
     /// At most `limit` intents in these states, in the order in which they were first written, from after this position, or from
     /// the first. If there are fewer, they are the last ones.
     ///

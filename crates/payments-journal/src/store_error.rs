@@ -133,6 +133,11 @@ impl StoreError {
         Self { message, ..self }
     }
 
+    /// The same error without its texts, which contain a secret.
+    pub(crate) fn without_text(self) -> Self {
+        Self::new(self.kind, "the journal cannot be read or written for this key")
+    }
+
     /// The same error, which says that nothing was changed, and then what to do, if that is not empty.
     pub(crate) fn unchanged(self, what_to_do: &'static str) -> Self {
         Self { unchanged: Some(what_to_do), ..self }

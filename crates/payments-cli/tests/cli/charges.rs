@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use payments_fake::Fixtures;
 use payments_model::Amount;
+use serde_json::Value;
 
 use crate::prelude::*;
 
@@ -59,6 +60,19 @@ fn every_operation_that_moves_money_takes_a_key_and_a_new_attempt_d44() {
     for secret in ["378282246310005", "000123456789", KEY] {
         workspace.assert_not_stored(secret);
     }
+}
+
+/// Somebody who is told that nothing moved pays again under another key.
+#[test]
+fn paid_key_that_contains_the_account_is_unknown_and_not_shown_d43() {
+    let workspace = Workspace::open();
+    let key = "debit-000123456789";
+    workspace.creating(key).stdin(ach_payment()).end().failed_as(2, "secret_in_key");
+    workspace.charge(key).processed();
+    let ended = workspace.creating(key).stdin(ach_payment()).end();
+    ended.failed_as(5, "secret_in_key");
+    ended.hides(["000123456789"]);
+    assert_eq!((&ended.json()["key"], workspace.requests()), (&Value::Null, 1));
 }
 
 #[test]

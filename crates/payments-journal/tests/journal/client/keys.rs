@@ -1,4 +1,4 @@
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use payments_canary::{Canaries, assert_no_leak_in_runs};
 use payments_core::model::{
@@ -7,10 +7,13 @@ use payments_core::model::{
 };
 use payments_core::{OperationName, Outcome};
 use payments_fake::{FakeGateway, Fault, test_values};
-use payments_journal::internals::IntentStore as _;
-use payments_journal::{FailureKind, IntentKey, Journal, JournaledClient, MemoryStore, StateName};
+use payments_journal::internals::{Change, IntentStore as _};
+use payments_journal::{
+    Cause, FailureKind, IntentKey, Journal, JournaledClient, MemoryStore, Resolution, StateName, StoreError,
+};
 
 use super::world::World;
+use crate::client::scripted_store::{ScriptedStore, Step};
 use crate::client::support::{TEN_FIFTY, answered, begin_for, key, payment_of, response_lost, unreached};
 use crate::contract::{PAYER, transaction};
 
@@ -20,6 +23,13 @@ fn card(number: &str, kind: TransactionType, fee: ConvenienceFee) -> CardTransac
 
 fn paid_with(card: Card<'_>, kind: TransactionType, fee: ConvenienceFee) -> CardTransaction {
     CardTransaction::builder(TEN_FIFTY, kind, fee, card, PAYER).build().unwrap()
+}
+
+fn paid_from(account: &str) -> AchTransaction {
+    AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER)
+        .account_field("AccountNumber", account)
+        .build()
+        .unwrap()
 }
 
 #[tokio::test]
@@ -160,8 +170,7 @@ async fn every_operation_is_journaled() {
     let key = |text: &str| IntentKey::new(text).unwrap();
     let auth = card(test_values::VISA, TransactionType::Auth, ConvenienceFee::Inactive);
     let authorized = world.client.process_card(&key("card"), &auth).await.unwrap();
-    let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
-    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    let ach = paid_from("000123456789");
     world.client.process_ach(&key("ach"), &ach).await.unwrap();
     world.client.process_token(&key("token"), &payment_of(TEN_FIFTY)).await.unwrap();
     let void = Void::new(authorized.transaction_id.clone());
@@ -180,8 +189,7 @@ async fn every_operation_is_journaled() {
 #[tokio::test]
 async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() {
     let world = World::new().await;
-    let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
-    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    let ach = paid_from("000123456789");
     let card = Card { number: "4242424242424242", cvv: "917", expiry: "1137" };
     let card = paid_with(card, TransactionType::Sale, ConvenienceFee::Inactive);
     for text in ["debit-000123456789", "000-123-456.789", "4242-4242-4242-4242", "card/4242.4242.4242.4242"] {
@@ -198,6 +206,69 @@ async fn key_with_the_card_or_account_of_the_request_is_refused_and_not_shown() 
         assert_eq!(world.client.journal().find(&key).await.unwrap(), None);
     }
     assert_eq!(world.sent(), 0);
+}
+
+/// Otherwise its caller would take another key, and pay again.
+#[tokio::test]
+async fn key_with_a_secret_is_unknown_if_it_may_be_paid_d43() {
+    let text = "debit-000123456789";
+    let (key, store) = (IntentKey::new(text).unwrap(), ScriptedStore::new([]));
+    let world = World::over(store.clone()).await;
+    let ach = paid_from("000123456789");
+    let seen = |error: payments_journal::Error| {
+        let shown = format!("{error} {error:?} {error:#} {} {:?}", error.key(), error.intent());
+        assert!(!shown.contains("000123456789"), "{shown}");
+        (error.outcome(), error.kind().to_owned())
+    };
+    let kind = |outcome, kind: &str| (outcome, kind.to_owned());
+    let refused = async || {
+        let plain = seen(world.client.process_ach(&key, &ach).await.unwrap_err());
+        let after_rejection = world.client.after_rejection(&key).process_ach(&ach).await;
+        assert_eq!(seen(after_rejection.unwrap_err()), plain);
+        plain
+    };
+    let payment = payment_of(TEN_FIFTY);
+    let pay = || world.client.process_token(&key, &payment);
+
+    assert_eq!(refused().await, kind(Outcome::NotProcessed, "secret_in_key"));
+    world.gateway.arm(answered(403));
+    assert_eq!(pay().await.unwrap_err().outcome(), Outcome::Rejected);
+    assert_eq!(refused().await, kind(Outcome::NotProcessed, "secret_in_key"));
+
+    world.client.journal().reopen(&key, &[403], "ada", None).await.unwrap();
+    world.gateway.arm(response_lost());
+    pay().await.unwrap_err();
+    assert_eq!(refused().await, kind(Outcome::Unknown, "secret_in_key"));
+    let unknown = world.client.journal().find(&key).await.unwrap().unwrap();
+    let resolution = Resolution::not_processed("ada");
+    world.client.journal().resolve(&unknown, resolution).await.unwrap();
+    pay().await.unwrap();
+    assert_eq!(refused().await, kind(Outcome::Unknown, "secret_in_key"));
+
+    // The text of this error has the key.
+    store.fail_reads(StoreError::damaged(format!("the row of {text} is damaged")));
+    assert_eq!(refused().await, kind(Outcome::Unknown, "journal"));
+    assert_eq!(world.sent(), 3);
+
+    // A person was wrong about it, and its outcome is still to be written.
+    let store = ScriptedStore::new([Step::Made, Step::Refused]);
+    let world = World::over(store.clone()).await;
+    assert!(world.client.process_token(&key, &payment).await.unwrap().write_error.is_some());
+    let sending = store.below.find(&key).await.unwrap().unwrap();
+    let orphan = Change::orphan(key.clone(), sending.attempt_id, SystemTime::now());
+    let crashed = store.below.apply(orphan).await.unwrap().written().unwrap();
+    let resolve = Change::resolve(&crashed, Resolution::not_processed("ada"), SystemTime::now());
+    assert!(store.below.apply(resolve).await.unwrap().written().unwrap().moved_nothing());
+    let error = world.client.process_ach(&key, &ach).await.unwrap_err();
+    assert_eq!(seen(error), kind(Outcome::Unknown, "secret_in_key"));
+
+    // An earlier call may have paid, of which this journal does not know.
+    let store = ScriptedStore::new([]);
+    store.lose_history();
+    let world = World::over(store).await;
+    let error = world.client.process_ach(&key, &ach).await.unwrap_err();
+    assert!(matches!(error.cause(), Cause::Store(error) if error.is_history_lost()));
+    assert_eq!(seen(error), kind(Outcome::Unknown, "journal"));
 }
 
 /// Otherwise its caller would pay another way.

@@ -1,6 +1,7 @@
 //! A store that fails as a test says.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -51,6 +52,9 @@ pub(crate) struct ScriptedStore {
     overtaking: Arc<Mutex<VecDeque<Change>>>,
     /// How often it was closed.
     pub(crate) closed: Arc<Mutex<u32>>,
+    /// Why no row can be read.
+    unreadable: Arc<Mutex<Option<StoreError>>>,
+    has_lost_entries: Arc<AtomicBool>,
 }
 
 impl ScriptedStore {
@@ -68,6 +72,8 @@ impl ScriptedStore {
             made: Arc::default(),
             overtaking: Arc::default(),
             closed: Arc::default(),
+            unreadable: Arc::default(),
+            has_lost_entries: Arc::default(),
         }
     }
 
@@ -79,6 +85,16 @@ impl ScriptedStore {
     /// The next change that is [overtaken](Step::Overtaken) is made after this one.
     pub(crate) fn overtake_with(&self, change: Change) {
         self.overtaking.lock().unwrap().push_back(change);
+    }
+
+    /// From now on no row is found.
+    pub(crate) fn fail_reads(&self, error: StoreError) {
+        *self.unreadable.lock().unwrap() = Some(error);
+    }
+
+    /// From now on it knows that entries are missing.
+    pub(crate) fn lose_history(&self) {
+        self.has_lost_entries.store(true, Ordering::Relaxed);
     }
 
     /// Waits until a change is held.
@@ -128,6 +144,8 @@ impl IntentStore for ScriptedStore {
     }
 
     async fn find(&self, key: &IntentKey) -> Result<Option<Intent>, StoreError> {
+        let unreadable = self.unreadable.lock().unwrap().clone();
+        unreadable.map_or(Ok(()), Err)?;
         self.below.find(key).await
     }
 
@@ -141,6 +159,11 @@ impl IntentStore for ScriptedStore {
 
     async fn purge(&self, age: Duration) -> Result<Purged, StoreError> {
         self.below.purge(age).await
+    }
+
+    async fn check_history(&self) -> Result<(), StoreError> {
+        let lost = || StoreError::history_lost("an older copy was restored");
+        if self.has_lost_entries.load(Ordering::Relaxed) { Err(lost()) } else { Ok(()) }
     }
 
     async fn close(&self) {

@@ -1,11 +1,16 @@
 //! A journal that is only read.
 
+use std::fs;
+
+use payments_core::Outcome;
+use payments_core::model::{AchTransaction, ConvenienceFee, TransactionType};
+use payments_fake::FakeGateway;
 use payments_journal::internals::IntentStore as _;
 use payments_journal::{IntentState, Journal, PostgresStore, StateName};
 use payments_postgres_for_tests::Server;
 
-use super::{administrator, connect, make_standby, opened, sql};
-use crate::contract;
+use super::{TEN_FIFTY, administrator, client, connect, make_standby, opened, payment, sql};
+use crate::contract::{self, PAYER};
 
 async fn read(url: &str) -> Journal {
     Journal::read_only(PostgresStore::connect_to_read(url).await.unwrap().expect("there are tables"))
@@ -79,4 +84,26 @@ async fn summary_may_take_longer_than_any_other_statement() {
     administrator.batch_execute("COMMIT").await.unwrap();
     let summary = summary.await.unwrap().unwrap();
     assert_eq!(summary.states.iter().map(|state| state.count).sum::<u64>(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn key_with_a_secret_is_found_without_sending_it_to_a_server_that_logs_d43() {
+    let Some(server) = Server::start_with(&[("log_statement", "all")]) else { return };
+    let log = || fs::read_to_string(server.socket().with_file_name("log")).unwrap();
+    let client = client(&FakeGateway::new(), &server.url()).await;
+    let ach = AchTransaction::builder(TEN_FIFTY, TransactionType::Sale, ConvenienceFee::Inactive, PAYER);
+    let ach = ach.account_field("AccountNumber", "000123456789").build().unwrap();
+    let [key, similar] = ["debit-000123456789", "debit-999123456789"].map(contract::key);
+
+    client.process_token(&similar, &payment()).await.unwrap();
+    assert!(log().contains(similar.as_str()));
+    let error = client.process_ach(&key, &ach).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::NotProcessed, "secret_in_key"));
+    assert!(!log().contains(key.as_str()));
+
+    client.process_token(&key, &payment()).await.unwrap();
+    let logged = log().matches(key.as_str()).count();
+    let error = client.process_ach(&key, &ach).await.unwrap_err();
+    assert_eq!((error.outcome(), error.kind()), (Outcome::Unknown, "secret_in_key"));
+    assert_eq!(log().matches(key.as_str()).count(), logged);
 }
