@@ -339,15 +339,15 @@ impl UnreadColumn {
         }
     }
 
-    /// Its words, if it may be a status: its rows differ, in words that are few and nothing else.
+    /// Its words, if it may be a status: they are few and nothing else. In a filtered export all rows have the same.
     pub(super) fn status_words(&self) -> Option<&BTreeMap<String, u64>> {
-        let words = self.words.as_ref().filter(|words| words.len() > 1)?;
+        let words = self.words.as_ref()?;
         let rows = words.values().sum::<u64>();
         let filled: Vec<_> = words.keys().map(String::as_str).filter(|word| !word.is_empty()).collect();
         let is_id = filled.len() as u64 == rows && filled.iter().all(|word| is_mixed(word));
         let is_few = filled.len() <= FEW_WORDS.max(usize::try_from(rows / 2).unwrap_or(usize::MAX));
-        // A yes or a no about a success.
-        let is_flag = has_stem_of(&heading_words(&self.heading), SUCCESS)
+        // A yes or a no about a success, or about anything if it is that of all rows.
+        let is_flag = (words.len() == 1 || has_stem_of(&heading_words(&self.heading), SUCCESS))
             && filled.iter().all(|word| is_yes_or_no(word));
         let is_else = filled.iter().all(|word| is_no_status(word));
         (is_few && filled.len() <= MOST_STATUSES && !is_id && !is_flag && !is_else).then_some(words)
@@ -355,10 +355,11 @@ impl UnreadColumn {
 }
 
 /// Words of headings about a person, a place, a currency, a card or a product.
-const NAMES: &str = "agent artikel bank brand bundesland channel ciudad city client cliente country currency devise email employee \
-                     filiale funding gateway item kanal kunde kundin land language marke marque menge merchant method moneda \
-                     name ort pa\u{ed}s pays person phone plan plz product producto produit produkt qty quantity region sku \
-                     sprache stadt store telefon terminal town user ville w\u{e4}hrung zip";
+const NAMES: &str = "account agent artikel bank brand bundesland channel ciudad city client cliente company country currency device \
+                     devise email employee filiale funding gateway item kanal kunde kundin land language location marke marque \
+                     menge merchant method mode moneda name ort pa\u{ed}s pays person phone plan plz product producto produit \
+                     produkt qty quantity region sku source sprache stadt store telefon terminal town user ville \
+                     w\u{e4}hrung zip zone";
 
 /// How compounds of the same meaning end.
 const NAME_ENDS: [&str; 6] = ["kunde", "land", "marke", "name", "stadt", "w\u{e4}hrung"];
@@ -373,8 +374,7 @@ const CURRENCIES: &str = "aed ars aud brl cad chf clp cny cop czk dkk eur gbp hk
 fn is_no_status(word: &str) -> bool {
     let letters = letters(word);
     let is_amount = word.contains(['.', ',']) && matches!(cells::amount(word), ReportCell::Read(_));
-    // Codes of statuses are shorter.
-    let is_number = letters.len() > 4 && letters.chars().all(|it| it.is_ascii_digit());
+    let is_number = letters.len() > LONGEST_CODE && letters.chars().all(|it| it.is_ascii_digit());
     is_amount
         || is_number
         || Written::parse(word).is_some()
@@ -387,9 +387,15 @@ fn is_no_status(word: &str) -> bool {
 /// Chosen by this command: the words of a status are shorter.
 const LONGEST_WORD: usize = 60;
 
-/// Of letters and digits, as ids are.
+/// Chosen by this command: no code of a status has more digits.
+const LONGEST_CODE: usize = 4;
+
+/// Of letters and digits, as ids are. Codes of statuses are shorter.
 fn is_mixed(word: &str) -> bool {
-    word.chars().any(|it| it.is_ascii_digit()) && word.chars().any(char::is_alphabetic)
+    let letters = letters(word);
+    letters.len() > LONGEST_CODE
+        && letters.contains(|it: char| it.is_ascii_digit())
+        && letters.contains(char::is_alphabetic)
 }
 
 #[cfg(test)]
