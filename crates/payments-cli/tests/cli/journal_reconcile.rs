@@ -512,6 +512,21 @@ fn missing_columns_and_words_are_asked_for() {
             "\"Fully paid\" of --declined-status says that the money moved",
         ),
         (
+            &paid,
+            "--charged-status 'Nicht bezahlt'",
+            "\"Nicht bezahlt\" of --charged-status says that no money moved",
+        ),
+        (
+            &paid,
+            "--charged-status Abgelehnt --declined-status Storno",
+            "\"Abgelehnt\" of --charged-status says that no money moved",
+        ),
+        (
+            &paid,
+            "--charged-status Storno --declined-status Bezahlt",
+            "\"Bezahlt\" of --declined-status says that the money moved",
+        ),
+        (
             &format!("{header}\n4111111111111111,1,r,2026-11-01"),
             "",
             "must not be a card number; if it only looks like one, give --ids-are-not-cards",

@@ -31,11 +31,15 @@ pub(super) fn is_only_against(cell: &str) -> bool {
 /// Whether a status cannot mean that money moved, whatever a person says. A pending one can.
 pub(super) fn is_no_charge(status: &str) -> bool {
     let is_against = |word: String| word != "pending" && against_a_charge(&word).is_some();
-    words(status).next().is_some_and(|word| word == "not") || words(status).any(is_against)
+    begins_with_no(status) || words(status).any(is_against)
 }
 
-/// Words of a status that can only mean that the money moved, or will: two lists are easily mixed up.
-const CHARGE: &str = "approved captured paid settled succeeded success successful";
+/// Words of a status that can only mean that the money moved, or will: two lists are easily mixed up. The last ones are the
+/// commonest of other languages.
+const CHARGE: &str = "approved captured paid settled succeeded success successful betaald bezahlt gebucht pagado pagato pay\u{e9}";
+
+/// The commonest words of other languages for a payment that was declined.
+const DECLINE: &str = "abgelehnt geweigerd rechazado refus\u{e9} rifiutato";
 
 /// Whether a status cannot mean that it was declined, whatever a person says.
 fn is_charge(status: &str) -> bool {
@@ -225,7 +229,8 @@ impl<'a> StatusWords<'a> {
     pub(super) fn of(asked: &'a ReconcileArguments) -> Result<Self, Failure> {
         let this = Self { charged: &asked.charged_statuses, declined: &asked.declined_statuses };
         let refused = |word: &str, why| Err(Failure::usage(format!("\"{}\" {why}", masked(word.trim()))));
-        if let Some(word) = this.charged.iter().find(|word| is_no_charge(word)) {
+        let is_declined = |word: &str| is_no_charge(word) || words(word).any(|word| is_among(DECLINE, &word));
+        if let Some(word) = this.charged.iter().find(|word| is_declined(word)) {
             let why = "of --charged-status says that no money moved, or was given back; nothing was changed: leave it out";
             return refused(word, why);
         }
@@ -412,8 +417,12 @@ mod tests {
             (Some("unsuccessful"), true, "Unsuccessful"),
             (Some("pending"), true, "pending, failed"),
             (Some("pending"), false, "Pending"),
-            (None, true, "Not approved | not approved"),
-            (None, false, "Rechazado | Approved | avoided | errors: 0 | "),
+            (
+                None,
+                true,
+                "Not approved | not approved | Nicht bezahlt | Keine Zahlung | Non pay\u{e9} | Never paid",
+            ),
+            (None, false, "Rechazado | Approved | avoided | errors: 0 | Nichtig | Paid, not yet settled | "),
         ] {
             for cell in cells.split(" | ") {
                 assert_eq!((against_a_charge(cell), is_no_charge(cell)), (against, no_charge), "{cell}");
@@ -424,11 +433,14 @@ mod tests {
     #[test]
     fn words_of_a_charge_are_no_decline() {
         for (is_one, words) in [
-            (true, "Settled | PAYMENT_CAPTURED | Partially paid | Paid, not yet settled"),
+            (
+                true,
+                "Settled | PAYMENT_CAPTURED | Partially paid | Paid, not yet settled | Bezahlt | Pay\u{e9}",
+            ),
             (
                 false,
                 "Not settled | Payment not approved | Could not be captured | Unpaid | Payment approved, capture failed | \
-                 Authorized | Abgelehnt",
+                 Authorized | Abgelehnt | Nicht bezahlt | Non pay\u{e9}",
             ),
         ] {
             for word in words.split(" | ") {
